@@ -1,0 +1,29 @@
+"""Generative classification: the Bayes classifier and every naive Bayes, in one exact pass."""
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "BernoulliNB": "naively.estimators.discrete",
+    "CategoricalNB": "naively.estimators.discrete",
+    "ComplementNB": "naively.estimators.discrete",
+    "GaussianNB": "naively.estimators.gaussian",
+    "MultinomialNB": "naively.estimators.discrete",
+    "PoissonNB": "naively.estimators.discrete",
+    "load": "naively.estimators.files",
+}
+
+__all__ = sorted(_HOMES)
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'naively' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,56 @@
+"""Threads over kernels that release the GIL."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from naively.families.base import Serial, Workers
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class Threads:
+    """Run independent pieces of work on `count` threads at a time."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
+        """The results of ``function`` on each item, in order."""
+        work = list(items)
+        if len(work) < 2:
+            return [function(item) for item in work]
+        with ThreadPoolExecutor(min(self.count, len(work))) as pool:
+            return list(pool.map(function, work))
+
+
+def workers(n_jobs: int | None) -> Workers:
+    """Workers for scikit-learn's `n_jobs`, with None for all processors: the result is the same.
+
+    Raises
+    ------
+    ValueError : if n_jobs is 0 or no integer.
+    """
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int)):
+        raise ValueError(f"n_jobs must be an integer or None, not {n_jobs!r}")
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; use 1 for one thread, -1 for all processors")
+    available = _processors()
+    if n_jobs is None:
+        count = available
+    elif n_jobs > 0:
+        count = n_jobs
+    else:
+        count = max(1, available + 1 + n_jobs)
+    return Serial() if count == 1 else Threads(count)
+
+
+def _processors() -> int:
+    """The processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

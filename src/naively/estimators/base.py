@@ -1,0 +1,287 @@
+"""What every scikit-learn estimator here does; the named classifiers only choose a family."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from naively.engines.threads import workers
+from naively.estimators.validation import check_data, check_labels, check_weights
+from naively.exact import Float64
+from naively.families.base import Data, Family
+from naively.model import Explanation, Model, Prior
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """The log-odds as a linear function of x.
+
+    Attributes
+    ----------
+    coef : (1, d) w with log P(classes[1] | x) - log P(classes[0] | x) = w . x + b for two
+        classes; else (C, d), with log P(c | x) = w_c . x + b_c up to a term shared by all classes.
+    intercept : (1,) or (C,) b, in nats.
+    classes : (C,) the labels.
+    """
+
+    coef: Float64
+    intercept: Float64
+    classes: npt.NDArray[Any]
+
+
+class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the scikit-learn estimators: checks what comes in, and asks a `Model`."""
+
+    model_: Model
+    n_features_in_: int
+    n_jobs: int | None
+    _takes_sparse = True
+    _only_positive = False
+
+    @abstractmethod
+    def _family(self) -> Family:
+        """The family with this estimator's parameters."""
+
+    @abstractmethod
+    def _prior(self) -> Prior:
+        """The class prior with this estimator's parameters."""
+
+    # ---- learning ----------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from the rows of X alone.
+
+        Parameters
+        ----------
+        X : (n, d) array, data frame or sparse matrix; NaN is a missing value.
+        y : (n,) labels of at least two classes.
+        sample_weight : (n,) non-negative weights; a row of weight w counts as w rows.
+
+        Raises
+        ------
+        ValueError : saying what is wrong and where.
+        """
+        delta, features = self._summarise(X, y, sample_weight, first=True)
+        if len(delta.classes) < 2:
+            only = ", ".join(map(repr, delta.classes.tolist()))
+            raise ValueError(
+                f"y has only one class ({only}), where a classifier needs two or more classes; "
+                "partial_fit takes the classes as they come"
+            )
+        self._keep(delta, features)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows. New classes may appear in any call.
+
+        Any split of the rows into calls gives the same model, bit for bit.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`.
+        classes : labels to make room for before their rows are met; not required.
+
+        Raises
+        ------
+        ValueError : saying what is wrong and where; the model is as it was.
+        """
+        first = not hasattr(self, "model_")
+        delta, features = self._summarise(X, y, sample_weight, first=first)
+        if classes is not None:
+            known = delta if first else self.model_
+            label_room = known.copy()
+            label_room.know_classes(np.asarray(classes))
+            if first:
+                delta = label_room
+            else:
+                label_room.absorb(delta)
+                self.model_ = label_room
+                return self
+        if first:
+            self._keep(delta, features)
+        else:
+            self.model_.absorb(delta)
+        return self
+
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Unlearn rows: the model is again, bit for bit, one that never met them.
+
+        Raises
+        ------
+        ValueError : if these rows were not learned, as far as the sums can tell; the model is
+            as it was.
+        """
+        check_is_fitted(self)
+        delta, _ = self._summarise(X, y, sample_weight, first=False)
+        self.model_.forget(delta)
+        return self
+
+    def decay(self, gamma: float) -> Self:
+        """Let all that was learned so far count `gamma` times, 0 < gamma <= 1."""
+        check_is_fitted(self)
+        self.model_.decay(gamma)
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        """The model that learned what both did, with the parameters of the left one."""
+        if type(other) is not type(self):
+            return NotImplemented
+        check_is_fitted(self)
+        check_is_fitted(other)
+        total = clone(self)
+        model = self.model_.copy()
+        model.absorb(other.model_)
+        total._keep(model, vars(self))
+        return total
+
+    def _summarise(
+        self, X: Any, y: Any, sample_weight: Any, *, first: bool
+    ) -> tuple[Model, dict[str, Any]]:
+        """(a model of these rows alone, the attributes that describe X); self is unchanged."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None"
+            )
+        jobs = workers(self.n_jobs)
+        if first:
+            probe = clone(self)
+            X = check_data(probe, X, reset=True, sparse=self._takes_sparse)
+            names = getattr(probe, "feature_names_in_", None)
+            blank = Model(
+                self._family(), self._prior(), X.shape[1],
+                None if names is None else [str(name) for name in names],
+            )  # fmt: skip
+            features = vars(probe)
+        else:
+            X = check_data(self, X, reset=False, sparse=self._takes_sparse)
+            blank, features = self.model_, {}
+        labels = check_labels(y, X.shape[0])
+        weights = check_weights(sample_weight, X)
+        try:
+            return blank.summarise(X, labels, weights, jobs), features
+        except ValueError as error:
+            if "Negative values in data" in str(error):
+                raise ValueError(
+                    str(error).replace("in data", f"in data passed to {type(self).__name__}", 1)
+                ) from None
+            raise
+
+    def _keep(self, model: Model, features: dict[str, Any]) -> None:
+        """Take a model as this estimator's own."""
+        model.prior.estimate(model.class_weight)  # refuses priors for other classes
+        for name in ("n_features_in_", "feature_names_in_"):
+            if name in features:
+                setattr(self, name, features[name])
+            elif name in vars(self):
+                delattr(self, name)
+        self.model_ = model
+
+    # ---- predicting --------------------------------------------------------------------------
+
+    def _rows(self, X: Any) -> Data:
+        check_is_fitted(self)
+        if len(self.model_.classes) == 0:
+            raise ValueError("every row was forgotten: the model knows no class to predict")
+        return check_data(self, X, reset=False, sparse=self._takes_sparse)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The most probable class of each row, (n,)."""
+        X = self._rows(X)
+        return self.model_.classes[self.model_.predict_codes(X, workers(self.n_jobs))]
+
+    def predict_proba(self, X: Any) -> Float64:
+        """P(c | x), (n, C), in the order of `classes_`."""
+        return self.model_.proba(self._rows(X), workers(self.n_jobs))
+
+    def predict_log_proba(self, X: Any) -> Float64:
+        """log P(c | x), (n, C), in nats."""
+        return self.model_.log_proba(self._rows(X), workers(self.n_jobs))
+
+    def predict_joint_log_proba(self, X: Any) -> Float64:
+        """log P(x, c), (n, C), in nats, up to a term that depends on x alone."""
+        return self.model_.joint_log_proba(self._rows(X), workers(self.n_jobs))
+
+    def score_samples(self, X: Any) -> Float64:
+        """log p(x) under the model, (n,), in nats.
+
+        Raises
+        ------
+        ValueError : for complement naive Bayes, whose scores are no density.
+        """
+        return self.model_.score_samples(self._rows(X), workers(self.n_jobs))
+
+    # ---- looking inside ----------------------------------------------------------------------
+
+    def explain(self, X: Any) -> Explanation:
+        """What each feature and the prior contribute to each class's joint log-likelihood.
+
+        The result has a number for each row, class and feature: pass the rows to explain.
+        """
+        return self.model_.explain(self._rows(X))
+
+    def to_linear(self) -> LinearForm:
+        """W and b where the log-odds are linear in x (lecture 1, "Naive Bayes is a linear
+        classifier"): P(y | x) = 1 / (1 + exp(-y (w . x + b))).
+
+        Raises
+        ------
+        ValueError : where they are not, saying why.
+        """
+        check_is_fitted(self)
+        weight, bias = self.model_.linear()
+        if len(bias) == 2:
+            weight, bias = weight[1:] - weight[:1], bias[1:] - bias[:1]
+        return LinearForm(weight, bias, self.classes_)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
+        """Rows drawn from the model, (X, y).
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : None, int or RandomState, as in scikit-learn.
+        """
+        check_is_fitted(self)
+        seed = check_random_state(random_state).randint(2**31)
+        return self.model_.sample(n_samples, np.random.default_rng(seed))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model, with its exact statistics, to a file: see `naively.load`."""
+        from naively.files.safetensors import save
+
+        check_is_fitted(self)
+        save(self.model_, path, type(self).__name__, self.get_params(deep=False))
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The labels met so far, sorted, (C,)."""
+        return self.model_.classes
+
+    @property
+    def class_count_(self) -> Float64:
+        """Total weight of the rows of each class, (C,)."""
+        return self.model_.class_weight.rounded()
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of free parameters, as the lectures count them: C - 1 for the prior, and ..."""
+        return self.model_.n_parameters
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.positive_only = self._only_positive
+        return tags

@@ -1,0 +1,379 @@
+"""`MultinomialNB`, `ComplementNB`, `BernoulliNB`, `CategoricalNB` and `PoissonNB`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from naively.estimators.base import NaiveBayesClassifier
+from naively.exact import Float64
+from naively.families.base import Family
+from naively.families.bernoulli import Bernoulli, BernoulliParameters
+from naively.families.categorical import Categorical, CategoricalParameters, Unseen
+from naively.families.complement import Complement, ComplementParameters
+from naively.families.multinomial import Multinomial, MultinomialParameters
+from naively.families.poisson import Poisson, PoissonParameters
+from naively.model import Prior
+
+
+class DiscreteNB(NaiveBayesClassifier):
+    """What the classifiers of counts and levels share: smoothing, and the prior's parameters."""
+
+    alpha: Any
+    force_alpha: bool
+    fit_prior: bool
+    class_prior: Any
+    prior_smoothing: float
+
+    def _prior(self) -> Prior:
+        if self.class_prior is not None:
+            return Prior(self.class_prior, self.prior_smoothing)
+        return Prior("empirical" if self.fit_prior else "uniform", self.prior_smoothing)
+
+    def _alpha(self) -> Any:
+        """alpha, at least 1e-10 unless `force_alpha`."""
+        if self.force_alpha or isinstance(self.alpha, list | tuple):
+            return self.alpha
+        return np.maximum(self.alpha, 1e-10)
+
+    @property
+    def class_log_prior_(self) -> Float64:
+        """log π_c, (C,)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.model_.class_prior)
+
+
+class FeatureCountNB(DiscreteNB):
+    """What the classifiers with one count for each class and feature share."""
+
+    @property
+    def feature_count_(self) -> Float64:
+        """Weighted counts of each class and feature, (C, d)."""
+        return self.model_.statistics.tables["sum"].rounded()
+
+    def _columns(self) -> slice:
+        return slice(0, self.n_features_in_)
+
+
+class MultinomialNB(FeatureCountNB):
+    """Multinomial naive Bayes, a drop-in for `sklearn.naive_bayes.MultinomialNB`.
+
+    Where scikit-learn's differs: counts are summed exactly, whatever their type; alpha=0 is
+    maximum likelihood without NaN (0 · log 0 = 0; a row that every class rules out gets the
+    prior); NaN is a missing value; priors must sum to 1; classes may appear later without being
+    announced; one class alone is refused by `fit`.
+
+    Parameters
+    ----------
+    alpha : float or array
+        Smoothing l, as in lecture 1, case 2: 0 for maximum likelihood, 1 for Laplace; a scalar,
+        or of shape (d,), (C, 1) or (C, d).
+    force_alpha : bool
+        Unless True, alpha is at least 1e-10.
+    fit_prior : bool
+        Empirical class prior; else uniform.
+    class_prior : (C,) array or None
+        Class priors that sum to 1.
+    prior_smoothing : float
+        Virtual examples of each class in the empirical prior.
+    n_jobs : int or None
+        Threads; None for all processors. The model does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : (C,) labels
+    class_count_ : (C,) total weights
+    class_log_prior_ : (C,) log probabilities
+    feature_count_ : (C, d) counts
+    feature_log_prob_ : (C, d) log θ_αc
+    n_features_in_, feature_names_in_, n_parameters_
+    """
+
+    _only_positive = True
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        prior_smoothing: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.prior_smoothing = prior_smoothing
+        self.n_jobs = n_jobs
+
+    def _family(self) -> Family:
+        return Multinomial(self._alpha())
+
+    @property
+    def feature_log_prob_(self) -> Float64:
+        """log θ_αc, (C, d)."""
+        parameters = self.model_.parameters
+        assert isinstance(parameters, MultinomialParameters)
+        return parameters.log_theta(self._columns())
+
+
+class ComplementNB(FeatureCountNB):
+    """Complement naive Bayes, after `sklearn.naive_bayes.ComplementNB`.
+
+    Where scikit-learn's differs: the class prior counts, as in the paper (scikit-learn ignores
+    it; `fit_prior=False` gives its scores, up to a constant); counts are summed exactly; alpha=0
+    gives no NaN; NaN is a missing value; classes may appear later without being announced; one
+    class alone is refused by `fit`.
+
+    Parameters
+    ----------
+    alpha, force_alpha, fit_prior, class_prior, prior_smoothing, n_jobs : as in `MultinomialNB`.
+    norm : bool
+        Divide each class's weights by their sum.
+
+    Attributes
+    ----------
+    classes_ : (C,) labels
+    class_count_ : (C,) total weights
+    class_log_prior_ : (C,) log probabilities
+    feature_count_ : (C, d) counts
+    feature_all_ : (d,) counts over all classes
+    feature_log_prob_ : (C, d) weights -log θ̃_αc
+    n_features_in_, feature_names_in_, n_parameters_
+    """
+
+    _only_positive = True
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        norm: bool = False,
+        prior_smoothing: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.norm = norm
+        self.prior_smoothing = prior_smoothing
+        self.n_jobs = n_jobs
+
+    def _family(self) -> Family:
+        return Complement(self._alpha(), self.norm)
+
+    @property
+    def feature_all_(self) -> Float64:
+        """Counts over all classes, (d,)."""
+        return self.model_.statistics.tables["sum"].summed(0).rounded()
+
+    @property
+    def feature_log_prob_(self) -> Float64:
+        """The weights of each class, (C, d)."""
+        parameters = self.model_.parameters
+        assert isinstance(parameters, ComplementParameters)
+        return parameters.weights(self._columns())
+
+
+class BernoulliNB(FeatureCountNB):
+    """Bernoulli naive Bayes, a drop-in for `sklearn.naive_bayes.BernoulliNB`.
+
+    Where scikit-learn's differs: counts are summed exactly; log (1 - p) comes from the count of
+    absences, so that alpha=0 gives no NaN; NaN is a missing value; priors must sum to 1; classes
+    may appear later without being announced; one class alone is refused by `fit`.
+
+    Parameters
+    ----------
+    alpha : float or array
+        As in `MultinomialNB`; or of shape (C, d, 2), (C, 1, 2) or (1, d, 2) for the virtual
+        examples [absent, present] apart.
+    force_alpha, fit_prior, class_prior, prior_smoothing, n_jobs : as in `MultinomialNB`.
+    binarize : float or None
+        Values above it are present. None: the values are in [0, 1] already.
+
+    Attributes
+    ----------
+    classes_ : (C,) labels
+    class_count_ : (C,) total weights
+    class_log_prior_ : (C,) log probabilities
+    feature_count_ : (C, d) weight of the rows with the feature
+    feature_log_prob_ : (C, d) log p_αc
+    n_features_in_, feature_names_in_, n_parameters_
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        prior_smoothing: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.binarize = binarize
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.prior_smoothing = prior_smoothing
+        self.n_jobs = n_jobs
+
+    def _family(self) -> Family:
+        return Bernoulli(self._alpha(), self.binarize)
+
+    @property
+    def feature_log_prob_(self) -> Float64:
+        """log p_αc, (C, d)."""
+        parameters = self.model_.parameters
+        assert isinstance(parameters, BernoulliParameters)
+        return parameters.log_probabilities(self._columns())[1]
+
+
+class PoissonNB(FeatureCountNB):
+    """Naive Bayes for counts whose total is itself evidence.
+
+    Parameters
+    ----------
+    alpha : float or array
+        Virtual rows with one event of each kind in each class: λ_αc = (Σ x + alpha) / (n_c +
+        alpha); shapes as in `MultinomialNB`.
+    fit_prior, class_prior, prior_smoothing, n_jobs : as in `MultinomialNB`.
+
+    Attributes
+    ----------
+    classes_ : (C,) labels
+    class_count_ : (C,) total weights
+    class_log_prior_ : (C,) log probabilities
+    feature_count_ : (C, d) counts
+    feature_rate_ : (C, d) λ_αc, events a row
+    n_features_in_, feature_names_in_, n_parameters_
+    """
+
+    _only_positive = True
+    force_alpha = True
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        prior_smoothing: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.prior_smoothing = prior_smoothing
+        self.n_jobs = n_jobs
+
+    def _family(self) -> Family:
+        return Poisson(self._alpha())
+
+    @property
+    def feature_rate_(self) -> Float64:
+        """λ_αc, events a row, (C, d)."""
+        parameters = self.model_.parameters
+        assert isinstance(parameters, PoissonParameters)
+        return parameters.rates(self._columns())
+
+
+class CategoricalNB(DiscreteNB):
+    """Categorical naive Bayes, a drop-in for `sklearn.naive_bayes.CategoricalNB`.
+
+    Where scikit-learn's differs: levels that were never learned are scored (`unseen`) instead of
+    failing or reading another level's numbers; codes may be as large as they like at no cost in
+    memory; fractions are refused, not cut; alpha=0 gives no NaN; NaN is a missing value; sparse
+    matrices are welcome; priors must sum to 1; classes and levels may appear later without being
+    announced; one class alone is refused by `fit`.
+
+    Parameters
+    ----------
+    alpha : float, array or list
+        Smoothing l, as in lecture 1, case 1: a scalar, or of shape (d,), (C, 1) or (C, d); or a
+        list of d arrays (K_α,) or (C, K_α) with a value for each level.
+    force_alpha, fit_prior, class_prior, prior_smoothing, n_jobs : as in `MultinomialNB`.
+    min_categories : int, (d,) array or None
+        Least number of levels of every or each feature.
+    unseen : "smooth", "ignore" or "error"
+        What a level that was never learned does at prediction.
+
+    Attributes
+    ----------
+    classes_ : (C,) labels
+    class_count_ : (C,) total weights
+    class_log_prior_ : (C,) log probabilities
+    category_count_ : list of d arrays (C, K_α)
+    feature_log_prob_ : list of d arrays (C, K_α), log [θ_jc]_α
+    n_categories_ : (d,) K_α
+    n_features_in_, feature_names_in_, n_parameters_
+    """
+
+    _only_positive = True
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+        unseen: Unseen = "smooth",
+        prior_smoothing: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.min_categories = min_categories
+        self.unseen = unseen
+        self.prior_smoothing = prior_smoothing
+        self.n_jobs = n_jobs
+
+    def _family(self) -> Family:
+        return Categorical(self._alpha(), self.min_categories, self.unseen)
+
+    @property
+    def _parameters(self) -> CategoricalParameters:
+        parameters = self.model_.parameters
+        assert isinstance(parameters, CategoricalParameters)
+        return parameters
+
+    @property
+    def n_categories_(self) -> Any:
+        """K_α, the number of levels of each feature, (d,)."""
+        return self._parameters.n_categories
+
+    @property
+    def category_count_(self) -> list[Float64]:
+        """Weighted counts of each level, d arrays (C, K_α)."""
+        parameters = self._parameters
+        starts = parameters.offsets[:-1]
+        counts = []
+        for k, levels, at in zip(parameters.n_categories, parameters.levels, starts, strict=True):
+            count = np.zeros((parameters.classes, k))
+            count[:, levels] = parameters.count[:, at : at + len(levels)]
+            counts.append(count)
+        return counts
+
+    @property
+    def feature_log_prob_(self) -> list[Float64]:
+        """Log [θ_jc]_α, d arrays (C, K_α)."""
+        parameters = self._parameters
+        return [parameters.log_theta(j, np.arange(k)) for j, k in enumerate(self.n_categories_)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags

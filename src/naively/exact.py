@@ -1,0 +1,247 @@
+"""Arrays of exact numbers: sums that do not depend on the order of their terms."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.kernels import limbs as kernel
+
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+
+KEPT = 8  # limbs that decay keeps a cell: at least 224 significant bits
+SLICE = 1 << 16  # terms that are summed at a time: their digits cannot overflow
+
+
+class ExactArray:
+    """An array of rational numbers m * 2**e, added and subtracted without rounding.
+
+    A cell of an array of shape ``s`` is ``sum(limbs[..., k] * 2**(32 * (low + k)))``; an array of
+    zeros needs no limbs at all. Counts take one limb, sums of float64 two or three, their squares
+    about five, whatever the number of terms.
+
+    Parameters
+    ----------
+    limbs : (*s, L) int64 array
+        All but the last limb of a cell are digits in [0, 2**32); the last one is below 2**62 in
+        magnitude and carries the sign.
+    low : int
+        Position of the lowest limb.
+    """
+
+    __slots__ = ("limbs", "low")
+
+    def __init__(self, limbs: Int64, low: int = 0) -> None:
+        self.limbs = limbs
+        self.low = low
+
+    @classmethod
+    def zeros(cls, shape: tuple[int, ...]) -> ExactArray:
+        """An array of zeros."""
+        return cls(np.zeros((*shape, 0), np.int64))
+
+    @classmethod
+    def from_integers(cls, values: Int64) -> ExactArray:
+        """The given int64 values."""
+        return cls(values[..., np.newaxis]).trimmed()
+
+    @classmethod
+    def from_lazy(cls, limbs: Int64, low: int) -> ExactArray:
+        """From limbs that deposits were made to: propagates the carries in place."""
+        kernel.normalise(limbs.reshape(-1, limbs.shape[-1]))
+        return cls(limbs, low).trimmed()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape, without the axis of the limbs."""
+        return self.limbs.shape[:-1]
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return math.prod(self.shape)
+
+    @property
+    def cells(self) -> Int64:
+        """The limbs as a (cells, L) view."""
+        return self.limbs.reshape(self.size, self.limbs.shape[-1])
+
+    def copy(self) -> ExactArray:
+        """A copy that shares nothing."""
+        return ExactArray(self.limbs.copy(), self.low)
+
+    def trimmed(self) -> ExactArray:
+        """The same numbers in as few limbs as possible: equal arrays have equal limbs."""
+        if self.limbs.shape[-1] == 0 or self.size == 0:
+            return ExactArray.zeros(self.shape)
+        first, last = kernel.extent(self.cells)
+        if first == self.limbs.shape[-1]:
+            return ExactArray.zeros(self.shape)
+        if last + 1 == self.limbs.shape[-1] and first == 0:
+            return self
+        last = max(first, last)
+        limbs = self.limbs[..., first : last + 1].copy()
+        for k in range(last + 1, self.limbs.shape[-1]):
+            limbs[..., -1] += self.limbs[..., k] << (32 * (k - last))
+        return ExactArray(limbs, self.low + first)
+
+    def _widened(self, low: int, high: int) -> ExactArray:
+        """The same numbers with digits from limb `low` up to limb `high`, exclusive."""
+        size = self.limbs.shape[-1]
+        if size == 0:
+            return ExactArray(np.zeros((*self.shape, high - low), np.int64), low)
+        if low >= self.low and high <= self.low + size:
+            return self
+        low, high = min(low, self.low), max(high, self.low + size)
+        at = self.low - low
+        limbs = np.zeros((*self.shape, high - low), np.int64)
+        limbs[..., at : at + size] = self.limbs
+        for k in range(at + size - 1, high - low - 1):  # spread the old top limb upwards
+            top = limbs[..., k]
+            limbs[..., k + 1] = top >> 32
+            limbs[..., k] = top & kernel.DIGIT
+        return ExactArray(limbs, low)
+
+    def add(
+        self, other: ExactArray, rows: Int64 | None = None, columns: Int64 | None = None,
+        sign: int = 1,
+    ) -> ExactArray:  # fmt: skip
+        """Add (or subtract) `other` to the cells [rows[i], columns[j]], in place where possible.
+
+        Parameters
+        ----------
+        other : ExactArray of shape (r, ...) or (r, c, ...)
+        rows, columns : (r,) and (c,) int64, distinct positions; all of them by default.
+        sign : 1 or -1
+
+        Returns
+        -------
+        ExactArray : the sum; use it in the place of self, whose limbs it may share.
+        """
+        width = other.limbs.shape[-1]
+        if width == 0:
+            return self
+        target = self._widened(other.low, other.low + width)
+        first, second = (*target.shape, 1, 1)[:2]
+        if rows is None:
+            rows = np.arange(first)
+        if columns is None:
+            columns = np.arange(second)
+        largest = kernel.accumulate(
+            target.limbs.reshape(first, second, -1), rows, columns,
+            other.limbs.reshape(len(rows), len(columns), width), other.low - target.low, sign,
+        )  # fmt: skip
+        if largest >= 1 << 62:
+            return target._widened(target.low, target.low + target.limbs.shape[-1] + 1)
+        return target
+
+    def placed(self, axis: int, positions: Int64, length: int) -> ExactArray:
+        """Spread along an axis: cell k goes to positions[k] of `length`, the others are zero."""
+        if length == len(positions) and np.array_equal(positions, np.arange(length)):
+            return self
+        shape = list(self.limbs.shape)
+        shape[axis] = length
+        limbs = np.zeros(shape, np.int64)
+        limbs[(slice(None),) * axis + (positions,)] = self.limbs
+        return ExactArray(limbs, self.low)
+
+    def taken(self, axis: int, positions: Any) -> ExactArray:
+        """The cells at the given positions (or mask) along an axis."""
+        return ExactArray(self.limbs[(slice(None),) * axis + (positions,)], self.low)
+
+    def summed(self, axis: int) -> ExactArray:
+        """The exact sums along an axis, which is dropped."""
+        limbs = np.moveaxis(self.limbs, axis, 0)
+        total = ExactArray.zeros(limbs.shape[1:-1])
+        size = limbs.shape[-1]
+        for at in range(0, len(limbs) if size else 0, SLICE):
+            part = limbs[at : at + SLICE]
+            lazy = np.empty((*part.shape[1:-1], size + 1), np.int64)
+            np.sum(part & kernel.DIGIT, axis=0, out=lazy[..., :size])
+            np.sum(part[..., -1] >> 32, axis=0, out=lazy[..., size])
+            total = total.add(ExactArray.from_lazy(lazy, self.low))
+        return total.trimmed()
+
+    def scaled(self, gamma: float) -> ExactArray:
+        """Every cell times gamma, cut after 8 limbs (at least 224 significant bits) of the cell."""
+        numerator, denominator = gamma.as_integer_ratio()
+        shift = denominator.bit_length() - 1
+        numbers, low = self.integers()
+        down = -(-shift // 32)
+        low -= down
+        numbers = numbers * (numerator << (32 * down - shift))
+        flat = []
+        for value in numbers.ravel().tolist():
+            spare = max(0, -(-abs(value).bit_length() // 32) - KEPT) * 32
+            half = (1 << spare) >> 1
+            flat.append((value + half >> spare) << spare)
+        return ExactArray.from_numbers(flat, self.shape, low)
+
+    @classmethod
+    def from_numbers(cls, numbers: list[int], shape: tuple[int, ...], low: int) -> ExactArray:
+        """From Python integers, each times 2**(32 * low)."""
+        bits = max((abs(value).bit_length() for value in numbers), default=0)
+        size = bits // 32 + 2
+        data = b"".join(value.to_bytes(4 * size, "little", signed=True) for value in numbers)
+        digits = np.frombuffer(data, "<u4").astype(np.int64).reshape(*shape, size)
+        digits[..., -1] = digits[..., -1].astype(np.int32)  # the sign
+        return cls(digits, low).trimmed()
+
+    def integers(self) -> tuple[npt.NDArray[np.object_], int]:
+        """(integers, low): Python integers with value = integer * 2**(32 * low)."""
+        size = self.limbs.shape[-1]
+        numbers = np.zeros(self.shape, object)
+        if size == 0:
+            return numbers, self.low
+        width = 4 * (size + 1)  # the top limb is 64 bits wide
+        digits = np.empty((self.size, size + 1), "<u4")
+        digits[:, : size - 1] = self.cells[:, :-1]
+        digits[:, size - 1] = self.cells[:, -1] & kernel.DIGIT
+        digits[:, size] = (self.cells[:, -1] >> 32) & kernel.DIGIT
+        data = digits.tobytes()
+        numbers.ravel()[:] = [
+            int.from_bytes(data[at : at + width], "little", signed=True)
+            for at in range(0, len(data), width)
+        ]
+        return numbers, self.low
+
+    def fractions(self) -> npt.NDArray[np.object_]:
+        """The numbers as `fractions.Fraction`."""
+        numbers, low = self.integers()
+        unit = Fraction(2) ** (32 * low)
+        out = np.empty(self.shape, object)
+        out.ravel()[:] = [value * unit for value in numbers.ravel().tolist()]
+        return out
+
+    def rounded(self) -> Float64:
+        """The nearest float64 of each cell, ties to even."""
+        if self.limbs.shape[-1] == 0:
+            return np.zeros(self.shape)
+        if self.limbs.shape[-1] == 1 and self.low == 0:
+            return self.limbs[..., 0].astype(np.float64)
+        return cast(Float64, kernel.round_nearest(self.cells, 32 * self.low)).reshape(self.shape)
+
+    def any_negative(self) -> bool:
+        """Whether any number is below zero."""
+        return self.limbs.shape[-1] > 0 and bool((self.limbs[..., -1] < 0).any())
+
+    def nonzero(self) -> npt.NDArray[np.bool_]:
+        """Which numbers are not zero."""
+        return cast(npt.NDArray[np.bool_], (self.limbs != 0).any(axis=-1))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ExactArray):
+            return NotImplemented
+        a, b = self.trimmed(), other.trimmed()
+        same = a.low == b.low or a.limbs.shape[-1] == 0
+        return same and np.array_equal(a.limbs, b.limbs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"ExactArray({self.rounded()!r})"

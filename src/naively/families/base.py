@@ -1,0 +1,194 @@
+"""What every family has: statistics that add up, and parameters that score."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import ExactArray, Float64, Int64
+
+Data = Any
+"""Rows to learn from or to score: a 2-d NumPy array of real numbers, or a SciPy CSR matrix."""
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class Workers(Protocol):
+    """Who runs independent pieces of work, and how many at a time."""
+
+    count: int
+
+    def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
+        """The results of ``function`` on each item, in order."""
+
+
+class Serial:
+    """One piece of work after the other, in the caller's thread."""
+
+    count = 1
+
+    def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
+        """The results of ``function`` on each item, in order."""
+        return [function(item) for item in items]
+
+
+class InvalidValueError(ValueError):
+    """A value that a family cannot take: what is wrong, and where.
+
+    Attributes
+    ----------
+    row, column : int
+        Position in the data that were given.
+    problem : str
+        What is wrong, as a clause with ``{where}`` for the place.
+    """
+
+    def __init__(self, row: int, column: int, problem: str) -> None:
+        self.row = int(row)
+        self.column = int(column)
+        self.problem = problem
+        super().__init__(problem.format(where=f"row {self.row}, column {self.column}"))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Which class each row of some data belongs to, and what it weighs.
+
+    Parameters
+    ----------
+    codes : (n,) int64, positions in the classes of the batch.
+    n_classes : int
+    weights : (n,) float64 above 0, or empty if every row weighs 1.
+    """
+
+    codes: Int64
+    n_classes: int
+    weights: Float64 = field(default_factory=lambda: np.empty(0))
+
+
+@dataclass
+class Statistics:
+    """Exact sums over the rows of each class.
+
+    Attributes
+    ----------
+    tables : dict of ExactArray, the first axis of each being the class.
+    """
+
+    tables: dict[str, ExactArray]
+
+    def with_classes(self, positions: Int64, n_classes: int) -> Self:
+        """Spread over more classes: class k becomes positions[k], the others have no rows."""
+        return self._mapped(lambda table: table.placed(0, positions, n_classes))
+
+    def add(self, other: Statistics, classes: Int64, sign: int = 1) -> None:
+        """Add (or subtract) the statistics of `other`, whose class k is self's classes[k]."""
+        for name, table in other.tables.items():
+            self.tables[name] = self.tables[name].add(table, rows=classes, sign=sign)
+
+    def scaled(self, gamma: float) -> Self:
+        """Every sum times gamma."""
+        return self._mapped(lambda table: table.scaled(gamma))
+
+    def copy(self) -> Self:
+        """A copy that shares nothing."""
+        return self._mapped(ExactArray.copy)
+
+    def canonical(self) -> Self:
+        """The same statistics in their one smallest form."""
+        return self._mapped(ExactArray.trimmed)
+
+    def impossible(self, class_weight: ExactArray) -> str | None:
+        """Why no data can have these statistics, or None if some might."""
+        if any(table.any_negative() for name, table in self.tables.items() if name != "sum"):
+            return "more was forgotten than was learned"
+        return None
+
+    def _mapped(self, function: Callable[[ExactArray], ExactArray]) -> Self:
+        tables = {name: function(table) for name, table in self.tables.items()}
+        return self._with(tables)
+
+    def _with(self, tables: dict[str, ExactArray]) -> Self:
+        return type(self)(tables)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Statistics) and self.tables == other.tables
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Parameters(ABC):
+    """The estimated distribution p(x | y) of each class."""
+
+    n_free: int
+    """Number of free parameters, as the lectures count them."""
+
+    @abstractmethod
+    def add_log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
+        """Add log p(x_i | c), up to a term that depends on x alone, for rows start:stop.
+
+        `out` is (stop - start, C). Units: nats. Raises `InvalidValueError`.
+        """
+
+    @abstractmethod
+    def contributions(self, X: Data) -> Float64:
+        """What each feature adds to `add_log_prob`: (n, C, d), in nats."""
+
+    def log_base(self, X: Data) -> Float64:
+        """The term of log p(x | y) that depends on x alone: (n,), in nats."""
+        return np.zeros(X.shape[0])
+
+    @abstractmethod
+    def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
+        """One row for each class code: (n, d)."""
+
+    def linear(self) -> tuple[Float64, Float64]:
+        """(w, b), (C, d) and (C,), with log p(x | c) = w_c . x + b_c up to a term in x alone.
+
+        Raises
+        ------
+        ValueError : where the model is not linear in x, saying why.
+        """
+        raise ValueError(self.not_linear)
+
+    not_linear: ClassVar[str] = "this family is not linear in x"
+
+
+class Family(ABC):
+    """An event model p(x_α | y) over a block of columns, with its hyperparameters."""
+
+    name: ClassVar[str]
+    is_density: ClassVar[bool] = True
+
+    @abstractmethod
+    def summarise(self, X: Data, batch: Batch, workers: Workers) -> Statistics:
+        """The statistics of a batch. Raises `InvalidValueError`; keeps nothing."""
+
+    @abstractmethod
+    def empty(self, n_classes: int, n_features: int) -> Statistics:
+        """The statistics of no rows."""
+
+    @abstractmethod
+    def estimate(self, statistics: Any, class_weight: ExactArray) -> Parameters:
+        """The parameters that follow from statistics: all smoothing happens here."""
+
+
+def column_blocks(n_features: int, width: int = 8192) -> Iterator[slice]:
+    """Slices that cover the features, so that no temporary is of the size of a table."""
+    return (slice(at, min(at + width, n_features)) for at in range(0, n_features, width))
+
+
+def is_sparse(X: Data) -> bool:
+    """Whether the data are a CSR matrix."""
+    return not isinstance(X, np.ndarray)
+
+
+def dense(X: Data) -> npt.NDArray[Any]:
+    """The data as a NumPy array."""
+    return cast("npt.NDArray[Any]", X.toarray()) if is_sparse(X) else X

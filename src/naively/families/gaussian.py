@@ -1,0 +1,282 @@
+"""Gaussian features: p(x_α | y = c) = N(x_α; μ_αc, σ²_αc)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import ExactArray, Float64, Int64
+from naively.families.base import (
+    Batch,
+    Data,
+    Family,
+    InvalidValueError,
+    Parameters,
+    Statistics,
+    Workers,
+    dense,
+    is_sparse,
+)  # fmt: skip
+from naively.families.sums import sum_powers
+from naively.kernels import scores
+
+Tie = Literal["classes", "features", "both"] | None
+SMALLEST = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True)
+class Gaussian(Family):
+    """Normal features, each with its own mean and variance in each class.
+
+    Lecture 1, case 3 and lecture 2, "Gaussian Naive Bayes"; the ties of the variance are those of
+    lecture 2: σ_ik, σ_i, σ_k and σ for feature i and class k.
+
+    Parameters
+    ----------
+    tie : None, "classes", "features" or "both"
+        What the variance is shared across: nothing (σ_ik), the classes (σ_i), the features
+        (σ_k), or both (σ).
+    ddof : 0 or 1
+        0 for the maximum likelihood variance, 1 for the unbiased one (a class and feature with
+        one value then has variance 0 before the floor). With weights, a row of weight w counts
+        as w rows.
+    var_smoothing : float
+        Portion of a variance of all data seen that is added to every variance.
+    floor : "largest" or "feature"
+        Whose variance: the largest of all features (scikit-learn), or each feature's own, so that
+        no feature is drowned by another one's scale.
+    """
+
+    tie: Tie = None
+    ddof: Literal[0, 1] = 0
+    var_smoothing: float = 1e-9
+    floor: Literal["largest", "feature"] = "largest"
+
+    name = "gaussian"
+
+    def __post_init__(self) -> None:
+        if self.tie not in (None, "classes", "features", "both"):
+            raise ValueError(f'tie must be None, "classes", "features" or "both", not {self.tie!r}')
+        if self.ddof not in (0, 1):
+            raise ValueError(f"ddof must be 0 or 1, not {self.ddof!r}")
+        if not 0 <= self.var_smoothing < math.inf:
+            raise ValueError(
+                f"var_smoothing must be a finite number >= 0, not {self.var_smoothing!r}"
+            )
+        if self.floor not in ("largest", "feature"):
+            raise ValueError(f'floor must be "largest" or "feature", not {self.floor!r}')
+
+    def summarise(self, X: Data, batch: Batch, workers: Workers) -> GaussianStatistics:
+        """Σw, Σwx and Σwx² by class and feature, exactly."""
+        return GaussianStatistics(sum_powers(X, batch, workers, squares=True).tables)
+
+    def empty(self, n_classes: int, n_features: int) -> GaussianStatistics:
+        """The statistics of no rows."""
+        zeros = ExactArray.zeros((n_classes, n_features))
+        return GaussianStatistics({"sum": zeros, "square": zeros, "missing": zeros})
+
+    def estimate(self, statistics: Statistics, class_weight: ExactArray) -> GaussianParameters:
+        """Means and variances, each the correctly rounded value of the exact sums.
+
+        Tied variances are the correctly rounded sum of the (correctly rounded) scatters. A class
+        without a value of a feature takes the mean and variance of all classes there.
+        """
+        sums = _Sums(statistics, class_weight)
+        pooled = sums.pooled()
+        total_mean, total_variance = pooled.mean()[0], pooled.variance(0)[0]
+        spread = total_variance.max() if self.floor == "largest" else total_variance
+        epsilon = self.var_smoothing * spread
+        mean = sums.mean()
+        variance = self._variance(sums)
+        unknown = sums.weight == 0
+        mean[unknown] = np.broadcast_to(total_mean, mean.shape)[unknown]
+        if self.tie is None:
+            variance[unknown] = np.broadcast_to(total_variance, mean.shape)[unknown]
+        return GaussianParameters(mean, variance + epsilon, epsilon, self.tie)
+
+    def _variance(self, sums: _Sums) -> Float64:
+        if self.tie is None:
+            return sums.variance(self.ddof)
+        axis = {"classes": 0, "features": 1, "both": None}[self.tie]
+        scatter = _sum(sums.scatter(), axis)
+        freedom = _sum(np.maximum(sums.rounded_weight() - self.ddof, 0.0), axis)
+        with np.errstate(invalid="ignore"):
+            tied = np.where(freedom > 0, scatter / freedom, 0.0)
+        return np.array(np.broadcast_to(tied, sums.shape))
+
+
+class GaussianStatistics(Statistics):
+    """Tables ``sum``, ``square`` and ``missing``, (C, d) each."""
+
+    def impossible(self, class_weight: ExactArray) -> str | None:
+        """As the base class; also refuses sums whose variance would be below zero."""
+        problem = super().impossible(class_weight)
+        if problem is None and _Sums(self, class_weight).contradictory():
+            problem = "these rows were not all learned before"
+        return problem
+
+
+class _Sums:
+    """n, Σx and Σx² of each class and feature as Python integers on a common grid.
+
+    The grid is 2**(32 low) for n and Σx and its square for Σx²; Python divides integers of any
+    size with one correct rounding.
+    """
+
+    def __init__(self, statistics: Statistics, class_weight: ExactArray) -> None:
+        tables = statistics.tables
+        n, n_low = class_weight.integers()
+        gone, gone_low = tables["missing"].integers()
+        sums, sum_low = tables["sum"].integers()
+        squares, square_low = tables["square"].integers()
+        low = min(n_low, gone_low, sum_low, square_low // 2, 0)
+        self.low = low
+        self.weight = n[:, None] * _power(n_low - low) - gone * _power(gone_low - low)
+        self.sums = sums * _power(sum_low - low)
+        self.squares = squares * _power(square_low - 2 * low)
+        self.shape = sums.shape
+
+    def pooled(self) -> _Sums:
+        """The sums over all classes."""
+        total = object.__new__(_Sums)
+        total.low = self.low
+        total.weight = self.weight.sum(axis=0, keepdims=True)
+        total.sums = self.sums.sum(axis=0, keepdims=True)
+        total.squares = self.squares.sum(axis=0, keepdims=True)
+        total.shape = total.sums.shape
+        return total
+
+    def _numerator(self) -> npt.NDArray[np.object_]:
+        """n Σx² - (Σx)², on the grid's third power and second: n² times the variance."""
+        return self.weight * self.squares - self.sums * self.sums * _power(-self.low)
+
+    def mean(self) -> Float64:
+        """Σx / n."""
+        return _ratio(self.sums, self.weight)
+
+    def variance(self, ddof: int) -> Float64:
+        """(Σx² - (Σx)² / n) / (n - ddof)."""
+        one = ddof * _power(-self.low)
+        below = self.weight * (self.weight - one)
+        return _ratio(self._numerator(), below * _power(-self.low))
+
+    def scatter(self) -> Float64:
+        """Σx² - (Σx)² / n."""
+        return _ratio(self._numerator(), self.weight * _power(-2 * self.low))
+
+    def rounded_weight(self) -> Float64:
+        """N."""
+        return _ratio(self.weight, np.full(self.shape, _power(-self.low), object))
+
+    def contradictory(self) -> bool:
+        """Whether no data have these sums."""
+        some = self.weight > 0
+        none = (self.weight == 0) & ((self.sums != 0) | (self.squares != 0))
+        return bool(((self._numerator() < 0) & some).any() or none.any())
+
+
+def _power(limbs: int) -> int:
+    return 1 << (32 * limbs)
+
+
+def _divide(numerator: int, denominator: int) -> float:
+    if denominator <= 0:
+        return 0.0
+    try:
+        return numerator / denominator
+    except OverflowError:
+        return math.inf
+
+
+def _ratio(numerators: Any, denominators: Any) -> Float64:
+    """The correctly rounded quotients; 0 where there is nothing to divide by."""
+    values = map(_divide, numerators.ravel().tolist(), denominators.ravel().tolist())
+    return np.fromiter(values, np.float64, numerators.size).reshape(numerators.shape)
+
+
+def _sum(values: Float64, axis: int | None) -> Float64:
+    """Correctly rounded sums, whatever the order, with the summed axes kept."""
+    if axis is None:
+        return np.full((1, 1), math.fsum(values.ravel()))
+    lines = np.moveaxis(values, axis, -1)
+    return np.expand_dims(np.array([math.fsum(line) for line in lines]), axis)
+
+
+class GaussianParameters(Parameters):
+    """Means μ and variances σ², (C, d) each.
+
+    Attributes
+    ----------
+    mean, variance : (C, d) float64, the variance with `epsilon` included.
+    epsilon : float or (d,) float64, what was added to every variance.
+    """
+
+    def __init__(self, mean: Float64, variance: Float64, epsilon: Any, tie: Tie) -> None:
+        self.mean = mean
+        self.variance = variance
+        self.epsilon = epsilon
+        self.tie = tie
+        classes, d = mean.shape
+        tied = {None: classes * d, "classes": d, "features": classes, "both": 1}[tie]
+        self.n_free = classes * d + tied
+
+    @cached_property
+    def _scored(self) -> tuple[Float64, Float64, Float64]:
+        """(scale, norm, base) with log N(x) = norm - ((x - μ) scale)², base = Σ norm."""
+        variance = np.clip(self.variance, SMALLEST, np.finfo(np.float64).max)
+        norm = -0.5 * (math.log(2.0 * math.pi) + np.log(variance))
+        return math.sqrt(0.5) / np.sqrt(variance), norm, norm.sum(axis=1)
+
+    @cached_property
+    def _sparse(self) -> tuple[Float64, ...]:
+        """The arguments of the sparse kernel, (d, C) each but the last."""
+        scale, norm, _ = self._scored
+        mean = np.ascontiguousarray(self.mean.T)
+        scale, norm = np.ascontiguousarray(scale.T), np.ascontiguousarray(norm.T)
+        zero = norm - (mean * scale) ** 2
+        return mean, scale, norm, zero, zero.sum(axis=0)
+
+    def add_log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
+        """Add Σ_α log N(x_α; μ_αc, σ²_αc)."""
+        if is_sparse(X):
+            bad = scores.gaussian_sparse(
+                X.data, X.indices, X.indptr, start, stop, *self._sparse, out
+            )
+        else:
+            scale, norm, base = self._scored
+            bad = scores.gaussian_dense(X, start, stop, self.mean, scale, base, norm, out)
+        raise_infinite(bad, X.shape[1])
+
+    def contributions(self, X: Data) -> Float64:
+        """Log N(x_α; μ_αc, σ²_αc) of each feature; 0 where it is missing."""
+        scale, norm, _ = self._scored
+        x = dense(X).astype(np.float64)[:, np.newaxis, :]
+        with np.errstate(over="ignore"):
+            terms = norm - ((x - self.mean) * scale) ** 2
+        return np.where(np.isnan(x), 0.0, terms)
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
+        """Rows of independent normal values."""
+        return generator.normal(self.mean[codes], np.sqrt(self.variance[codes]))
+
+    def linear(self) -> tuple[Float64, Float64]:
+        """w_α = μ_αc / σ²_α (lectures 1 and 3: linear if σ_α is the same for all classes)."""
+        if self.tie not in ("classes", "both"):
+            raise ValueError(
+                "the log-odds are quadratic in x, because each class has variances of its own; "
+                'with tie="classes" or tie="both" they are linear'
+            )
+        weight = self.mean / self.variance
+        return weight, -0.5 * (self.mean * weight).sum(axis=1)
+
+
+def raise_infinite(position: int, n_features: int) -> None:
+    """Raise the error for a kernel's report of an infinite value, if it is one."""
+    if position >= 0:
+        row, column = divmod(int(position), n_features)
+        raise InvalidValueError(row, column, "Input X contains infinity: {where} is infinite")

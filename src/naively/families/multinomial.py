@@ -1,0 +1,114 @@
+"""Counts as rolls of one die a class: p(x | m, y = c) = m! Π_α θ_αc^x_α / x_α!."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from naively.exact import ExactArray, Float64, Int64
+from naively.families.base import Batch, Data, Family, Statistics, Workers, is_sparse
+from naively.families.linear import (
+    Alpha,
+    LinearParameters,
+    Terms,
+    check_alpha,
+    columns_of,
+    log,
+)  # fmt: skip
+from naively.families.sums import sum_powers
+
+ROLLS = 100
+"""Events in a row that is sampled."""
+
+
+@dataclass(frozen=True)
+class Multinomial(Family):
+    """Counts of d kinds of events, such as words.
+
+    Lecture 1, case 2; lecture 2, "NB with Bag of Words"; lecture 4, "Multinomial-NBC"::
+
+        θ_αc = (Σ_i I(y_i = c) x_iα + l_α) / (Σ_i I(y_i = c) m_i + Σ_β l_β)
+
+    Parameters
+    ----------
+    alpha : float or array
+        l: 0 for maximum likelihood, 1 for Laplace; or one value a feature (d,), a class (C, 1) or
+        both (C, d): the m virtual examples with prior Q of lecture 2 are ``alpha = m * Q``.
+    """
+
+    alpha: Alpha = 1.0
+
+    name = "multinomial"
+
+    def summarise(self, X: Data, batch: Batch, workers: Workers) -> Statistics:
+        """Σwx by class and feature, exactly. Refuses negative counts."""
+        return sum_powers(X, batch, workers, minimum=0.0)
+
+    def empty(self, n_classes: int, n_features: int) -> CountStatistics:
+        """The statistics of no rows."""
+        zeros = ExactArray.zeros((n_classes, n_features))
+        return CountStatistics({"sum": zeros, "missing": zeros})
+
+    def estimate(self, statistics: Statistics, class_weight: ExactArray) -> Any:
+        """θ_αc."""
+        return MultinomialParameters(statistics.tables["sum"], self.alpha)
+
+
+class CountStatistics(Statistics):
+    """Tables ``sum`` (of counts) and ``missing`` (weight of rows), (C, d) each."""
+
+    def impossible(self, class_weight: ExactArray) -> str | None:
+        """As the base class; sums of counts cannot be negative either."""
+        if self.tables["sum"].any_negative():
+            return "more was forgotten than was learned"
+        return super().impossible(class_weight)
+
+
+class MultinomialParameters(LinearParameters):
+    """log θ_αc, computed from the counts a block of columns at a time."""
+
+    def __init__(self, counts: ExactArray, alpha: Alpha) -> None:
+        super().__init__(*counts.shape)
+        self.counts = counts
+        self.alpha = check_alpha(alpha, *counts.shape)
+        self.n_free = self.n_classes * (self.n_features - 1)
+        self.totals = counts.summed(1).rounded() + total_alpha(self.alpha, self.n_features)
+
+    def log_theta(self, columns: slice) -> Float64:
+        """log θ_αc of a block of columns, (C, b); uniform for a class of which nothing is known."""
+        counts = self.counts.taken(1, columns).rounded() + columns_of(self.alpha, columns)
+        totals = self.totals[:, np.newaxis]
+        known = log(counts) - log(np.where(totals > 0, totals, 1.0))
+        return np.where(totals > 0, known, -np.log(self.n_features))
+
+    def terms(self, columns: slice) -> Terms:
+        """x_α log θ_αc."""
+        return Terms(self.log_theta(columns))
+
+    def log_base(self, X: Data) -> Float64:
+        """Log m! - Σ_α log x_α!."""
+        if is_sparse(X):
+            X = X.copy()
+            X.data = np.nan_to_num(X.data.astype(np.float64))
+            length = np.asarray(X.sum(axis=1)).ravel()
+            X.data = gammaln(X.data + 1.0)
+            return gammaln(length + 1.0) - np.asarray(X.sum(axis=1)).ravel()
+        x = np.nan_to_num(X.astype(np.float64))
+        return gammaln(x.sum(axis=1) + 1.0) - gammaln(x + 1.0).sum(axis=1)
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
+        """Rows of 100 events each."""
+        theta = np.exp(self.log_theta(slice(0, self.n_features)))
+        theta /= theta.sum(axis=1, keepdims=True)
+        return generator.multinomial(ROLLS, theta[codes])
+
+
+def total_alpha(alpha: Float64, n_features: int) -> Float64:
+    """Σ_α l_α of each class, (C,) or (1,)."""
+    if alpha.ndim == 0 or alpha.shape[-1] == 1:
+        return np.atleast_1d(alpha.reshape(-1) * n_features)
+    return np.atleast_1d(alpha.sum(axis=-1))

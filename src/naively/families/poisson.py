@@ -1,0 +1,90 @@
+"""Counts of events in a row, each on its own: p(x_α | y = c) = λ_αc^x_α exp(-λ_αc) / x_α!."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from naively.exact import ExactArray, Float64, Int64
+from naively.families.base import Batch, Data, Family, Statistics, Workers, is_sparse
+from naively.families.linear import (
+    Alpha,
+    LinearParameters,
+    Terms,
+    check_alpha,
+    columns_of,
+    log,
+    observed_rows,
+)  # fmt: skip
+from naively.families.multinomial import CountStatistics
+from naively.families.sums import sum_powers
+
+
+@dataclass(frozen=True)
+class Poisson(Family):
+    """Counts whose total is itself evidence, unlike in the multinomial.
+
+    Parameters
+    ----------
+    alpha : float or array
+        Virtual rows with one event of each kind: λ_αc = (Σ x_iα + alpha) / (n_c + alpha), the
+        mean under a Gamma(alpha, alpha) prior. 0 for maximum likelihood. A scalar, or of shape
+        (d,), (C, 1) or (C, d).
+    """
+
+    alpha: Alpha = 1.0
+
+    name = "poisson"
+
+    def summarise(self, X: Data, batch: Batch, workers: Workers) -> Statistics:
+        """Σwx by class and feature, exactly. Refuses negative counts."""
+        return sum_powers(X, batch, workers, minimum=0.0)
+
+    def empty(self, n_classes: int, n_features: int) -> CountStatistics:
+        """The statistics of no rows."""
+        zeros = ExactArray.zeros((n_classes, n_features))
+        return CountStatistics({"sum": zeros, "missing": zeros})
+
+    def estimate(self, statistics: Statistics, class_weight: ExactArray) -> Any:
+        """λ_αc."""
+        return PoissonParameters(statistics, class_weight, self.alpha)
+
+
+class PoissonParameters(LinearParameters):
+    """Rates λ_αc."""
+
+    def __init__(self, statistics: Statistics, class_weight: ExactArray, alpha: Alpha) -> None:
+        self.counts = statistics.tables["sum"]
+        self.missing = statistics.tables["missing"]
+        super().__init__(*self.counts.shape)
+        self.class_weight = class_weight
+        self.alpha = check_alpha(alpha, *self.counts.shape)
+        self.n_free = self.n_classes * self.n_features
+
+    def rates(self, columns: slice) -> Float64:
+        """λ_αc of a block of columns, (C, b); 1 where nothing is known."""
+        alpha = columns_of(self.alpha, columns)
+        rows = observed_rows(self.class_weight, self.missing, columns).rounded() + alpha
+        counts = self.counts.taken(1, columns).rounded() + alpha
+        return np.where(rows > 0, counts / np.where(rows > 0, rows, 1.0), 1.0)
+
+    def terms(self, columns: slice) -> Terms:
+        """x_α log λ_αc - λ_αc."""
+        rates = self.rates(columns)
+        return Terms(log(rates), -rates)
+
+    def log_base(self, X: Data) -> Float64:
+        """-Σ_α log x_α!."""
+        if is_sparse(X):
+            X = X.copy()
+            X.data = gammaln(np.nan_to_num(X.data.astype(np.float64)) + 1.0)
+            return -np.asarray(X.sum(axis=1)).ravel()
+        return -gammaln(np.nan_to_num(X.astype(np.float64)) + 1.0).sum(axis=1)
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
+        """Rows of independent counts."""
+        return generator.poisson(self.rates(slice(0, self.n_features))[codes])

@@ -1,0 +1,248 @@
+"""Exact sums of x (and x * x) by class and feature, of any data: which kernel, which window."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import ExactArray, Int64
+from naively.families.base import (
+    Batch,
+    Data,
+    InvalidValueError,
+    Serial,
+    Statistics,
+    Workers,
+    is_sparse,
+)
+from naively.kernels import deposits, labels, moments
+
+LARGEST = float(np.finfo(np.float64).max)
+HEADROOM = 40  # bits for the number of rows
+FEW = 4  # rows a class up to which single deposits beat the set-up of the partial sums
+
+
+Window = tuple[int, int]
+"""(lowest, highest) exponent of the bits that limbs must hold, before any adding up."""
+
+
+class Limbs:
+    """Limbs that deposits are made to; none at all without a window."""
+
+    def __init__(self, cells: int, window: Window | None) -> None:
+        self.first = self.size = 0
+        if window is not None:
+            self.first = window[0] // 32
+            self.size = (window[1] + HEADROOM) // 32 + 3 - self.first
+        self.flat = np.zeros(cells * self.size, np.int64)
+
+    @property
+    def low(self) -> int:
+        """Exponent of the lowest bit."""
+        return 32 * self.first
+
+    @property
+    def arguments(self) -> tuple[Int64, int, int]:
+        """As the kernels take them."""
+        return self.flat, self.size, self.low
+
+    def exact(self, shape: tuple[int, int]) -> ExactArray:
+        """The sums."""
+        if self.size == 0:
+            return ExactArray.zeros(shape)
+        return ExactArray.from_lazy(self.flat.reshape(*shape, self.size), self.first)
+
+
+def window(smallest: float, largest: float) -> Window | None:
+    """The bits of all floats between two magnitudes; None if there are none."""
+    if largest == 0.0:
+        return None
+    return max(math.frexp(smallest)[1] - 53, -1074), math.frexp(largest)[1]
+
+
+def product(*windows: Window | None) -> Window | None:
+    """The bits of the products of numbers from each window."""
+    if any(w is None for w in windows):
+        return None
+    return sum(w[0] for w in windows if w), sum(w[1] for w in windows if w)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What to sum, and which values are welcome."""
+
+    squares: bool
+    threshold: float
+    minimum: float
+    maximum: float
+
+
+def sum_powers(
+    X: Data, batch: Batch, workers: Workers, *, squares: bool = False,
+    threshold: float = math.nan, minimum: float = -LARGEST, maximum: float = LARGEST,
+) -> Statistics:  # fmt: skip
+    """Exact tables ``sum``, ``missing`` and, if asked for, ``square``, each (C, d).
+
+    With a threshold, a value counts as 1 above it and as 0 elsewhere. ``missing`` is the weight
+    of the rows in which the feature is NaN.
+    """
+    bounds = Bounds(squares, threshold, minimum, maximum)
+    n, d = X.shape
+    many = n > FEW * batch.n_classes and not is_sparse(X) and len(batch.weights) == 0
+    if not many:
+        return _by_deposits(X, batch, workers, bounds)
+    slabs = min(workers.count, max(1, n * d // 2**17))
+    edges = np.linspace(0, n, slabs + 1).astype(int).tolist()
+    parts = workers.map(
+        lambda k: _by_pieces(X, batch, edges[k], edges[k + 1], bounds), range(slabs)
+    )
+    for other in parts[1:]:
+        parts[0].add(other, np.arange(batch.n_classes))
+    return parts[0]
+
+
+def out_of_bounds(X: Data, row: int, column: int, minimum: float) -> InvalidValueError:
+    """The error for a value that is infinite, negative or too large."""
+    value = float(X[row, column])
+    if math.isinf(value):
+        return InvalidValueError(row, column, f"Input X contains infinity: {{where}} is {value}")
+    if value < 0 <= minimum:
+        return InvalidValueError(row, column, f"Negative values in data: {{where}} is {value:g}")
+    return InvalidValueError(row, column, f"{{where}} is {value:g}, not in [0, 1]; set `binarize`")
+
+
+def _by_pieces(
+    X: npt.NDArray[Any], batch: Batch, start: int, stop: int, bounds: Bounds
+) -> Statistics:
+    """Dense rows start:stop by `naively.kernels.moments`, which stops for what it cannot do."""
+    d, classes = X.shape[1], batch.n_classes
+    squares = bounds.squares
+    tiles = -(-d // moments.LANES)
+    stride = (9 if squares else 3) * moments.LANES
+    partial = np.zeros(classes * tiles * stride)
+    since = np.zeros(classes, np.int64)
+    grid = np.full(d, 10_000, np.int64)
+    constants = np.zeros(tiles * 3 * moments.LANES)
+    missing = np.zeros((0, 0), np.int64)
+    room = 2 * max(moments.CELLS, d)
+    spilled = np.empty(room), np.empty(room), np.empty(room, np.int64)
+    report = np.zeros(3, np.int64)
+    held: Window | None = None
+    sums, sums2 = Limbs(classes * d, None), Limbs(classes * d, None)
+    total = Statistics(_zeros(classes, d, squares))
+    everyone = np.arange(classes)
+    row = start
+    while True:
+        status, row = moments.dense_sums(
+            X, batch.codes, row, stop, bounds.minimum, bounds.maximum, bounds.threshold,
+            partial, since, grid, constants, *sums.arguments, *sums2.arguments,
+            missing, *spilled, report,
+        )  # fmt: skip
+        if status == moments.OUT_OF_BOUNDS:
+            raise out_of_bounds(X, report[1], report[2], bounds.minimum)
+        if report[0] > 0:
+            moments.complete(*spilled, report[0], *sums.arguments, *sums2.arguments)
+        if status == moments.HAS_MISSING:
+            missing = np.zeros((classes, d), np.int64)
+        moments.flush_all(partial, since, tiles, stride, d, *sums.arguments, *sums2.arguments)
+        if status == moments.DONE:
+            break
+        if status == moments.EXTREME:
+            rows = slice(row, int(report[1]))
+            part = Batch(batch.codes[rows], classes)
+            total.add(_by_deposits(X[rows], part, Serial(), bounds), everyone)
+            row = rows.stop
+        elif status == moments.WIDEN:
+            total.add(_finished(sums, sums2, None, (classes, d), squares), everyone)
+            needed = int(report[1]), int(report[2])
+            held = needed if held is None else (min(held[0], needed[0]), max(held[1], needed[1]))
+            sums = Limbs(classes * d, held)
+            sums2 = Limbs(classes * d, product(held, held) if squares else None)
+    total.add(_finished(sums, sums2, missing, (classes, d), squares), everyone)
+    return total.canonical()
+
+
+def _zeros(classes: int, d: int, squares: bool) -> dict[str, ExactArray]:
+    names = ["sum", "missing", "square"] if squares else ["sum", "missing"]
+    return {name: ExactArray.zeros((classes, d)) for name in names}
+
+
+def _finished(
+    sums: Limbs, sums2: Limbs, missing: Int64 | None, shape: tuple[int, int], squares: bool
+) -> Statistics:
+    tables = _zeros(*shape, squares)
+    tables["sum"] = sums.exact(shape)
+    if missing is not None and missing.size:
+        tables["missing"] = ExactArray.from_integers(missing)
+    if squares:
+        tables["square"] = sums2.exact(shape)
+    return Statistics(tables)
+
+
+def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Statistics:
+    """Any rows by `naively.kernels.deposits`, the classes in parallel."""
+    d, classes = X.shape[1], batch.n_classes
+    squares, threshold = bounds.squares, bounds.threshold
+    sparse = is_sparse(X)
+    values = X.data.reshape(-1, 1) if sparse else X
+    status, row, column, smallest, largest, any_missing, whole = deposits.measure(
+        values, bounds.minimum, bounds.maximum
+    )
+    if status == deposits.OUT_OF_BOUNDS:
+        if sparse:
+            row, column = np.searchsorted(X.indptr, row, side="right") - 1, X.indices[row]
+        raise out_of_bounds(X, row, column, bounds.minimum)
+    if not math.isnan(threshold) and largest > 0.0:
+        smallest = largest = 1.0
+    weights = batch.weights
+    each = window(weights.min(), weights.max()) if len(weights) else (0, 1)
+    rows, ends = labels.rows_by_class(batch.codes, classes)
+    groups = [rows[ends[c] : ends[c + 1]] for c in range(classes)]
+    if len(rows) < 1000:
+        groups, workers = [rows], Serial()
+
+    whole_counts = sparse and whole and not squares and not any_missing and largest < 2.0**31
+    if whole_counts and len(weights) == 0:
+        counts = np.zeros((classes, d), np.int64)
+
+        workers.map(
+            lambda rows: deposits.sparse_counts(
+                X.data, X.indices, X.indptr, batch.codes, rows, threshold, counts
+            ),
+            groups,
+        )
+        gone = ExactArray.zeros((classes, d))
+        return Statistics({"sum": ExactArray.from_integers(counts), "missing": gone})
+
+    of_x = window(smallest, largest)
+    sums = Limbs(classes * d, product(of_x, each))
+    sums2 = Limbs(classes * d, product(of_x, of_x, each) if squares else None)
+    missing = Limbs(classes * d, each if any_missing else None)
+    limbs = (*sums.arguments, *sums2.arguments, *missing.arguments)
+
+    def deposit(rows: Int64) -> object:
+        if sparse:
+            return deposits.sparse_deposits(
+                X.data, X.indices, X.indptr, d, batch.codes, weights, rows, threshold, *limbs
+            )
+        return deposits.dense_deposits(X, batch.codes, weights, rows, threshold, *limbs)
+
+    workers.map(deposit, groups)
+    shape = classes, d
+    tables = {"sum": sums.exact(shape), "missing": missing.exact(shape)}
+    if squares:
+        tables["square"] = sums2.exact(shape)
+    return Statistics(tables)
+
+
+def class_weights(batch: Batch) -> ExactArray:
+    """The total weight of each class, (C,)."""
+    if len(batch.weights) == 0:
+        return ExactArray.from_integers(np.bincount(batch.codes, minlength=batch.n_classes))
+    limbs = Limbs(batch.n_classes, window(batch.weights.min(), batch.weights.max()))
+    deposits.total_weights(batch.codes, batch.weights, *limbs.arguments)
+    return ExactArray.from_lazy(limbs.flat.reshape(batch.n_classes, -1), limbs.first)

@@ -1,0 +1,1 @@
+"""Arrays in, arrays out: every compiled loop of the library, and nothing else."""

@@ -1,0 +1,235 @@
+"""Exact numbers as rows of 64-bit limbs, and the arithmetic on them.
+
+A cell holds sum(limb[k] * 2**(32 * (low + k))). Between normalisations the limbs are lazy: each
+deposit adds at most 2**36 to a limb, so 2**26 deposits fit. Normalised, every limb but the last
+is a digit in [0, 2**32) and the last one carries the sign. After Neal (2015), "Fast exact
+summation using small and large superaccumulators".
+"""
+
+import math
+
+import numpy as np
+
+from naively.kernels.jit import float_bits, jit
+
+DIGIT = np.int64(0xFFFFFFFF)
+FRACTION = np.int64((1 << 52) - 1)
+HIDDEN = np.int64(1 << 52)
+
+
+@jit
+def decompose(x):
+    """(mantissa with sign, exponent) of a finite float: x = mantissa * 2**exponent."""
+    bits = float_bits(x)
+    exponent = (bits >> 52) & 0x7FF
+    mantissa = bits & FRACTION
+    if exponent == 0:
+        exponent = 1
+    else:
+        mantissa |= HIDDEN
+    if bits < 0:
+        mantissa = -mantissa
+    return mantissa, exponent - 1075
+
+
+@jit
+def add_integer(limbs, start, bit, value):
+    """Add value * 2**bit (bit counted from the cell's lowest) to the cell at `start`.
+
+    Bits below the window are dropped: the caller's window covers every bit that is set.
+    """
+    if value == 0:
+        return
+    if bit < 0:
+        value >>= min(-bit, 63)
+        bit = 0
+    k = start + (bit >> 5)
+    shift = bit & 31
+    low = (value & DIGIT) << shift
+    # the sum of both halves' shifted parts, digit by digit; arithmetic shifts keep the sign
+    unsigned_low = np.uint64(low)
+    limbs[k] += np.int64(unsigned_low & np.uint64(0xFFFFFFFF))
+    high = (value >> 32) << shift
+    limbs[k + 1] += np.int64(unsigned_low >> np.uint64(32)) + (high & DIGIT)
+    limbs[k + 2] += high >> 32
+
+
+@jit
+def add_value(limbs, start, low, x):
+    """Add the float x exactly; `low` is the exponent of the cell's lowest bit."""
+    mantissa, exponent = decompose(x)
+    add_integer(limbs, start, exponent - low, mantissa)
+
+
+@jit
+def add_product(limbs, start, low, x, w):
+    """Add x * w exactly (w >= 0)."""
+    m, e = decompose(x)
+    v, f = decompose(w)
+    bit = e + f - low
+    sign = np.int64(1)
+    if m < 0:
+        m = -m
+        sign = np.int64(-1)
+    a, b = m >> 32, m & DIGIT
+    c, d = v >> 32, v & DIGIT
+    bd = np.uint64(b) * np.uint64(d)
+    add_integer(limbs, start, bit, sign * np.int64(bd & np.uint64(0xFFFFFFFF)))
+    add_integer(limbs, start, bit + 32, sign * (np.int64(bd >> np.uint64(32)) + a * d + b * c))
+    add_integer(limbs, start, bit + 64, sign * (a * c))
+
+
+@jit
+def add_square(limbs, start, low, x, w):
+    """Add x * x * w exactly (any sign of w)."""
+    m, e = decompose(x)
+    v, f = decompose(w)
+    bit = 2 * e + f - low
+    m = abs(m)
+    sign = np.int64(1)
+    if v < 0:
+        v = -v
+        sign = np.int64(-1)
+    zeros = np.int64(0)
+    while v & 1 == 0 and zeros < 52:  # weights are mostly small integers: shorten them
+        v >>= 1
+        zeros += 1
+    bit += zeros
+    a, b = m >> 32, m & DIGIT
+    bb = np.uint64(b) * np.uint64(b)
+    ab = (a * b) << 1
+    aa = a * a
+    # the digits of m * m, each below 2**33
+    d0 = np.int64(bb & np.uint64(0xFFFFFFFF))
+    d1 = np.int64(bb >> np.uint64(32)) + (ab & DIGIT)
+    d2 = (ab >> 32) + (aa & DIGIT)
+    d3 = aa >> 32
+    if v == 1:
+        add_integer(limbs, start, bit, sign * d0)
+        add_integer(limbs, start, bit + 32, sign * d1)
+        add_integer(limbs, start, bit + 64, sign * d2)
+        add_integer(limbs, start, bit + 96, sign * d3)
+        return
+    for part in range(3):  # 20-bit parts keep every product below 2**54
+        piece = sign * ((v >> (20 * part)) & 0xFFFFF)
+        at = bit + 20 * part
+        add_integer(limbs, start, at, piece * d0)
+        add_integer(limbs, start, at + 32, piece * d1)
+        add_integer(limbs, start, at + 64, piece * d2)
+        add_integer(limbs, start, at + 96, piece * d3)
+
+
+@jit
+def normalise(limbs):
+    """Propagate the carries of every cell of a (cells, limbs) array, in place."""
+    cells, size = limbs.shape
+    for i in range(cells):
+        carry = np.int64(0)
+        for k in range(size - 1):
+            value = limbs[i, k] + carry
+            limbs[i, k] = value & DIGIT
+            carry = value >> 32
+        if size > 0:
+            limbs[i, size - 1] += carry
+
+
+@jit
+def accumulate(target, rows, columns, source, offset, sign):
+    """target[rows[i], columns[j]] += sign * source[i, j], digit by digit from limb `offset`.
+
+    Both are (rows, columns, limbs) and normalised; the target stays so. Returns the largest
+    magnitude of a top limb, which is below 2**63 as long as both tops were below 2**62.
+    """
+    size = target.shape[2]
+    width = source.shape[2]
+    largest = np.int64(0)
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            r, c = rows[i], columns[j]
+            carry = np.int64(0)
+            for k in range(offset, size):
+                value = target[r, c, k] + carry
+                if k - offset < width:
+                    value += sign * source[i, j, k - offset]
+                elif carry == 0:
+                    break
+                if k < size - 1:
+                    target[r, c, k] = value & DIGIT
+                    carry = value >> 32
+                else:
+                    target[r, c, k] = value
+            largest = max(largest, abs(target[r, c, size - 1]))
+    return largest
+
+
+@jit
+def extent(limbs):
+    """(first, last, top): the limbs that a normalised (cells, limbs) array needs.
+
+    `first` is the lowest limb in use; `last` is the smallest index such that folding the limbs
+    above it into it keeps every cell below 2**62 in magnitude.
+    """
+    cells, size = limbs.shape
+    first, last = size, 0
+    for i in range(cells):
+        k = 0
+        while k < first and limbs[i, k] == 0:
+            k += 1
+        first = min(first, k)
+        k = size - 1
+        top = limbs[i, k]
+        while k > last and -(1 << 29) <= top < (1 << 29):
+            k -= 1
+            top = (top << 32) + limbs[i, k]
+        last = max(last, k)
+    return first, last
+
+
+@jit
+def round_nearest(limbs, low):
+    """The float64 nearest to each cell of a normalised (cells, limbs) array, ties to even."""
+    cells, size = limbs.shape
+    out = np.zeros(cells)
+    digits = np.zeros(size + 2, np.int64)
+    for i in range(cells):
+        negative = limbs[i, size - 1] < 0
+        carry = np.int64(0)
+        for k in range(size):
+            value = (-limbs[i, k] if negative else limbs[i, k]) + carry
+            digits[k] = value & DIGIT
+            carry = value >> 32
+        digits[size] = carry
+        k = size
+        while k >= 0 and digits[k] == 0:
+            k -= 1
+        if k < 0:
+            continue
+        length = np.int64(0)  # bits of the leading digit
+        while digits[k] >> length != 0:
+            length += 1
+        exponent = low + 32 * k + length - 53  # of the last bit kept
+        exponent = max(exponent, -1074)
+        cut = exponent - low  # bits below it are rounded
+        mantissa = np.int64(0)
+        for j in range(k, -1, -1):
+            place = 32 * j - cut
+            if place >= 0:
+                mantissa += digits[j] << place
+            elif place > -32:
+                mantissa += digits[j] >> -place
+        half = np.int64(0)
+        rest = False
+        if cut > 0:
+            j = (cut - 1) >> 5
+            if j <= size:
+                half = (digits[j] >> ((cut - 1) & 31)) & 1
+                rest = (digits[j] & ((np.int64(1) << ((cut - 1) & 31)) - 1)) != 0
+                for m in range(j):
+                    rest = rest or digits[m] != 0
+            else:
+                rest = True
+        if half == 1 and (rest or (mantissa & 1) == 1):
+            mantissa += 1
+        value = math.ldexp(float(mantissa), exponent)
+        out[i] = -value if negative else value
+    return out

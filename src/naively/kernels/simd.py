@@ -1,0 +1,145 @@
+"""Eight float64 as one value inside a kernel.
+
+LLVM's vectoriser loses most of the speed of the exact sums (short rows, many accumulators), so
+these kernels name their vectors. LLVM lowers the eight lanes to whatever the processor has.
+All operations are plain IEEE arithmetic, lane by lane: nothing is reassociated or contracted.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, register_model
+
+LANES = 8
+_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+_INDEX = ir.IntType(32)
+
+
+class Float64x8(types.Type):
+    """Numba type of eight float64 lanes."""
+
+    def __init__(self) -> None:
+        super().__init__(name="float64x8")
+
+
+float64x8 = Float64x8()
+
+
+@register_model(Float64x8)
+class _Float64x8Model(models.PrimitiveModel):
+    def __init__(self, manager, numba_type):
+        super().__init__(manager, numba_type, _VECTOR)
+
+
+def _pointer(context, builder, array_type, array, index):
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [index]), _VECTOR.as_pointer())
+
+
+@intrinsic
+def load(typing_context, array, index):
+    """Lanes ``array[index : index + 8]`` of a contiguous 1-d float64 array."""
+
+    def generate(context, builder, signature, arguments):
+        value = builder.load(_pointer(context, builder, signature.args[0], *arguments))
+        value.align = 8
+        return value
+
+    return float64x8(array, types.intp), generate
+
+
+@intrinsic
+def store(typing_context, array, index, value):
+    """Write the lanes to ``array[index : index + 8]``."""
+
+    def generate(context, builder, signature, arguments):
+        target = _pointer(context, builder, signature.args[0], *arguments[:2])
+        builder.store(arguments[2], target).align = 8
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, float64x8), generate
+
+
+@intrinsic
+def splat(typing_context, x):
+    """All lanes equal to ``x``."""
+
+    def generate(context, builder, signature, arguments):
+        undefined = ir.Constant(_VECTOR, ir.Undefined)
+        first = builder.insert_element(undefined, arguments[0], ir.Constant(_INDEX, 0))
+        lanes = ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES)
+        return builder.shuffle_vector(first, undefined, lanes)
+
+    return float64x8(types.float64), generate
+
+
+def _lanewise(name, operands):
+    """A lane-by-lane operation: an IR instruction, or an LLVM intrinsic if `name` has a dot."""
+
+    def generate(context, builder, signature, arguments):
+        if "." not in name:
+            return getattr(builder, name)(*arguments)
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * operands), name
+        )
+        return builder.call(function, arguments)
+
+    return float64x8(*[float64x8] * operands), generate
+
+
+@intrinsic
+def add(typing_context, x, y):
+    """``x + y``."""
+    return _lanewise("fadd", 2)
+
+
+@intrinsic
+def sub(typing_context, x, y):
+    """``x - y``."""
+    return _lanewise("fsub", 2)
+
+
+@intrinsic
+def mul(typing_context, x, y):
+    """``x * y``."""
+    return _lanewise("fmul", 2)
+
+
+@intrinsic
+def neg(typing_context, x):
+    """``-x``."""
+    return _lanewise("fneg", 1)
+
+
+@intrinsic
+def fma(typing_context, x, y, z):
+    """``x * y + z``, rounded once."""
+    return _lanewise("llvm.fma.v8f64", 3)
+
+
+@intrinsic
+def absolute(typing_context, x):
+    """``|x|``."""
+    return _lanewise("llvm.fabs.v8f64", 1)
+
+
+@intrinsic
+def where_greater(typing_context, x, y, yes, no):
+    """``yes`` in lanes where ``x > y``, else ``no``; NaN is never greater."""
+
+    def generate(context, builder, signature, arguments):
+        x, y, yes, no = arguments
+        return builder.select(builder.fcmp_ordered(">", x, y), yes, no)
+
+    return float64x8(*[float64x8] * 4), generate
+
+
+@intrinsic
+def differ(typing_context, x, y):
+    """Non-zero where any lane has ``x != y`` (NaN differs from everything), as a bit a lane."""
+
+    def generate(context, builder, signature, arguments):
+        lanes = builder.bitcast(builder.fcmp_unordered("!=", *arguments), ir.IntType(LANES))
+        return builder.zext(lanes, ir.IntType(64))
+
+    return types.intp(float64x8, float64x8), generate

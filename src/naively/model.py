@@ -1,0 +1,459 @@
+"""One model: a class prior times a family. The algebra, the posterior, the explanation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import ExactArray, Float64, Int64
+from naively.families.base import (
+    Batch,
+    Data,
+    Family,
+    InvalidValueError,
+    Parameters,
+    Serial,
+    Statistics,
+    Workers,
+)  # fmt: skip
+from naively.families.sums import class_weights
+from naively.kernels import labels as label_kernel
+from naively.kernels import scores
+
+Labels = npt.NDArray[Any]
+SCORED = 1 << 17  # cells of a chunk's table of scores: 1 MiB
+SPAN = 1 << 20  # span of integer labels up to which they are coded by a table
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The class prior π_c.
+
+    Parameters
+    ----------
+    given : "empirical", "uniform" or a sequence of probabilities in the order of the classes.
+    smoothing : float
+        Virtual examples of each class, (n_c + l) / (n + l C); for the empirical prior only.
+    """
+
+    given: Literal["empirical", "uniform"] | Sequence[float] = "empirical"
+    smoothing: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.smoothing < math.inf:
+            raise ValueError(f"prior_smoothing must be finite and >= 0, not {self.smoothing!r}")
+        if isinstance(self.given, str):
+            if self.given not in ("empirical", "uniform"):
+                raise ValueError(
+                    f'the prior must be "empirical", "uniform" or probabilities, not {self.given!r}'
+                )
+            return
+        values = np.asarray(self.given, np.float64)
+        if values.ndim != 1:
+            raise ValueError(f"the priors must be a flat list, not of shape {values.shape}")
+        if not (np.isfinite(values).all() and (values >= 0).all()):
+            raise ValueError(f"Priors must be non-negative, not {values.tolist()}")
+        if not math.isclose(math.fsum(values), 1.0, rel_tol=1e-6):
+            raise ValueError(
+                f"The sum of the priors should be 1, not {math.fsum(values):g}; "
+                "divide them by their sum"
+            )
+
+    def estimate(self, class_weight: ExactArray) -> Float64:
+        """π_c, (C,), summing to 1."""
+        (classes,) = class_weight.shape
+        if isinstance(self.given, str):
+            if self.given == "uniform":
+                return np.full(classes, 1.0 / classes)
+            weight = class_weight.rounded() + self.smoothing
+            total = math.fsum(weight)
+            return weight / total if total > 0 else np.full(classes, 1.0 / classes)
+        values = np.asarray(self.given, np.float64)
+        if len(values) != classes:
+            raise ValueError(
+                f"Number of priors must match number of classes: {len(values)} priors, "
+                f"{classes} classes"
+            )
+        return values / math.fsum(values)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why each row has the joint log-likelihoods that it has; all in nats.
+
+    Attributes
+    ----------
+    classes : (C,) the labels.
+    features : list of d names, or None.
+    prior : (C,) log π_c.
+    contributions : (n, C, d), what each feature adds to the score of each class.
+    """
+
+    classes: Labels
+    features: list[str] | None
+    prior: Float64
+    contributions: Float64
+
+    @property
+    def joint(self) -> Float64:
+        """The joint log-likelihoods, (n, C): the prior plus all contributions."""
+        return self.prior + self.contributions.sum(axis=2)
+
+    def log_odds(self, label: Any, against: Any) -> tuple[float, Float64]:
+        """(prior term, (n, d) contributions) to log P(label | x) - log P(against | x)."""
+        names = self.classes.tolist()
+        for one in (label, against):
+            if one not in names:
+                raise ValueError(f"{one!r} is not one of the classes {names}")
+        a, b = names.index(label), names.index(against)
+        return (
+            float(self.prior[a] - self.prior[b]),
+            self.contributions[:, a] - self.contributions[:, b],
+        )
+
+
+@dataclass
+class Model:
+    """A class prior times a family, with everything that it learned.
+
+    Attributes
+    ----------
+    family, prior : the event model and the class prior; parameters follow from both.
+    n_features : int
+    feature_names : list of str or None
+    classes : (C,) the labels met so far, sorted.
+    class_weight : ExactArray (C,), total weight of the rows of each class.
+    statistics : Statistics of the family.
+    """
+
+    family: Family
+    prior: Prior
+    n_features: int
+    feature_names: list[str] | None = None
+    classes: Labels = field(default_factory=lambda: np.empty(0, np.int64))
+    class_weight: ExactArray = field(default_factory=lambda: ExactArray.zeros((0,)))
+    statistics: Statistics = field(default=None)  # type: ignore[assignment]
+    _estimate: tuple[Parameters, Float64] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.statistics is None:
+            self.statistics = self.family.empty(0, self.n_features)
+
+    # ---- the algebra -------------------------------------------------------------------------
+
+    def summarise(
+        self, X: Data, y: Labels, weights: Float64 | None = None, workers: Workers | None = None
+    ) -> Model:
+        """A model of the same kind that learned these rows alone. Rows of weight 0 are absent.
+
+        Raises
+        ------
+        ValueError : naming the row and the column of a value that the family cannot take.
+        """
+        if weights is not None and not weights.all():
+            kept = np.flatnonzero(weights)
+            X, y, weights = X[kept], y[kept], weights[kept]
+        classes, codes = encode_labels(y)
+        batch = Batch(codes, len(classes), np.empty(0) if weights is None else weights)
+        try:
+            statistics = self.family.summarise(X, batch, workers or Serial())
+        except InvalidValueError as error:
+            raise self._located(error) from None
+        return Model(
+            self.family, self.prior, self.n_features, self.feature_names,
+            classes, class_weights(batch), statistics,
+        )  # fmt: skip
+
+    def absorb(self, other: Model) -> None:
+        """Add what another model learned, in place; classes merge by union.
+
+        Raises
+        ------
+        ValueError : if the models cannot be added; then self is unchanged.
+        """
+        self._check_compatible(other)
+        classes = merge_labels(self.classes, other.classes)
+        if len(classes) > len(self.classes):
+            self._spread(classes)
+        positions = np.searchsorted(self.classes, other.classes)
+        self.class_weight = self.class_weight.add(other.class_weight, rows=positions)
+        self.statistics.add(other.statistics, positions)
+        self._estimate = None
+
+    def forget(self, other: Model) -> None:
+        """Subtract what another model learned, in place; classes without weight are forgotten.
+
+        Raises
+        ------
+        ValueError : if self did not learn that, as far as the sums can tell; self is unchanged.
+        """
+        self._check_compatible(other)
+        strangers = [label for label in other.classes.tolist() if label not in self.classes]
+        if strangers:
+            raise ValueError(f"cannot forget what was never learned: no class {strangers[0]!r}")
+        positions = np.searchsorted(self.classes, other.classes)
+        left = self.copy()
+        left.class_weight = left.class_weight.add(other.class_weight, rows=positions, sign=-1)
+        left.statistics.add(other.statistics, positions, sign=-1)
+        problem = (
+            "more was forgotten than was learned"
+            if left.class_weight.any_negative()
+            else left.statistics.impossible(left.class_weight)
+        )
+        if problem:
+            raise ValueError(f"cannot forget what was never learned: {problem}")
+        kept = np.flatnonzero(left.class_weight.nonzero())
+        self.classes = self.classes[kept]
+        self.class_weight = left.class_weight.taken(0, kept).trimmed()
+        self.statistics = left.statistics._mapped(lambda table: table.taken(0, kept)).canonical()
+        self._estimate = None
+
+    def decay(self, gamma: float) -> None:
+        """Multiply all that was learned by gamma, in place.
+
+        Raises
+        ------
+        ValueError : unless 0 < gamma <= 1.
+        """
+        if not 0 < gamma <= 1:
+            raise ValueError(f"gamma must be above 0 and at most 1, not {gamma!r}")
+        self.class_weight = self.class_weight.scaled(gamma)
+        self.statistics = self.statistics.scaled(gamma)
+        self._estimate = None
+
+    def copy(self) -> Model:
+        """A copy that shares nothing that changes."""
+        return Model(
+            self.family, self.prior, self.n_features, self.feature_names,
+            self.classes, self.class_weight.copy(), self.statistics.copy(),
+        )  # fmt: skip
+
+    def canonical(self) -> Model:
+        """The same model with statistics in their one smallest form."""
+        return Model(
+            self.family, self.prior, self.n_features, self.feature_names,
+            self.classes, self.class_weight.trimmed(), self.statistics.canonical(),
+        )  # fmt: skip
+
+    def know_classes(self, labels: Labels) -> None:
+        """Make room for classes before any of their rows is met."""
+        classes = merge_labels(self.classes, encode_labels(labels)[0])
+        if len(classes) > len(self.classes):
+            self._spread(classes)
+            self._estimate = None
+
+    def _spread(self, classes: Labels) -> None:
+        positions = np.searchsorted(classes, self.classes)
+        self.class_weight = self.class_weight.placed(0, positions, len(classes))
+        self.statistics = self.statistics.with_classes(positions, len(classes))
+        self.classes = classes
+
+    def _check_compatible(self, other: Model) -> None:
+        if type(self.family) is not type(other.family):
+            raise ValueError(
+                f"cannot combine a {self.family.name} with a {other.family.name} model"
+            )
+        if self.n_features != other.n_features:
+            raise ValueError(
+                f"cannot combine a model of {self.n_features} features with one of "
+                f"{other.n_features}"
+            )
+        names = self.feature_names, other.feature_names
+        if None not in names and names[0] != names[1]:
+            raise ValueError(f"cannot combine models of different features: {names[0]}, {names[1]}")
+
+    def _located(self, error: InvalidValueError) -> ValueError:
+        """The error with the column's name."""
+        if self.feature_names is None:
+            return error
+        name = self.feature_names[error.column]
+        return ValueError(error.problem.format(where=f"row {error.row}, column {name!r}"))
+
+    # ---- the posterior -----------------------------------------------------------------------
+
+    @property
+    def parameters(self) -> Parameters:
+        """The family's parameters, estimated when first asked for."""
+        return self._estimated()[0]
+
+    @property
+    def class_prior(self) -> Float64:
+        """π_c, (C,)."""
+        return self._estimated()[1]
+
+    def _estimated(self) -> tuple[Parameters, Float64]:
+        if self._estimate is None:
+            self._estimate = (
+                self.family.estimate(self.statistics, self.class_weight),
+                self.prior.estimate(self.class_weight),
+            )
+        return self._estimate
+
+    @property
+    def n_parameters(self) -> int:
+        """C - 1 for the prior, plus the family's."""
+        return len(self.classes) - 1 + self.parameters.n_free
+
+    def joint(self, X: Data, start: int, stop: int) -> Float64:
+        """log π_c + log p(x_i | c) for rows start:stop, (stop - start, C), in nats.
+
+        Up to the term of log p(x | c) that depends on x alone (see `score_samples`).
+        """
+        parameters, prior = self._estimated()
+        with np.errstate(divide="ignore"):
+            out = np.tile(np.log(prior), (stop - start, 1))
+        try:
+            parameters.add_log_prob(X, start, stop, out)
+        except InvalidValueError as error:
+            raise self._located(error) from None
+        return out
+
+    def _in_chunks(self, X: Data, out: Any, finish: Any, workers: Workers | None) -> Any:
+        """finish(joint, out[rows]) for chunks of rows, on the workers."""
+        self._estimated()
+        n = X.shape[0]
+        rows = max(64, SCORED // max(1, len(self.classes)))
+        if n > rows and self.n_features * n < 1 << 16:
+            rows = n
+
+        def one(start: int) -> None:
+            stop = min(start + rows, n)
+            finish(self.joint(X, start, stop), out[start:stop])
+
+        (workers or Serial()).map(one, range(0, n, rows))
+        return out
+
+    def predict_codes(self, X: Data, workers: Workers | None = None) -> Int64:
+        """The position of the most probable class of each row; the first of equals."""
+        out = np.empty(X.shape[0], np.int64)
+
+        def finish(joint: Float64, out: Int64) -> None:
+            scores.best_class(self._possible(joint), out)
+
+        return self._in_chunks(X, out, finish, workers)
+
+    def joint_log_proba(self, X: Data, workers: Workers | None = None) -> Float64:
+        """The joint log-likelihoods, (n, C)."""
+        out = np.empty((X.shape[0], len(self.classes)))
+        return self._in_chunks(X, out, lambda joint, out: np.copyto(out, joint), workers)
+
+    def log_proba(self, X: Data, workers: Workers | None = None) -> Float64:
+        """log P(c | x_i), (n, C)."""
+        out = np.empty((X.shape[0], len(self.classes)))
+
+        def finish(joint: Float64, out: Float64) -> None:
+            joint = self._possible(joint)
+            joint -= joint.max(axis=1, keepdims=True)
+            total = np.log(np.exp(joint).sum(axis=1, keepdims=True))
+            np.subtract(joint, total, out=out)
+
+        return self._in_chunks(X, out, finish, workers)
+
+    def proba(self, X: Data, workers: Workers | None = None) -> Float64:
+        """P(c | x_i), (n, C)."""
+        out = np.empty((X.shape[0], len(self.classes)))
+
+        def finish(joint: Float64, out: Float64) -> None:
+            joint = self._possible(joint)
+            joint -= joint.max(axis=1, keepdims=True)
+            np.exp(joint, out=joint)
+            np.divide(joint, joint.sum(axis=1, keepdims=True), out=out)
+
+        return self._in_chunks(X, out, finish, workers)
+
+    def _possible(self, joint: Float64) -> Float64:
+        """The table with the prior in the place of rows that every class rules out."""
+        nowhere = ~np.isfinite(joint).any(axis=1)
+        if nowhere.any():
+            with np.errstate(divide="ignore"):
+                joint[nowhere] = np.log(self.class_prior)
+        return joint
+
+    def score_samples(self, X: Data, workers: Workers | None = None) -> Float64:
+        """log p(x_i), (n,), in nats: the density or probability of the row itself.
+
+        Raises
+        ------
+        ValueError : if the family's scores are no density.
+        """
+        if not self.family.is_density:
+            raise ValueError(f"the scores of {self.family.name} naive Bayes are no density of x")
+        out = np.empty(X.shape[0])
+
+        def finish(joint: Float64, out: Float64) -> None:
+            top = joint.max(axis=1)
+            with np.errstate(invalid="ignore"):
+                total = top + np.log(np.exp(joint - top[:, np.newaxis]).sum(axis=1))
+            out[:] = np.where(np.isneginf(top), top, total)
+
+        return self._in_chunks(X, out, finish, workers) + self.parameters.log_base(X)
+
+    # ---- looking inside ----------------------------------------------------------------------
+
+    def explain(self, X: Data) -> Explanation:
+        """What the prior and each feature contribute to the score of each class."""
+        self.joint(X, 0, X.shape[0])  # refuses what cannot be scored
+        contributions = self.parameters.contributions(X)
+        with np.errstate(divide="ignore"):
+            prior = np.log(self.class_prior)
+        return Explanation(self.classes, self.feature_names, prior, contributions)
+
+    def linear(self) -> tuple[Float64, Float64]:
+        """(w, b), (C, d) and (C,): log P(c | x) = w_c . x + b_c up to a term in x alone.
+
+        Raises
+        ------
+        ValueError : where the model is not linear in x, saying why.
+        """
+        weight, bias = self.parameters.linear()
+        with np.errstate(divide="ignore"):
+            return weight, bias + np.log(self.class_prior)
+
+    def sample(self, n: int, generator: np.random.Generator) -> tuple[npt.NDArray[Any], Labels]:
+        """N rows and their labels, drawn from the model: a class from the prior, then its row."""
+        codes = generator.choice(len(self.classes), size=n, p=self.class_prior)
+        return self.parameters.sample(codes, generator), self.classes[codes]
+
+
+def encode_labels(y: Labels) -> tuple[Labels, Int64]:
+    """(sorted distinct labels, position of each label among them)."""
+    if y.dtype.kind in "iu" and y.dtype != np.uint64 and y.size > 10_000:
+        low, high = label_kernel.integer_range(y)
+        if high - low < SPAN:
+            present = np.zeros(high - low + 1, np.int64)
+            codes = np.empty(y.size, np.int64)
+            label_kernel.integer_codes(y, low, present, codes)
+            return (np.flatnonzero(present) + low).astype(y.dtype), codes
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in y.tolist()})
+        raise ValueError(f"y mixes labels that cannot be compared: {', '.join(kinds)}") from None
+    return classes, codes.astype(np.int64, copy=False)
+
+
+def merge_labels(a: Labels, b: Labels) -> Labels:
+    """The sorted union of two sorted sets of labels.
+
+    Raises
+    ------
+    ValueError : if they are of different kinds: text and numbers would not sort.
+    """
+    if len(a) == 0:
+        return b
+    if len(b) == 0 or (len(a) == len(b) and np.array_equal(a, b)):
+        return a
+    kinds = {"O" if labels.dtype.kind in "OUST" else "n" for labels in (a, b)}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"labels of different kinds: {a[:3].tolist()} and {b[:3].tolist()} cannot be classes "
+            "of one model"
+        )
+    if "O" in kinds and a.dtype.kind != b.dtype.kind:
+        a, b = a.astype(object), b.astype(object)
+    return np.union1d(a, b)
