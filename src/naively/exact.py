@@ -15,6 +15,7 @@ Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 
 KEPT = 8  # limbs that decay keeps a cell: at least 224 significant bits
+KEPT_BITS = 150  # of which the sums of many cells keep this many
 SLICE = 1 << 16  # terms that are summed at a time: their digits cannot overflow
 
 
@@ -28,8 +29,8 @@ class ExactArray:
     Parameters
     ----------
     limbs : (*s, L) int64 array
-        All but the last limb of a cell are digits in [0, 2**32); the last one is below 2**62 in
-        magnitude and carries the sign.
+        All but the last limb of a cell are digits in [0, 2**32); the last one carries the sign
+        and is in [-2**61, 2**61).
     low : int
         Position of the lowest limb.
     """
@@ -79,10 +80,13 @@ class ExactArray:
         """The same numbers in as few limbs as possible: equal arrays have equal limbs."""
         if self.limbs.shape[-1] == 0 or self.size == 0:
             return ExactArray.zeros(self.shape)
+        size = self.limbs.shape[-1]
         first, last = kernel.extent(self.cells)
-        if first == self.limbs.shape[-1]:
+        if first > size:
             return ExactArray.zeros(self.shape)
-        if last + 1 == self.limbs.shape[-1] and first == 0:
+        if max(first, last) == size:
+            return self._widened(self.low, self.low + size + 1).trimmed()
+        if first == 0 and last == size - 1:
             return self
         last = max(first, last)
         limbs = self.limbs[..., first : last + 1].copy()
@@ -136,7 +140,7 @@ class ExactArray:
             target.limbs.reshape(first, second, -1), rows, columns,
             other.limbs.reshape(len(rows), len(columns), width), other.low - target.low, sign,
         )  # fmt: skip
-        if largest >= 1 << 62:
+        if largest >= 1 << 61:
             return target._widened(target.low, target.low + target.limbs.shape[-1] + 1)
         return target
 
@@ -229,6 +233,12 @@ class ExactArray:
     def any_negative(self) -> bool:
         """Whether any number is below zero."""
         return self.limbs.shape[-1] > 0 and bool((self.limbs[..., -1] < 0).any())
+
+    def below_zero(self, scale: ExactArray) -> bool:
+        """Whether any number is negative by more than what decay may round off of `scale`."""
+        if not self.any_negative():
+            return False
+        return bool((self.rounded() < -(2.0**-KEPT_BITS) * np.abs(scale.rounded())).any())
 
     def nonzero(self) -> npt.NDArray[np.bool_]:
         """Which numbers are not zero."""

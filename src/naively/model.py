@@ -20,14 +20,20 @@ from naively.families.base import (
     Serial,
     Statistics,
     Workers,
-)  # fmt: skip
+    is_sparse,
+)
 from naively.families.sums import class_weights
 from naively.kernels import labels as label_kernel
 from naively.kernels import scores
 
 Labels = npt.NDArray[Any]
-SCORED = 1 << 17  # cells of a chunk's table of scores: 1 MiB
+SCORED = 1 << 18  # cells of a chunk's table of scores: 2 MiB
+LARGEST = float(np.finfo(np.float64).max)
+_KINDS = {"b": "truth", "i": "number", "u": "number", "f": "number"}
 SPAN = 1 << 20  # span of integer labels up to which they are coded by a table
+
+
+_MISMATCH = "Number of priors must match number of classes: {} priors, {} classes"
 
 
 @dataclass(frozen=True)
@@ -70,16 +76,20 @@ class Prior:
         if isinstance(self.given, str):
             if self.given == "uniform":
                 return np.full(classes, 1.0 / classes)
-            weight = class_weight.rounded() + self.smoothing
+            weight = np.minimum(class_weight.rounded(), LARGEST) + self.smoothing
+            if weight.max(initial=0.0) > 2.0**1000:  # their sum may overflow
+                weight = weight * 2.0**-64
             total = math.fsum(weight)
             return weight / total if total > 0 else np.full(classes, 1.0 / classes)
         values = np.asarray(self.given, np.float64)
         if len(values) != classes:
-            raise ValueError(
-                f"Number of priors must match number of classes: {len(values)} priors, "
-                f"{classes} classes"
-            )
+            raise ValueError(_MISMATCH.format(len(values), classes))
         return values / math.fsum(values)
+
+    def check_room(self, classes: int) -> None:
+        """Raise ValueError if there are more classes than given probabilities."""
+        if not isinstance(self.given, str) and classes > len(self.given):
+            raise ValueError(_MISMATCH.format(len(self.given), classes))
 
 
 @dataclass(frozen=True)
@@ -111,10 +121,11 @@ class Explanation:
             if one not in names:
                 raise ValueError(f"{one!r} is not one of the classes {names}")
         a, b = names.index(label), names.index(against)
-        return (
-            float(self.prior[a] - self.prior[b]),
-            self.contributions[:, a] - self.contributions[:, b],
-        )
+        with np.errstate(invalid="ignore"):  # NaN where neither class can have a value
+            return (
+                float(self.prior[a] - self.prior[b]),
+                self.contributions[:, a] - self.contributions[:, b],
+            )
 
 
 @dataclass
@@ -129,6 +140,7 @@ class Model:
     classes : (C,) the labels met so far, sorted.
     class_weight : ExactArray (C,), total weight of the rows of each class.
     statistics : Statistics of the family.
+    announced : labels that were named before any of their rows was met, sorted.
     """
 
     family: Family
@@ -138,6 +150,7 @@ class Model:
     classes: Labels = field(default_factory=lambda: np.empty(0, np.int64))
     class_weight: ExactArray = field(default_factory=lambda: ExactArray.zeros((0,)))
     statistics: Statistics = field(default=None)  # type: ignore[assignment]
+    announced: Labels = field(default_factory=lambda: np.empty(0, np.int64))
     _estimate: tuple[Parameters, Float64] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -155,6 +168,7 @@ class Model:
         ------
         ValueError : naming the row and the column of a value that the family cannot take.
         """
+        kept = None
         if weights is not None and not weights.all():
             kept = np.flatnonzero(weights)
             X, y, weights = X[kept], y[kept], weights[kept]
@@ -163,6 +177,8 @@ class Model:
         try:
             statistics = self.family.summarise(X, batch, workers or Serial())
         except InvalidValueError as error:
+            if kept is not None:
+                error.row = int(kept[error.row])
             raise self._located(error) from None
         return Model(
             self.family, self.prior, self.n_features, self.feature_names,
@@ -178,8 +194,9 @@ class Model:
         """
         self._check_compatible(other)
         classes = merge_labels(self.classes, other.classes)
-        if len(classes) > len(self.classes):
-            self._spread(classes)
+        self.prior.check_room(len(classes))
+        self._spread(classes)
+        self.announced = merge_labels(self.announced, other.announced)
         positions = np.searchsorted(self.classes, other.classes)
         self.class_weight = self.class_weight.add(other.class_weight, rows=positions)
         self.statistics.add(other.statistics, positions)
@@ -193,9 +210,10 @@ class Model:
         ValueError : if self did not learn that, as far as the sums can tell; self is unchanged.
         """
         self._check_compatible(other)
-        strangers = [label for label in other.classes.tolist() if label not in self.classes]
-        if strangers:
-            raise ValueError(f"cannot forget what was never learned: no class {strangers[0]!r}")
+        known = self.classes.tolist()
+        for label in other.classes.tolist():
+            if label not in known:
+                raise ValueError(f"cannot forget what was never learned: no class {label!r}")
         positions = np.searchsorted(self.classes, other.classes)
         left = self.copy()
         left.class_weight = left.class_weight.add(other.class_weight, rows=positions, sign=-1)
@@ -207,10 +225,10 @@ class Model:
         )
         if problem:
             raise ValueError(f"cannot forget what was never learned: {problem}")
-        kept = np.flatnonzero(left.class_weight.nonzero())
+        kept = np.flatnonzero(left.class_weight.nonzero() | np.isin(self.classes, self.announced))
         self.classes = self.classes[kept]
         self.class_weight = left.class_weight.taken(0, kept).trimmed()
-        self.statistics = left.statistics._mapped(lambda table: table.taken(0, kept)).canonical()
+        self.statistics = left.statistics.taken_classes(kept).canonical()
         self._estimate = None
 
     def decay(self, gamma: float) -> None:
@@ -230,33 +248,36 @@ class Model:
         """A copy that shares nothing that changes."""
         return Model(
             self.family, self.prior, self.n_features, self.feature_names,
-            self.classes, self.class_weight.copy(), self.statistics.copy(),
+            self.classes, self.class_weight.copy(), self.statistics.copy(), self.announced,
         )  # fmt: skip
 
     def canonical(self) -> Model:
-        """The same model with statistics in their one smallest form."""
-        return Model(
-            self.family, self.prior, self.n_features, self.feature_names,
-            self.classes, self.class_weight.trimmed(), self.statistics.canonical(),
-        )  # fmt: skip
+        """A copy with statistics in their one smallest form: equal models have equal bits."""
+        model = self.copy()
+        model.class_weight = model.class_weight.trimmed()
+        model.statistics = model.statistics.canonical()
+        return model
 
     def know_classes(self, labels: Labels) -> None:
-        """Make room for classes before any of their rows is met."""
-        classes = merge_labels(self.classes, encode_labels(labels)[0])
-        if len(classes) > len(self.classes):
-            self._spread(classes)
-            self._estimate = None
+        """Make room for classes before any of their rows is met; they outlive forgetting."""
+        announced = encode_labels(labels)[0]
+        self._spread(merge_labels(self.classes, announced))
+        self.announced = merge_labels(self.announced, announced)
+        self._estimate = None
 
     def _spread(self, classes: Labels) -> None:
+        """Make room for a superset of the classes."""
+        if len(classes) == len(self.classes):
+            return
         positions = np.searchsorted(classes, self.classes)
         self.class_weight = self.class_weight.placed(0, positions, len(classes))
         self.statistics = self.statistics.with_classes(positions, len(classes))
         self.classes = classes
 
     def _check_compatible(self, other: Model) -> None:
-        if type(self.family) is not type(other.family):
+        if not self.family.adds_to(other.family):
             raise ValueError(
-                f"cannot combine a {self.family.name} with a {other.family.name} model"
+                f"cannot combine models whose statistics differ: {self.family}, {other.family}"
             )
         if self.n_features != other.n_features:
             raise ValueError(
@@ -267,12 +288,12 @@ class Model:
         if None not in names and names[0] != names[1]:
             raise ValueError(f"cannot combine models of different features: {names[0]}, {names[1]}")
 
-    def _located(self, error: InvalidValueError) -> ValueError:
-        """The error with the column's name."""
-        if self.feature_names is None:
-            return error
-        name = self.feature_names[error.column]
-        return ValueError(error.problem.format(where=f"row {error.row}, column {name!r}"))
+    def _located(self, error: InvalidValueError) -> InvalidValueError:
+        """The error with the column's name, if it has one."""
+        names = self.feature_names
+        column = error.column if names is None else repr(names[error.column])
+        error.args = (error.problem.format(where=f"row {error.row}, column {column}"),)
+        return error
 
     # ---- the posterior -----------------------------------------------------------------------
 
@@ -300,22 +321,25 @@ class Model:
         return len(self.classes) - 1 + self.parameters.n_free
 
     def joint(self, X: Data, start: int, stop: int) -> Float64:
-        """log π_c + log p(x_i | c) for rows start:stop, (stop - start, C), in nats.
+        """log π_c + log p(x_i | c) for rows start:stop, (C, stop - start), in nats.
 
         Up to the term of log p(x | c) that depends on x alone (see `score_samples`).
         """
         parameters, prior = self._estimated()
         with np.errstate(divide="ignore"):
-            out = np.tile(np.log(prior), (stop - start, 1))
+            log_prior = np.log(prior)[:, np.newaxis]
+        out = np.empty((len(prior), stop - start))
         try:
-            parameters.add_log_prob(X, start, stop, out)
+            parameters.log_prob(X, start, stop, out)
         except InvalidValueError as error:
             raise self._located(error) from None
+        out += log_prior
         return out
 
     def _in_chunks(self, X: Data, out: Any, finish: Any, workers: Workers | None) -> Any:
         """finish(joint, out[rows]) for chunks of rows, on the workers."""
-        self._estimated()
+        workers = workers or Serial()
+        self.parameters.prepare(is_sparse(X), workers)
         n = X.shape[0]
         rows = max(64, SCORED // max(1, len(self.classes)))
         if n > rows and self.n_features * n < 1 << 16:
@@ -325,22 +349,23 @@ class Model:
             stop = min(start + rows, n)
             finish(self.joint(X, start, stop), out[start:stop])
 
-        (workers or Serial()).map(one, range(0, n, rows))
+        workers.map(one, range(0, n, rows))
         return out
 
     def predict_codes(self, X: Data, workers: Workers | None = None) -> Int64:
         """The position of the most probable class of each row; the first of equals."""
         out = np.empty(X.shape[0], np.int64)
+        likeliest = np.int64(self.class_prior.argmax())
 
         def finish(joint: Float64, out: Int64) -> None:
-            scores.best_class(self._possible(joint), out)
+            scores.best_class(joint, likeliest, out)
 
         return self._in_chunks(X, out, finish, workers)
 
     def joint_log_proba(self, X: Data, workers: Workers | None = None) -> Float64:
         """The joint log-likelihoods, (n, C)."""
         out = np.empty((X.shape[0], len(self.classes)))
-        return self._in_chunks(X, out, lambda joint, out: np.copyto(out, joint), workers)
+        return self._in_chunks(X, out, lambda joint, out: np.copyto(out, joint.T), workers)
 
     def log_proba(self, X: Data, workers: Workers | None = None) -> Float64:
         """log P(c | x_i), (n, C)."""
@@ -348,9 +373,8 @@ class Model:
 
         def finish(joint: Float64, out: Float64) -> None:
             joint = self._possible(joint)
-            joint -= joint.max(axis=1, keepdims=True)
-            total = np.log(np.exp(joint).sum(axis=1, keepdims=True))
-            np.subtract(joint, total, out=out)
+            joint -= joint.max(axis=0)
+            np.subtract(joint, np.log(np.exp(joint).sum(axis=0)), out=out.T)
 
         return self._in_chunks(X, out, finish, workers)
 
@@ -360,18 +384,18 @@ class Model:
 
         def finish(joint: Float64, out: Float64) -> None:
             joint = self._possible(joint)
-            joint -= joint.max(axis=1, keepdims=True)
+            joint -= joint.max(axis=0)
             np.exp(joint, out=joint)
-            np.divide(joint, joint.sum(axis=1, keepdims=True), out=out)
+            np.divide(joint, joint.sum(axis=0), out=out.T)
 
         return self._in_chunks(X, out, finish, workers)
 
     def _possible(self, joint: Float64) -> Float64:
-        """The table with the prior in the place of rows that every class rules out."""
-        nowhere = ~np.isfinite(joint).any(axis=1)
+        """The (C, n) table with the prior in the place of rows that every class rules out."""
+        nowhere = np.isneginf(joint.max(axis=0))
         if nowhere.any():
             with np.errstate(divide="ignore"):
-                joint[nowhere] = np.log(self.class_prior)
+                joint[:, nowhere] = np.log(self.class_prior)[:, np.newaxis]
         return joint
 
     def score_samples(self, X: Data, workers: Workers | None = None) -> Float64:
@@ -386,9 +410,9 @@ class Model:
         out = np.empty(X.shape[0])
 
         def finish(joint: Float64, out: Float64) -> None:
-            top = joint.max(axis=1)
+            top = joint.max(axis=0)
             with np.errstate(invalid="ignore"):
-                total = top + np.log(np.exp(joint - top[:, np.newaxis]).sum(axis=1))
+                total = top + np.log(np.exp(joint - top).sum(axis=0))
             out[:] = np.where(np.isneginf(top), top, total)
 
         return self._in_chunks(X, out, finish, workers) + self.parameters.log_base(X)
@@ -448,12 +472,13 @@ def merge_labels(a: Labels, b: Labels) -> Labels:
         return b
     if len(b) == 0 or (len(a) == len(b) and np.array_equal(a, b)):
         return a
-    kinds = {"O" if labels.dtype.kind in "OUST" else "n" for labels in (a, b)}
-    if len(kinds) > 1:
+    kinds = {_KINDS.get(labels.dtype.kind, "text") for labels in (a, b)}
+    exact = all(np.abs(labels).max() <= 2**53 for labels in (a, b) if labels.dtype.kind in "iu")
+    if len(kinds) > 1 or (np.result_type(a, b).kind == "f" and not exact):
         raise ValueError(
             f"labels of different kinds: {a[:3].tolist()} and {b[:3].tolist()} cannot be classes "
             "of one model"
         )
-    if "O" in kinds and a.dtype.kind != b.dtype.kind:
+    if "text" in kinds and a.dtype.kind != b.dtype.kind:
         a, b = a.astype(object), b.astype(object)
     return np.union1d(a, b)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral
 from typing import TypeVar
 
 from naively.families.base import Serial, Workers
@@ -35,7 +36,7 @@ def workers(n_jobs: int | None) -> Workers:
     ------
     ValueError : if n_jobs is 0 or no integer.
     """
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int)):
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral)):
         raise ValueError(f"n_jobs must be an integer or None, not {n_jobs!r}")
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0; use 1 for one thread, -1 for all processors")
@@ -43,9 +44,9 @@ def workers(n_jobs: int | None) -> Workers:
     if n_jobs is None:
         count = available
     elif n_jobs > 0:
-        count = n_jobs
+        count = int(n_jobs)
     else:
-        count = max(1, available + 1 + n_jobs)
+        count = max(1, available + 1 + int(n_jobs))
     return Serial() if count == 1 else Threads(count)
 
 

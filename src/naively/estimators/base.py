@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.threads import workers
@@ -35,6 +36,12 @@ class LinearForm:
     coef: Float64
     intercept: Float64
     classes: npt.NDArray[Any]
+
+
+def _has_density(estimator: NaiveBayesClassifier) -> bool:
+    if not estimator._family().is_density:
+        raise AttributeError("the scores of complement naive Bayes are no density of x")
+    return True
 
 
 class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -76,6 +83,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 f"y has only one class ({only}), where a classifier needs two or more classes; "
                 "partial_fit takes the classes as they come"
             )
+        delta.prior.estimate(delta.class_weight)  # refuses priors for other classes
+        delta.family.check(delta.statistics)
         self._keep(delta, features)
         return self
 
@@ -96,19 +105,15 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         first = not hasattr(self, "model_")
         delta, features = self._summarise(X, y, sample_weight, first=first)
         if classes is not None:
-            known = delta if first else self.model_
-            label_room = known.copy()
-            label_room.know_classes(np.asarray(classes))
-            if first:
-                delta = label_room
-            else:
-                label_room.absorb(delta)
-                self.model_ = label_room
-                return self
+            delta.know_classes(check_labels(classes, len(classes)))
         if first:
             self._keep(delta, features)
         else:
+            family, prior = self._family(), self._prior()
+            if not family.adds_to(self.model_.family):
+                raise ValueError(f"what {self.model_.family} learned cannot go on as {family}")
             self.model_.absorb(delta)
+            self.model_.family, self.model_.prior = family, prior
         return self
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -177,7 +182,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _keep(self, model: Model, features: dict[str, Any]) -> None:
         """Take a model as this estimator's own."""
-        model.prior.estimate(model.class_weight)  # refuses priors for other classes
+        model.prior.check_room(len(model.classes))
         for name in ("n_features_in_", "feature_names_in_"):
             if name in features:
                 setattr(self, name, features[name])
@@ -200,24 +205,27 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def predict_proba(self, X: Any) -> Float64:
         """P(c | x), (n, C), in the order of `classes_`."""
-        return self.model_.proba(self._rows(X), workers(self.n_jobs))
+        X = self._rows(X)
+        return self.model_.proba(X, workers(self.n_jobs))
 
     def predict_log_proba(self, X: Any) -> Float64:
         """log P(c | x), (n, C), in nats."""
-        return self.model_.log_proba(self._rows(X), workers(self.n_jobs))
+        X = self._rows(X)
+        return self.model_.log_proba(X, workers(self.n_jobs))
 
     def predict_joint_log_proba(self, X: Any) -> Float64:
         """log P(x, c), (n, C), in nats, up to a term that depends on x alone."""
-        return self.model_.joint_log_proba(self._rows(X), workers(self.n_jobs))
+        X = self._rows(X)
+        return self.model_.joint_log_proba(X, workers(self.n_jobs))
 
+    @available_if(_has_density)  # type: ignore[untyped-decorator]
     def score_samples(self, X: Any) -> Float64:
         """log p(x) under the model, (n,), in nats.
 
-        Raises
-        ------
-        ValueError : for complement naive Bayes, whose scores are no density.
+        Complement naive Bayes does not have this method: its scores are no density.
         """
-        return self.model_.score_samples(self._rows(X), workers(self.n_jobs))
+        X = self._rows(X)
+        return self.model_.score_samples(X, workers(self.n_jobs))
 
     # ---- looking inside ----------------------------------------------------------------------
 
@@ -226,7 +234,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
         The result has a number for each row, class and feature: pass the rows to explain.
         """
-        return self.model_.explain(self._rows(X))
+        X = self._rows(X)
+        return self.model_.explain(X)
 
     def to_linear(self) -> LinearForm:
         """W and b where the log-odds are linear in x (lecture 1, "Naive Bayes is a linear

@@ -37,6 +37,11 @@ class DiscreteNB(NaiveBayesClassifier):
             return self.alpha
         return np.maximum(self.alpha, 1e-10)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # on the continuous data of scikit-learn's checks
+        return tags
+
     @property
     def class_log_prior_(self) -> Float64:
         """log π_c, (C,)."""

@@ -38,17 +38,18 @@ def check_data(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
     if not reset and is_ready(estimator, X):
         return X
     try:
-        X = validate_data(
+        checked = validate_data(
             estimator, X, reset=reset, accept_sparse="csr" if sparse else False,
             dtype="numeric", ensure_all_finite=False,
         )  # fmt: skip
+        if isinstance(checked, np.ndarray):
+            return _native(checked)
     except ValueError as error:
         place = _first_text(X)
         if place is None:
             raise
         raise ValueError(f"X must hold numbers, but {place}: {error}") from None
-    if isinstance(X, np.ndarray):
-        return _native(X)
+    X = checked
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -73,11 +74,11 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, "
             f"y has {len(y)}"
         )
-    missing = np.array([label is None or label != label for label in y.tolist()], bool)
-    if missing.any():
-        raise ValueError(
-            f"Input y contains NaN: the label of row {int(missing.argmax())} is missing"
-        )
+    for row, label in enumerate(y.tolist() if y.dtype.kind in "Of" else ()):
+        if _is_missing(label):
+            raise ValueError(f"Input y contains NaN: the label of row {row} is missing")
+        if label in (np.inf, -np.inf):
+            raise ValueError(f"Input y contains infinity: the label of row {row} is {label}")
     check_classification_targets(y)
     return y
 
@@ -98,6 +99,14 @@ def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
     if not weights.any():
         raise ValueError("All values of sample_weight are zero: no class has any rows")
     return weights
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN, NaT or pandas' NA."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # NA has no truth
+        return True
 
 
 def _native(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

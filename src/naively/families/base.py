@@ -104,10 +104,25 @@ class Statistics:
         """The same statistics in their one smallest form."""
         return self._mapped(ExactArray.trimmed)
 
+    def taken_classes(self, classes: Int64) -> Self:
+        """Of some classes only."""
+        return self._mapped(lambda table: table.taken(0, classes))
+
+    def observed(self, class_weight: ExactArray, columns: slice = slice(None)) -> ExactArray:
+        """The weight of the rows in which each feature is not missing, (C, b)."""
+        gone = self.tables["missing"].taken(1, columns)
+        limbs = np.repeat(class_weight.limbs[:, np.newaxis, :], gone.shape[1], axis=1)
+        return ExactArray(limbs, class_weight.low).add(gone, sign=-1)
+
     def impossible(self, class_weight: ExactArray) -> str | None:
         """Why no data can have these statistics, or None if some might."""
-        if any(table.any_negative() for name, table in self.tables.items() if name != "sum"):
+        observed = self.observed(class_weight)
+        if observed.below_zero(self.tables["missing"]) or self.tables["missing"].any_negative():
             return "more was forgotten than was learned"
+        nothing = ~observed.nonzero()
+        for name, table in self.tables.items():
+            if name != "missing" and (table.nonzero() & nothing).any():
+                return "these rows were not all learned before"
         return None
 
     def _mapped(self, function: Callable[[ExactArray], ExactArray]) -> Self:
@@ -129,16 +144,19 @@ class Parameters(ABC):
     n_free: int
     """Number of free parameters, as the lectures count them."""
 
-    @abstractmethod
-    def add_log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """Add log p(x_i | c), up to a term that depends on x alone, for rows start:stop.
+    def prepare(self, sparse: bool, workers: Workers) -> None:  # noqa: B027
+        """Compute what `log_prob` needs for dense or sparse rows, before threads call it."""
 
-        `out` is (stop - start, C). Units: nats. Raises `InvalidValueError`.
+    @abstractmethod
+    def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
+        """log p(x_i | c), up to a term that depends on x alone, for rows start:stop.
+
+        `out` is (C, stop - start). Units: nats. Raises `InvalidValueError`.
         """
 
     @abstractmethod
     def contributions(self, X: Data) -> Float64:
-        """What each feature adds to `add_log_prob`: (n, C, d), in nats."""
+        """What each feature adds to `log_prob`: (n, C, d), in nats."""
 
     def log_base(self, X: Data) -> Float64:
         """The term of log p(x | y) that depends on x alone: (n,), in nats."""
@@ -166,6 +184,13 @@ class Family(ABC):
     name: ClassVar[str]
     is_density: ClassVar[bool] = True
 
+    def adds_to(self, other: Family) -> bool:
+        """Whether statistics of the two mean the same."""
+        return type(self) is type(other)
+
+    def check(self, statistics: Any) -> None:  # noqa: B027
+        """Raise ValueError if the hyperparameters do not fit these classes and features."""
+
     @abstractmethod
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> Statistics:
         """The statistics of a batch. Raises `InvalidValueError`; keeps nothing."""
@@ -179,7 +204,7 @@ class Family(ABC):
         """The parameters that follow from statistics: all smoothing happens here."""
 
 
-def column_blocks(n_features: int, width: int = 8192) -> Iterator[slice]:
+def column_blocks(n_features: int, width: int = 2048) -> Iterator[slice]:
     """Slices that cover the features, so that no temporary is of the size of a table."""
     return (slice(at, min(at + width, n_features)) for at in range(0, n_features, width))
 

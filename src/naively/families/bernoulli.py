@@ -10,16 +10,26 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Batch, Data, Family, Statistics, Workers, is_sparse
+from naively.families.base import (
+    Batch,
+    Data,
+    Family,
+    InvalidValueError,
+    Statistics,
+    Workers,
+    dense,
+    is_sparse,
+)
 from naively.families.linear import (
     Alpha,
     LinearParameters,
     Terms,
     check_alpha,
     columns_of,
+    counts_of,
     log,
-    observed_rows,
-)  # fmt: skip
+    valid_alpha,
+)
 from naively.families.multinomial import CountStatistics
 from naively.families.sums import sum_powers
 
@@ -47,6 +57,19 @@ class Bernoulli(Family):
 
     name = "bernoulli"
 
+    def __post_init__(self) -> None:
+        valid_alpha(self.alpha)
+        if self.binarize is not None and math.isnan(self.binarize):
+            raise ValueError(f"binarize must be a number or None, not {self.binarize!r}")
+
+    def check(self, statistics: Statistics) -> None:
+        """Raise ValueError unless alpha is of a shape that fits."""
+        _pair(self.alpha, *statistics.tables["sum"].shape)
+
+    def adds_to(self, other: Family) -> bool:
+        """Whether statistics of the two mean the same."""
+        return isinstance(other, Bernoulli) and self.binarize == other.binarize
+
     @property
     def threshold(self) -> float:
         """`binarize` as the kernels take it."""
@@ -55,10 +78,11 @@ class Bernoulli(Family):
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> Statistics:
         """The weight of the rows in which each feature is present, exactly."""
         if self.binarize is None:
-            return sum_powers(X, batch, workers, minimum=0.0, maximum=1.0)
+            sums = sum_powers(X, batch, workers, minimum=0.0, maximum=1.0)
+            return BernoulliStatistics(sums.tables)
         if is_sparse(X) and self.binarize < 0:
             raise ValueError("Cannot binarize a sparse matrix with threshold < 0: 0 is above it")
-        return sum_powers(X, batch, workers, threshold=self.threshold)
+        return BernoulliStatistics(sum_powers(X, batch, workers, threshold=self.threshold).tables)
 
     def empty(self, n_classes: int, n_features: int) -> BernoulliStatistics:
         """The statistics of no rows."""
@@ -70,14 +94,20 @@ class Bernoulli(Family):
         return BernoulliParameters(statistics, class_weight, self.alpha, self.threshold)
 
 
+def _pair(alpha: Alpha, n_classes: int, n_features: int) -> tuple[Float64, Float64]:
+    """Alpha of absence and of presence, checked."""
+    given = valid_alpha(alpha)
+    pair = (given[..., 0], given[..., 1]) if given.ndim == 3 else (given, given)
+    return check_alpha(pair[0], n_classes, n_features), check_alpha(pair[1], n_classes, n_features)
+
+
 class BernoulliStatistics(CountStatistics):
     """Tables ``sum`` (weight of rows with the feature) and ``missing``, (C, d) each."""
 
     def impossible(self, class_weight: ExactArray) -> str | None:
         """As the base class; no feature is present in more rows than there are."""
-        everything = slice(0, self.tables["sum"].shape[1])
-        observed = observed_rows(class_weight, self.tables["missing"], everything)
-        if observed.add(self.tables["sum"], sign=-1).any_negative():
+        absent = self.observed(class_weight).add(self.tables["sum"], sign=-1)
+        if absent.below_zero(self.tables["sum"]):
             return "these rows were not all learned before"
         return super().impossible(class_weight)
 
@@ -89,38 +119,46 @@ class BernoulliParameters(LinearParameters):
         self, statistics: Statistics, class_weight: ExactArray, alpha: Alpha, threshold: float
     ) -> None:
         self.present = statistics.tables["sum"]
-        self.missing = statistics.tables["missing"]
+        self.statistics = statistics
         super().__init__(*self.present.shape)
         self.class_weight = class_weight
         self.threshold = threshold
-        given = np.asarray(alpha, np.float64)
-        pair = (given[..., 0], given[..., 1]) if given.ndim == 3 else (given, given)
-        shape = self.present.shape
-        self.alpha_absent, self.alpha_present = (check_alpha(a, *shape) for a in pair)
+        self.alpha_absent, self.alpha_present = _pair(alpha, *self.present.shape)
         self.n_free = self.n_classes * self.n_features
+
+    def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
+        """As the base class; refuses values outside [0, 1] where nothing binarizes them."""
+        if math.isnan(self.threshold):
+            values = X.data[X.indptr[start] : X.indptr[stop]] if is_sparse(X) else X[start:stop]
+            if np.any((values < 0) | (values > 1)):
+                rows = dense(X[start:stop])
+                row, column = np.argwhere((rows < 0) | (rows > 1))[0].tolist()
+                problem = f"{{where}} is {rows[row, column]:g}, not in [0, 1]; set `binarize`"
+                raise InvalidValueError(start + row, column, problem)
+        super().log_prob(X, start, stop, out)
 
     def log_probabilities(self, columns: slice) -> tuple[Float64, Float64]:
         """(log (1 - p), log p) of a block of columns, (C, b); even odds where nothing is known."""
         present = self.present.taken(1, columns)
-        observed = observed_rows(self.class_weight, self.missing, columns)
+        observed = self.statistics.observed(self.class_weight, columns)
         absent_alpha = columns_of(self.alpha_absent, columns)
         present_alpha = columns_of(self.alpha_present, columns)
-        total = observed.rounded() + absent_alpha + present_alpha
-        absent = observed.add(present, sign=-1).rounded() + absent_alpha
+        total = counts_of(observed) + absent_alpha + present_alpha
+        absent = counts_of(observed.add(present, sign=-1)) + absent_alpha
         log_total = log(np.where(total > 0, total, 1.0))
         unknown = math.log(0.5)
         return (
             np.where(total > 0, log(absent) - log_total, unknown),
-            np.where(total > 0, log(present.rounded() + present_alpha) - log_total, unknown),
+            np.where(total > 0, log(counts_of(present) + present_alpha) - log_total, unknown),
         )
 
     def terms(self, columns: slice) -> Terms:
         """log (1 - p_αc) + x_α (log p_αc - log (1 - p_αc))."""
         absent, present = self.log_probabilities(columns)
         terms = Terms(present, absent)
-        terms.impossible_slope -= terms.impossible_zero
-        assert terms.zero is not None
-        terms.slope -= terms.zero
+        for part in (terms, terms.impossible):
+            if part is not None and part.zero is not None:
+                part.slope = part.slope - part.zero
         return terms
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:

@@ -22,8 +22,8 @@ from naively.families.base import (
     Workers,
     dense,
     is_sparse,
-)  # fmt: skip
-from naively.families.linear import Alpha, check_alpha, log
+)
+from naively.families.linear import Alpha, check_alpha, counts_of, log, valid_alpha
 from naively.families.sums import Limbs, window
 from naively.kernels import levels as kernel
 
@@ -63,6 +63,19 @@ class Categorical(Family):
     def __post_init__(self) -> None:
         if self.unseen not in ("smooth", "ignore", "error"):
             raise ValueError(f'unseen must be "smooth", "ignore" or "error", not {self.unseen!r}')
+        for alpha in self.alpha if isinstance(self.alpha, list | tuple) else [self.alpha]:
+            valid_alpha(alpha)
+
+    def check(self, statistics: LevelStatistics) -> None:
+        """Raise ValueError unless alpha and min_categories are of shapes that fit."""
+        classes = statistics.tables["missing"].shape[0]
+        _level_alphas(self.alpha, classes, self.categories(statistics))
+
+    def categories(self, statistics: LevelStatistics) -> Int64:
+        """K_α, the number of levels of each feature, (d,)."""
+        levels = statistics.canonical().levels
+        seen = [int(codes[-1]) + 1 if len(codes) else 0 for codes in levels]
+        return np.maximum(seen, _check_min_categories(self.min_categories, len(seen)))
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> LevelStatistics:
         """The weight of each level by class and feature, exactly."""
@@ -133,6 +146,20 @@ class LevelStatistics(Statistics):
         }
         return type(self)(tables, [a[k] for a, k in zip(levels, parts, strict=True)])
 
+    def impossible(self, class_weight: ExactArray) -> str | None:
+        """Why no data can have these counts: each row has one level of a feature, or none."""
+        count, observed = self.tables["count"], self.observed(class_weight)
+        if count.any_negative() or self.tables["missing"].any_negative():
+            return "more was forgotten than was learned"
+        for j in range(len(self.levels)):
+            own = slice(*self.offsets[j : j + 2])
+            total = count.taken(1, own).summed(1)
+            seen = observed.taken(1, slice(j, j + 1)).summed(1)
+            for rest in (total.copy().add(seen, sign=-1), seen.copy().add(total, sign=-1)):
+                if rest.below_zero(total):
+                    return "these rows were not all learned before"
+        return None
+
     def _with(self, tables: dict[str, ExactArray]) -> Self:
         return type(self)(tables, list(self.levels))
 
@@ -152,9 +179,16 @@ def _positions(levels: list[Int64], merged: list[Int64]) -> Int64:
     return np.concatenate([np.empty(0, np.int64), *found])
 
 
-def _no_level(row: int, column: int, value: Any) -> InvalidValueError:
-    problem = "Negative values in data" if value < 0 else "Not a whole number"
-    return InvalidValueError(row, column, f"{problem}: {{where}} is {value}, not a level code")
+def _no_level(X: npt.NDArray[Any], row: int, column: int, above: int = 0) -> InvalidValueError:
+    """The error for X[row, column], or for a negative value if there is one."""
+    problem = "Not a level code"
+    if (negative := X < 0).any():
+        problem = "Negative values in data"
+        row, column = np.argwhere(negative)[0].tolist()
+    value = X[row, column]
+    return InvalidValueError(
+        above + row, column, f"{problem}: {{where}} is {value}, not a whole number below 2**53"
+    )
 
 
 def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> LevelStatistics | None:
@@ -162,9 +196,11 @@ def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> Leve
     n, d = X.shape
     slabs = min(workers.count, max(1, n * d // 2**17))
     edges = np.linspace(0, n, slabs + 1).astype(int)
+    largest = np.fmax.reduce(X[:1000], axis=0).astype(np.float64)  # a first guess
+    first = np.clip(np.nan_to_num(largest), 0, 1000).astype(np.int64) + 1
 
     def one(k: int) -> LevelStatistics | None:
-        sizes = np.full(d, 16, np.int64)
+        sizes = first
         missing = np.zeros((batch.n_classes, d), np.int64)
         counts = np.zeros((batch.n_classes, int(sizes.sum())), np.int64)
         report = np.zeros(2, np.int64)
@@ -172,13 +208,14 @@ def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> Leve
         while True:
             offsets = np.concatenate([[0], np.cumsum(sizes)])
             status, row = kernel.count_levels(
-                X, batch.codes, row, int(edges[k + 1]), offsets, counts, missing, report
-            )
+                X, batch.codes, row, int(edges[k + 1]), offsets,
+                counts.reshape(-1), missing.reshape(-1), report,
+            )  # fmt: skip
             if status == kernel.DONE:
                 break
-            column, code = report
-            if status == kernel.INVALID:
-                raise _no_level(row, int(column), X[row, column])
+            column, code = report.tolist()
+            if status == kernel.REFUSED:
+                raise _no_level(X, row, column)
             wider = sizes.copy()
             wider[column] = max(2 * sizes[column], code + 1)
             if int(wider.sum()) * batch.n_classes > TABLE:
@@ -214,23 +251,21 @@ def _count_columns(X: npt.NDArray[Any], batch: Batch) -> LevelStatistics:
         x = X[:, j]
         if x.dtype.kind == "f":
             seen = ~np.isnan(x)
-            bad = seen & ((x < 0) | (x != np.floor(x)) | (x >= 2.0**53))
+            bad = seen & ((x < 0) | (x != np.floor(x)) | (x >= kernel.LARGEST))
         else:
             seen = np.ones(n, bool)
-            bad = x < 0
+            bad = (x < 0) | (x >= kernel.LARGEST)
         if bad.any():
-            row = int(bad.argmax())
-            raise _no_level(row, j, x[row])
+            raise _no_level(X, int(bad.argmax()), j)
         found, positions = np.unique(x[seen].astype(np.int64), return_inverse=True)
         limbs = Limbs(classes * len(found), held)
         kernel.weigh_columns(
-            positions.astype(np.int64)[:, np.newaxis], codes[seen], weights[seen], len(found),
-            *limbs.arguments,
+            positions.astype(np.int64), codes[seen], weights[seen], len(found), *limbs.arguments,
         )  # fmt: skip
         counts.append(limbs.exact((classes, len(found))))
         levels.append(found)
         kernel.weigh_columns(
-            np.full(((~seen).sum(), 1), j), codes[~seen], weights[~seen], d, *missing.arguments
+            np.full((~seen).sum(), j), codes[~seen], weights[~seen], d, *missing.arguments
         )
     total = ExactArray.zeros((classes, sum(map(len, levels))))
     at = 0
@@ -258,15 +293,12 @@ class CategoricalParameters(Parameters):
         statistics = statistics.canonical()
         self.levels = statistics.levels
         self.offsets = statistics.offsets
-        self.count = statistics.tables["count"].rounded()
+        self.count = counts_of(statistics.tables["count"])
         self.unseen = family.unseen
         self.classes, d = statistics.tables["missing"].shape
-        seen = [int(levels[-1]) + 1 if len(levels) else 0 for levels in self.levels]
         self.declared = _check_min_categories(family.min_categories, d)
-        self.n_categories = np.maximum(seen, self.declared)
-        weight = class_weight.limbs[:, np.newaxis, :].repeat(d, axis=1)
-        observed = ExactArray(weight, class_weight.low)
-        self.observed = observed.add(statistics.tables["missing"], sign=-1).rounded()
+        self.n_categories = family.categories(statistics)
+        self.observed = counts_of(statistics.observed(class_weight))
         self.n_free = self.classes * int(np.maximum(self.n_categories - 1, 0).sum())
         self._alpha = _level_alphas(family.alpha, self.classes, self.n_categories)
         if isinstance(family.alpha, list | tuple):  # a value a level: all of them are declared
@@ -275,10 +307,10 @@ class CategoricalParameters(Parameters):
     def log_theta(self, feature: int, levels: Int64) -> Float64:
         """Log [θ_jc]_α of the given level codes, (C, len(levels)); uniform if nothing is known."""
         known = self.levels[feature]
-        at = np.minimum(np.searchsorted(known, levels), max(len(known) - 1, 0))
+        at = np.searchsorted(known, levels)
         count = np.zeros((self.classes, len(levels)))
-        if len(known):
-            hit = known[at] == levels
+        hit = np.append(known, -1)[at] == levels
+        if hit.any():
             count[:, hit] = self.count[:, self.offsets[feature] + at[hit]]
         alpha, total = self._alpha(feature, levels)
         below = (self.observed[:, feature] + total)[:, np.newaxis]
@@ -286,82 +318,106 @@ class CategoricalParameters(Parameters):
         return np.where(below > 0, theta, -math.log(max(self.n_categories[feature], 1)))
 
     @cached_property
-    def _table(self) -> tuple[Float64, Float64]:
-        """log θ of the levels that have a column, (columns, C); and of any other, (d, C)."""
-        columns, beyond = [], []
-        for j, levels in enumerate(self._scored_levels):
-            columns.append(self.log_theta(j, levels).T)
-            other = np.array([self.n_categories[j]])
-            beyond.append(self.log_theta(j, other)[:, 0])
-        table = np.concatenate([np.empty((0, self.classes)), *columns])
-        if self.unseen == "ignore":
-            return table, np.zeros((len(self.levels), self.classes))
-        return table, np.array(beyond).reshape(len(self.levels), self.classes)
-
-    @cached_property
     def _scored_levels(self) -> list[Int64]:
-        """The levels that have a column: seen or declared, and with "smooth" those between."""
+        """The levels that have a row in the table: seen or declared."""
         pairs = zip(self.levels, self.declared, strict=True)
         return [np.union1d(seen, np.arange(declared)) for seen, declared in pairs]
 
     @cached_property
-    def _lookup(self) -> tuple[Int64, npt.NDArray[np.int64]] | None:
-        """(offsets, column of each code) for the kernel; None if the codes are too large."""
+    def _table(self) -> Float64:
+        """log θ, (rows, C): of the scored levels; of any other level, d rows; zeros if missing."""
+        rows, beyond = [np.empty((0, self.classes))], []
+        for j, levels in enumerate(self._scored_levels):
+            rows.append(self.log_theta(j, levels).T)
+            beyond.append(self.log_theta(j, self.n_categories[j : j + 1]).T)
+        unseen = np.concatenate(beyond)
+        if self.unseen == "ignore":
+            unseen[:] = 0.0
+        return np.concatenate([*rows, unseen, np.zeros((1, self.classes))])
+
+    @cached_property
+    def _padded(self) -> tuple[Float64, int]:
+        """The table as the kernel takes it: flat, with rows of a multiple of 8."""
+        width = -(-self.classes // kernel.LANES) * kernel.LANES
+        return np.pad(self._table, ((0, 0), (0, width - self.classes))).reshape(-1), width
+
+    @cached_property
+    def _beyond(self) -> int:
+        """The first row of the table for unseen levels."""
+        return sum(map(len, self._scored_levels))
+
+    @cached_property
+    def _direct(self) -> tuple[Int64, Int64] | None:
+        """(offsets, the row of each code) for the kernel; None if the codes are too large."""
         sizes = [int(levels[-1]) + 1 if len(levels) else 0 for levels in self._scored_levels]
         if sum(sizes) > TABLE:
             return None
         offsets = np.cumsum([0, *sizes])
-        table = np.full(sum(sizes), kernel.UNSEEN)
+        lookup = np.repeat(self._beyond + np.arange(len(sizes)), sizes)
         at = 0
         for start, levels in zip(offsets, self._scored_levels, strict=False):
-            table[start + levels] = np.arange(at, at + len(levels))
+            lookup[start + levels] = np.arange(at, at + len(levels))
             at += len(levels)
-        return offsets, table
+        return offsets, lookup
 
-    def _columns(self, X: npt.NDArray[Any], start: int, stop: int) -> Int64:
-        """The column of the table that each value names."""
-        d = X.shape[1]
-        out = np.empty((stop - start, d), np.int64)
-        if self._lookup is not None:
-            bad = kernel.encode(X, start, stop, *self._lookup, out)
-        else:  # search: first replace the codes by their ranks
-            starts = np.cumsum([0] + [len(levels) for levels in self._scored_levels])
-            bad = kernel.encode(
-                X, start, stop, np.zeros(d + 1, np.int64), np.zeros(0, np.int64), out
-            )
-            for j, levels in enumerate(self._scored_levels):
-                x = np.nan_to_num(X[start:stop, j].astype(np.float64), nan=-1.0)
-                if len(levels) == 0:
-                    continue
-                at = np.searchsorted(levels, x)
-                found = (at < len(levels)) & (levels[np.minimum(at, len(levels) - 1)] == x)
-                out[found, j] = starts[j] + at[found]
-        if bad >= 0:
-            row, column = divmod(int(bad), d)
-            raise _no_level(row, column, X[row, column])
-        if self.unseen == "error" and (out == kernel.UNSEEN).any():
-            row, column = np.argwhere(out == kernel.UNSEEN)[0]
-            value = X[start + row, column]
-            raise InvalidValueError(
-                start + row, column, f"Unseen level: {{where}} is {value}, never met in training"
-            )
+    def _ranks(self, X: npt.NDArray[Any]) -> Float64:
+        """Each code replaced by its rank among the scored levels, or by one beyond them."""
+        ranks = X.astype(np.float64)
+        for j, levels in enumerate(self._scored_levels):
+            x = ranks[:, j]
+            at = np.searchsorted(levels, x)
+            codes = np.append(levels, -1)
+            valid = (x >= 0) & (x < kernel.LARGEST) & (x == np.floor(x))
+            x[valid] = np.where(codes[at] == x, at, len(levels))[valid]
+        return ranks
+
+    def _coded(self, X: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int64, Int64]:
+        """(rows, offsets, lookup) as the kernels take them."""
+        if self._direct is not None:
+            return X, *self._direct
+        sizes = [len(levels) for levels in self._scored_levels]
+        return self._ranks(X), np.cumsum([0, *sizes]), np.arange(self._beyond)
+
+    def _columns(self, X: npt.NDArray[Any]) -> Int64:
+        """The row of the table that each value names. Refuses what is no level."""
+        out = np.empty(X.shape, np.int64)
+        coded, *lookup = self._coded(X)
+        row, column = kernel.encode(coded, 0, len(X), *lookup, self._beyond, out)
+        if row >= 0:
+            raise _no_level(X, row, column)
         return out
 
-    def add_log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """Add Σ_α log [θ_jc]_α for the levels j of the row."""
-        if is_sparse(X):
-            X, start, stop = X[start:stop].toarray(), 0, stop - start
-        kernel.score_columns(self._columns(X, start, stop), *self._table, out)
+    def prepare(self, sparse: bool, workers: Workers) -> None:
+        """Compute the table and the look-up."""
+        _ = self._padded, self._direct
+
+    def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
+        """Σ_α log [θ_jc]_α for the levels j of the row."""
+        first = start
+        if is_sparse(X) or self._direct is None:
+            X, start, stop = dense(X[start:stop]), 0, stop - start
+        if self.unseen == "error":
+            self._refuse_unseen(X[start:stop], first)
+        coded, *lookup = self._coded(X)
+        row, column = kernel.score_levels(
+            coded, start, stop, *lookup, self._beyond, *self._padded, out
+        )
+        if row >= 0:
+            raise _no_level(X, row, column, first - start)
+
+    def _refuse_unseen(self, X: npt.NDArray[Any], first: int) -> None:
+        columns = self._columns(X)
+        unseen = (columns >= self._beyond) & (columns < self._beyond + X.shape[1])
+        if unseen.any():
+            row, column = np.argwhere(unseen)[0].tolist()
+            raise InvalidValueError(
+                first + row, column,
+                f"Unseen level: {{where}} is {X[row, column]}, never met in training",
+            )  # fmt: skip
 
     def contributions(self, X: Data) -> Float64:
-        """Log [θ_jc]_α of each feature; 0 where it is missing or ignored."""
-        X = dense(X)
-        columns = self._columns(X, 0, len(X))
-        table, beyond = self._table
-        seen = columns >= 0
-        out = np.where(columns[..., np.newaxis] == kernel.UNSEEN, beyond, 0.0)
-        out[seen] = table[columns[seen]]
-        return np.moveaxis(out, 2, 1)
+        """log [θ_jc]_α of each feature; 0 where it is missing or ignored."""
+        return np.moveaxis(self._table[self._columns(dense(X))], 2, 1)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
         """Rows of level codes."""
@@ -405,10 +461,11 @@ def _level_alphas(alpha: Any, classes: int, n_categories: Int64) -> LevelAlphas:
         for j, one in enumerate(alpha):
             table = np.atleast_2d(np.asarray(one, np.float64))
             k = n_categories[j]
-            if table.shape not in {(1, k), (classes, k)} or not (table >= 0).all():
+            valid = np.isfinite(table).all() and (table >= 0).all()
+            if table.shape not in {(1, k), (classes, k)} or not valid:
                 raise ValueError(
-                    f"alpha[{j}] must be >= 0 and have a value for each of the {k} levels of "
-                    f"feature {j}; its shape is {np.shape(one)}"
+                    f"alpha[{j}] must be finite, >= 0 and have a value for each of the {k} "
+                    f"levels of feature {j}; its shape is {np.shape(one)}"
                 )
             tables.append(table)
 

@@ -10,7 +10,15 @@ import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Statistics
-from naively.families.linear import Alpha, LinearParameters, Terms, check_alpha, columns_of, log
+from naively.families.linear import (
+    Alpha,
+    LinearParameters,
+    Terms,
+    check_alpha,
+    columns_of,
+    counts_of,
+    log,
+)
 from naively.families.multinomial import Multinomial, MultinomialParameters, total_alpha
 
 
@@ -44,6 +52,8 @@ class Complement(Multinomial):
 class ComplementParameters(LinearParameters):
     """-log θ̃_αc, from the counts of all classes minus those of class c, exactly."""
 
+    has_zero = False
+
     def __init__(self, counts: ExactArray, alpha: Alpha, norm: bool) -> None:
         super().__init__(*counts.shape)
         self.counts = counts
@@ -51,14 +61,16 @@ class ComplementParameters(LinearParameters):
         self.n_free = self.n_classes * (self.n_features - 1)
         own = counts.summed(1)
         rest = _complement(own, own.summed(0))
-        self.totals = rest.rounded() + total_alpha(self.alpha, self.n_features)
+        self.totals = counts_of(rest) + total_alpha(self.alpha, *counts.shape)
         self.norms = np.ones((self.n_classes, 1))
         if norm:
-            self.norms = self._weights(slice(0, self.n_features)).sum(axis=1, keepdims=True)
+            weights = self._weights(slice(0, self.n_features))
+            sums = np.where(np.isfinite(weights), weights, 0.0).sum(axis=1, keepdims=True)
+            self.norms = np.where(sums > 0, sums, 1.0)
 
     def _weights(self, columns: slice) -> Float64:
         own = self.counts.taken(1, columns)
-        counts = _complement(own, own.summed(0)).rounded() + columns_of(self.alpha, columns)
+        counts = counts_of(_complement(own, own.summed(0))) + columns_of(self.alpha, columns)
         totals = self.totals[:, np.newaxis]
         known = log(np.where(totals > 0, totals, 1.0)) - log(counts)
         return np.where(totals > 0, known, np.log(self.n_features))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import ExactArray, Float64, Int64
+from naively.exact import KEPT_BITS, ExactArray, Float64, Int64
 from naively.families.base import (
     Batch,
     Data,
@@ -21,12 +21,13 @@ from naively.families.base import (
     Workers,
     dense,
     is_sparse,
-)  # fmt: skip
+)
 from naively.families.sums import sum_powers
 from naively.kernels import scores
 
 Tie = Literal["classes", "features", "both"] | None
 SMALLEST = float(np.finfo(np.float64).tiny)
+LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Gaussian(Family):
         pooled = sums.pooled()
         total_mean, total_variance = pooled.mean()[0], pooled.variance(0)[0]
         spread = total_variance.max() if self.floor == "largest" else total_variance
-        epsilon = self.var_smoothing * spread
+        epsilon = self.var_smoothing * np.minimum(spread, LARGEST)
         mean = sums.mean()
         variance = self._variance(sums)
         unknown = sums.weight == 0
@@ -104,8 +105,8 @@ class Gaussian(Family):
             return sums.variance(self.ddof)
         axis = {"classes": 0, "features": 1, "both": None}[self.tie]
         scatter = _sum(sums.scatter(), axis)
-        freedom = _sum(np.maximum(sums.rounded_weight() - self.ddof, 0.0), axis)
-        with np.errstate(invalid="ignore"):
+        freedom = _sum(sums.freedom(self.ddof), axis)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             tied = np.where(freedom > 0, scatter / freedom, 0.0)
         return np.array(np.broadcast_to(tied, sums.shape))
 
@@ -163,21 +164,21 @@ class _Sums:
         """(Σx² - (Σx)² / n) / (n - ddof)."""
         one = ddof * _power(-self.low)
         below = self.weight * (self.weight - one)
-        return _ratio(self._numerator(), below * _power(-self.low))
+        return np.maximum(_ratio(self._numerator(), below * _power(-self.low)), 0.0)
 
     def scatter(self) -> Float64:
         """Σx² - (Σx)² / n."""
-        return _ratio(self._numerator(), self.weight * _power(-2 * self.low))
+        return np.maximum(_ratio(self._numerator(), self.weight * _power(-2 * self.low)), 0.0)
 
-    def rounded_weight(self) -> Float64:
-        """N."""
-        return _ratio(self.weight, np.full(self.shape, _power(-self.low), object))
+    def freedom(self, ddof: int) -> Float64:
+        """n - ddof, or 0 if that is less."""
+        one = _power(-self.low)
+        return np.maximum(_ratio(self.weight - ddof * one, np.full(self.shape, one, object)), 0.0)
 
     def contradictory(self) -> bool:
         """Whether no data have these sums."""
-        some = self.weight > 0
-        none = (self.weight == 0) & ((self.sums != 0) | (self.squares != 0))
-        return bool(((self._numerator() < 0) & some).any() or none.any())
+        rounding = self.sums * self.sums * _power(-self.low) >> KEPT_BITS  # decay may round
+        return bool((self._numerator() < -rounding).any() or (self.squares < 0).any())
 
 
 def _power(limbs: int) -> int:
@@ -228,7 +229,7 @@ class GaussianParameters(Parameters):
     @cached_property
     def _scored(self) -> tuple[Float64, Float64, Float64]:
         """(scale, norm, base) with log N(x) = norm - ((x - μ) scale)², base = Σ norm."""
-        variance = np.clip(self.variance, SMALLEST, np.finfo(np.float64).max)
+        variance = np.clip(self.variance, SMALLEST, LARGEST)
         norm = -0.5 * (math.log(2.0 * math.pi) + np.log(variance))
         return math.sqrt(0.5) / np.sqrt(variance), norm, norm.sum(axis=1)
 
@@ -238,11 +239,18 @@ class GaussianParameters(Parameters):
         scale, norm, _ = self._scored
         mean = np.ascontiguousarray(self.mean.T)
         scale, norm = np.ascontiguousarray(scale.T), np.ascontiguousarray(norm.T)
-        zero = norm - (mean * scale) ** 2
-        return mean, scale, norm, zero, zero.sum(axis=0)
+        with np.errstate(over="ignore"):
+            zero = np.maximum(norm - (mean * scale) ** 2, scores.FLOOR)
+        base = np.array([math.fsum(terms) for terms in zero.T])
+        rest = [math.fsum([*terms, -total]) for terms, total in zip(zero.T, base, strict=True)]
+        return mean, scale, norm, zero, base, np.array(rest)
 
-    def add_log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """Add Σ_α log N(x_α; μ_αc, σ²_αc)."""
+    def prepare(self, sparse: bool, workers: Workers) -> None:
+        """Compute what `log_prob` needs for dense or sparse rows."""
+        _ = self._sparse if sparse else self._scored
+
+    def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
+        """Σ_α log N(x_α; μ_αc, σ²_αc)."""
         if is_sparse(X):
             bad = scores.gaussian_sparse(
                 X.data, X.indices, X.indptr, start, stop, *self._sparse, out

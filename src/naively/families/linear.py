@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from naively.exact import ExactArray, Float64
-from naively.families.base import Data, Parameters, column_blocks, dense, is_sparse
+from naively.families.base import (
+    Data,
+    Parameters,
+    Serial,
+    Workers,
+    column_blocks,
+    dense,
+    is_sparse,
+)
 from naively.families.gaussian import raise_infinite
 from naively.kernels import scores
 
@@ -19,45 +27,55 @@ Alpha = float | Float64
 class Terms:
     """log p(x_α | c) = zero + x · slope for a block of columns, (C, b) each.
 
-    Where a probability is 0, the finite part holds no term for it and `impossible` counts it: a
-    row is impossible under a class if zero + x · slope is above 0 there. So 0 · (-inf) is 0.
+    Where a probability is 0, the finite part holds no term for it and `impossible`, if not None,
+    counts it: a row is impossible under a class if its zero + x · slope is above 0. So that
+    0 · (-inf) is 0.
     """
 
     def __init__(self, slope: Float64, zero: Float64 | None = None) -> None:
-        self.impossible_slope = np.isneginf(slope).astype(np.float64)
-        self.impossible_zero = np.zeros_like(slope)
-        if zero is not None:
-            self.impossible_zero = np.isneginf(zero).astype(np.float64)
+        self.slope = slope
+        self.zero = zero
+        self.impossible: Terms | None = None
+        if min(part.min(initial=0.0) for part in (slope, zero) if part is not None) > -np.inf:
+            return
+        self.impossible = Terms(np.isneginf(slope).astype(np.float64))
         self.slope = np.where(np.isneginf(slope), 0.0, slope)
-        self.zero = zero if zero is None else np.where(np.isneginf(zero), 0.0, zero)
+        if zero is not None:
+            self.impossible.zero = np.isneginf(zero).astype(np.float64)
+            self.zero = np.where(np.isneginf(zero), 0.0, zero)
 
 
 class Scorer:
-    """The arguments of the linear kernels: weight and zero terms, (C, d) or for CSR (d, C)."""
+    """The arguments of the linear kernels: weight and zero terms of all columns."""
 
-    def __init__(self, n_classes: int, n_features: int, sparse: bool) -> None:
+    def __init__(self, n_classes: int, n_features: int, sparse: bool, zeros: bool) -> None:
         self.sparse = sparse
-        self.shape = (n_features, n_classes) if sparse else (n_classes, n_features)
-        self.weight = np.zeros(self.shape)
-        self.zero = np.zeros((0, 0) if sparse else self.shape)
-        self.base = np.zeros(n_classes)
+        self.n_classes = n_classes
+        self.width = -(-n_classes // scores.LANES) * scores.LANES
+        self.shape = (n_features, self.width) if sparse else (n_classes, n_features)
+        self.weight = aligned_zeros(self.shape)
+        self.zero = aligned_zeros(self.shape if zeros or not sparse else (0, 0))
+        self.base = np.zeros(self.width if sparse else n_classes)
 
-    def set(self, columns: slice, weight: Float64, zero: Float64 | None) -> None:
-        """Fill in a block of columns, given as (C, b)."""
-        where = (columns, slice(None)) if self.sparse else (slice(None), columns)
-        self.weight[where] = weight.T if self.sparse else weight
-        if zero is not None:
-            if self.zero.size == 0:
-                self.zero = np.zeros(self.shape)
-            self.zero[where] = zero.T if self.sparse else zero
-            self.base += zero.sum(axis=1)
+    def set(self, columns: slice, terms: Terms) -> None:
+        """Fill in a block of columns."""
+        where = (columns, slice(self.n_classes)) if self.sparse else (slice(None), columns)
+        self.weight[where] = terms.slope.T if self.sparse else terms.slope
+        if terms.zero is not None:
+            self.zero[where] = terms.zero.T if self.sparse else terms.zero
 
-    def add(self, X: Data, start: int, stop: int, threshold: float, out: Float64) -> None:
-        """Add the scores of rows start:stop to `out`."""
+    def rest(self, bases: list[Float64 | None]) -> None:
+        """Add up what a row of zeros scores in each block."""
+        for base in bases:
+            if base is not None:
+                self.base[: self.n_classes] += base
+
+    def score(self, X: Data, start: int, stop: int, threshold: float, out: Float64) -> None:
+        """The scores of rows start:stop, into `out`."""
         if self.sparse:
             bad = scores.linear_sparse(
-                X.data, X.indices, X.indptr, start, stop,
-                self.weight, self.zero, self.base, threshold, out,
+                X.data, X.indices, X.indptr, start, stop, self.weight.reshape(-1),
+                self.zero.reshape(-1), self.width, self.base, threshold, out,
             )  # fmt: skip
         else:
             bad = scores.linear_dense(
@@ -70,44 +88,67 @@ class LinearParameters(Parameters):
     """Parameters of a family with log p(x | c) = Σ_α zero_αc + x_α · slope_αc."""
 
     threshold: float = math.nan
+    has_zero: ClassVar[bool] = True  # whether a value of 0 adds anything
 
     def __init__(self, n_classes: int, n_features: int) -> None:
         self.n_classes = n_classes
         self.n_features = n_features
+        self._scorers: dict[bool, tuple[Scorer, Scorer | None]] = {}
 
     @abstractmethod
     def terms(self, columns: slice) -> Terms:
         """The terms of a block of columns."""
 
-    @cached_property
-    def _dense(self) -> tuple[Scorer, Scorer | None]:
-        return self._scorers(False)
+    def prepare(self, sparse: bool, workers: Workers) -> None:
+        """Compute the scorers for dense or sparse rows, blocks of columns in parallel."""
+        if sparse not in self._scorers:
+            self._scorers[sparse] = self._scorer_pair(sparse, workers)
 
-    @cached_property
-    def _sparse(self) -> tuple[Scorer, Scorer | None]:
-        return self._scorers(True)
-
-    def _scorers(self, sparse: bool) -> tuple[Scorer, Scorer | None]:
+    def _scorer_pair(self, sparse: bool, workers: Workers) -> tuple[Scorer, Scorer | None]:
         """The scorer of the finite terms, and that of the impossible ones if there are any."""
-        finite = Scorer(self.n_classes, self.n_features, sparse)
-        impossible = None
-        for columns in column_blocks(self.n_features):
-            terms = self.terms(columns)
-            finite.set(columns, terms.slope, terms.zero)
-            if terms.impossible_slope.any() or terms.impossible_zero.any():
-                if impossible is None:
-                    impossible = Scorer(self.n_classes, self.n_features, sparse)
-                impossible.set(columns, terms.impossible_slope, terms.impossible_zero)
-        return finite, impossible
+        finite = Scorer(self.n_classes, self.n_features, sparse, self.has_zero)
 
-    def add_log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """Add Σ_α zero_αc + x_α · slope_αc; -inf where a class cannot produce the row."""
-        finite, impossible = self._sparse if is_sparse(X) else self._dense
-        finite.add(X, start, stop, self.threshold, out)
+        def one(columns: slice) -> tuple[Float64 | None, Terms | None]:
+            terms = self.terms(columns)
+            finite.set(columns, terms)
+            return None if terms.zero is None else terms.zero.sum(axis=1), terms.impossible
+
+        blocks = list(column_blocks(self.n_features))
+        parts = workers.map(one, blocks)
+        finite.rest([base for base, _ in parts])
+        if all(impossible is None for _, impossible in parts):
+            return finite, None
+        never = Scorer(self.n_classes, self.n_features, sparse, self.has_zero)
+        for columns, (_, terms) in zip(blocks, parts, strict=True):
+            if terms is not None:
+                never.set(columns, terms)
+                never.rest([None if terms.zero is None else terms.zero.sum(axis=1)])
+        return finite, never
+
+    def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
+        """Σ_α zero_αc + x_α · slope_αc; -inf where a class cannot produce the row."""
+        self.prepare(is_sparse(X), Serial())
+        finite, impossible = self._scorers[is_sparse(X)]
+        finite.score(X, start, stop, self.threshold, out)
+        with np.errstate(over="ignore", invalid="ignore"):
+            overflow = not math.isfinite(out.sum())
+        if overflow:
+            self._settle(finite, X, start, out)
         if impossible is not None:
-            count = np.zeros_like(out)
-            impossible.add(X, start, stop, self.threshold, count)
+            count = np.empty_like(out)
+            impossible.score(X, start, stop, self.threshold, count)
             out[count > 0.0] = -np.inf
+
+    def _settle(self, finite: Scorer, X: Data, start: int, out: Float64) -> None:
+        """Give rows whose scores overflow to the class that wins when x is scaled down."""
+        rows = np.flatnonzero(~np.isfinite(out).all(axis=0))
+        if len(rows) == 0:
+            return
+        small = np.empty((self.n_classes, len(rows)))
+        finite.score(X[start + rows] * 2.0**-100, 0, len(rows), self.threshold, small)
+        best = small.max(axis=0)
+        largest = np.copysign(np.finfo(np.float64).max, best)
+        out[:, rows] = np.where(small == best, largest, -np.inf)
 
     def contributions(self, X: Data) -> Float64:
         """zero_αc + x_α · slope_αc of each feature; 0 where it is missing."""
@@ -117,23 +158,45 @@ class LinearParameters(Parameters):
             x = (x > self.threshold).astype(np.float64)
         x = np.where(missing, 0.0, x)[:, np.newaxis, :]
         terms = self.terms(slice(0, self.n_features))
-        out = x * terms.slope
-        impossible = x * terms.impossible_slope + terms.impossible_zero > 0.0
-        if terms.zero is not None:
-            out += terms.zero
-        out[impossible] = -np.inf
+        with np.errstate(over="ignore"):
+            out = _evaluate(terms, x)
+        if terms.impossible is not None:
+            out[_evaluate(terms.impossible, x) > 0.0] = -np.inf
         return np.where(missing[:, np.newaxis, :], 0.0, out)
 
     def linear(self) -> tuple[Float64, Float64]:
         """W = the slopes, b = the sum of the zero terms (lectures 1 and 3)."""
         terms = self.terms(slice(0, self.n_features))
-        if terms.impossible_slope.any() or terms.impossible_zero.any():
+        if terms.impossible is not None:
             raise ValueError(
                 "some probabilities are 0, whose logarithm no weight can hold; use alpha > 0"
             )
         if terms.zero is None:
             return terms.slope, np.zeros(self.n_classes)
         return terms.slope, terms.zero.sum(axis=1)
+
+
+def aligned_zeros(shape: tuple[int, int]) -> Float64:
+    """Zeros that begin at a cache line, so that eight of them never straddle two."""
+    line = 64
+    memory = np.zeros(math.prod(shape) + line // 8)
+    skip = -memory.ctypes.data % line // 8
+    return memory[skip : skip + math.prod(shape)].reshape(shape)
+
+
+def _evaluate(terms: Terms, x: Float64) -> Float64:
+    return x * terms.slope if terms.zero is None else terms.zero + x * terms.slope
+
+
+def valid_alpha(alpha: Any) -> Float64:
+    """The smoothing l as an array, whatever its shape; ValueError unless in [0, 1e100]."""
+    try:
+        values = np.asarray(alpha, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"alpha must be numeric, not {alpha!r}") from None
+    if not ((values >= 0) & (values <= 1e100)).all():
+        raise ValueError(f"alpha must be from 0 to 1e100, not {alpha!r}")
+    return values
 
 
 def check_alpha(alpha: Alpha, n_classes: int, n_features: int) -> Float64:
@@ -143,9 +206,7 @@ def check_alpha(alpha: Alpha, n_classes: int, n_features: int) -> Float64:
     ------
     ValueError : if it has another shape, or is not finite and non-negative.
     """
-    values = np.asarray(alpha, np.float64)
-    if not (np.isfinite(values).all() and (values >= 0).all()):
-        raise ValueError(f"alpha must be finite and >= 0, not {alpha!r}")
+    values = valid_alpha(alpha)
     shapes = {(), (n_features,), (n_classes, 1), (n_classes, n_features), (1, n_features)}
     if values.shape not in shapes:
         raise ValueError(
@@ -167,8 +228,6 @@ def log(values: Float64) -> Float64:
         return np.log(values)
 
 
-def observed_rows(class_weight: ExactArray, missing: ExactArray, columns: slice) -> ExactArray:
-    """The weight of the rows in which each feature was seen, (C, b)."""
-    gone = missing.taken(1, columns)
-    limbs = np.repeat(class_weight.limbs[:, np.newaxis, :], gone.shape[1], axis=1)
-    return ExactArray(limbs, class_weight.low).add(gone, sign=-1)
+def counts_of(sums: ExactArray) -> Float64:
+    """Non-negative sums as float64, the largest finite number where they are beyond it."""
+    return np.clip(sums.rounded(), 0.0, np.finfo(np.float64).max)

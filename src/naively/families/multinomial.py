@@ -17,8 +17,10 @@ from naively.families.linear import (
     Terms,
     check_alpha,
     columns_of,
+    counts_of,
     log,
-)  # fmt: skip
+    valid_alpha,
+)
 from naively.families.sums import sum_powers
 
 ROLLS = 100
@@ -44,9 +46,16 @@ class Multinomial(Family):
 
     name = "multinomial"
 
+    def __post_init__(self) -> None:
+        valid_alpha(self.alpha)
+
+    def check(self, statistics: Statistics) -> None:
+        """Raise ValueError unless alpha is of a shape that fits."""
+        check_alpha(self.alpha, *statistics.tables["sum"].shape)
+
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> Statistics:
         """Σwx by class and feature, exactly. Refuses negative counts."""
-        return sum_powers(X, batch, workers, minimum=0.0)
+        return CountStatistics(sum_powers(X, batch, workers, minimum=0.0).tables)
 
     def empty(self, n_classes: int, n_features: int) -> CountStatistics:
         """The statistics of no rows."""
@@ -71,19 +80,22 @@ class CountStatistics(Statistics):
 class MultinomialParameters(LinearParameters):
     """log θ_αc, computed from the counts a block of columns at a time."""
 
+    has_zero = False
+
     def __init__(self, counts: ExactArray, alpha: Alpha) -> None:
         super().__init__(*counts.shape)
         self.counts = counts
         self.alpha = check_alpha(alpha, *counts.shape)
         self.n_free = self.n_classes * (self.n_features - 1)
-        self.totals = counts.summed(1).rounded() + total_alpha(self.alpha, self.n_features)
+        self.totals = counts_of(counts.summed(1)) + total_alpha(self.alpha, *counts.shape)
 
     def log_theta(self, columns: slice) -> Float64:
         """log θ_αc of a block of columns, (C, b); uniform for a class of which nothing is known."""
-        counts = self.counts.taken(1, columns).rounded() + columns_of(self.alpha, columns)
-        totals = self.totals[:, np.newaxis]
-        known = log(counts) - log(np.where(totals > 0, totals, 1.0))
-        return np.where(totals > 0, known, -np.log(self.n_features))
+        counts = counts_of(self.counts.taken(1, columns)) + columns_of(self.alpha, columns)
+        theta = log(counts)
+        theta -= log(np.where(self.totals > 0, self.totals, 1.0))[:, np.newaxis]
+        theta[self.totals <= 0] = -np.log(self.n_features)
+        return theta
 
     def terms(self, columns: slice) -> Terms:
         """x_α log θ_αc."""
@@ -107,8 +119,10 @@ class MultinomialParameters(LinearParameters):
         return generator.multinomial(ROLLS, theta[codes])
 
 
-def total_alpha(alpha: Float64, n_features: int) -> Float64:
-    """Σ_α l_α of each class, (C,) or (1,)."""
+def total_alpha(alpha: Float64, n_classes: int, n_features: int) -> Float64:
+    """Σ_α l_α of each class, (C,)."""
     if alpha.ndim == 0 or alpha.shape[-1] == 1:
-        return np.atleast_1d(alpha.reshape(-1) * n_features)
-    return np.atleast_1d(alpha.sum(axis=-1))
+        total = n_features * alpha.reshape(-1)
+    else:
+        total = alpha.sum(axis=-1)
+    return np.array(np.broadcast_to(total, n_classes))

@@ -17,11 +17,16 @@ from naively.families.linear import (
     Terms,
     check_alpha,
     columns_of,
+    counts_of,
     log,
-    observed_rows,
-)  # fmt: skip
+    valid_alpha,
+)
 from naively.families.multinomial import CountStatistics
 from naively.families.sums import sum_powers
+
+
+LARGEST = 1e290
+"""Of the rates, so that their sum is finite."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +45,16 @@ class Poisson(Family):
 
     name = "poisson"
 
+    def __post_init__(self) -> None:
+        valid_alpha(self.alpha)
+
+    def check(self, statistics: Statistics) -> None:
+        """Raise ValueError unless alpha is of a shape that fits."""
+        check_alpha(self.alpha, *statistics.tables["sum"].shape)
+
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> Statistics:
         """Σwx by class and feature, exactly. Refuses negative counts."""
-        return sum_powers(X, batch, workers, minimum=0.0)
+        return CountStatistics(sum_powers(X, batch, workers, minimum=0.0).tables)
 
     def empty(self, n_classes: int, n_features: int) -> CountStatistics:
         """The statistics of no rows."""
@@ -59,7 +71,7 @@ class PoissonParameters(LinearParameters):
 
     def __init__(self, statistics: Statistics, class_weight: ExactArray, alpha: Alpha) -> None:
         self.counts = statistics.tables["sum"]
-        self.missing = statistics.tables["missing"]
+        self.statistics = statistics
         super().__init__(*self.counts.shape)
         self.class_weight = class_weight
         self.alpha = check_alpha(alpha, *self.counts.shape)
@@ -68,9 +80,10 @@ class PoissonParameters(LinearParameters):
     def rates(self, columns: slice) -> Float64:
         """λ_αc of a block of columns, (C, b); 1 where nothing is known."""
         alpha = columns_of(self.alpha, columns)
-        rows = observed_rows(self.class_weight, self.missing, columns).rounded() + alpha
-        counts = self.counts.taken(1, columns).rounded() + alpha
-        return np.where(rows > 0, counts / np.where(rows > 0, rows, 1.0), 1.0)
+        rows = counts_of(self.statistics.observed(self.class_weight, columns)) + alpha
+        counts = counts_of(self.counts.taken(1, columns)) + alpha
+        rates = np.where(rows > 0, counts / np.where(rows > 0, rows, 1.0), 1.0)
+        return np.minimum(rates, LARGEST)
 
     def terms(self, columns: slice) -> Terms:
         """x_α log λ_αc - λ_αc."""

@@ -6,103 +6,128 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from naively.kernels import simd
 from naively.kernels.jit import jit
 from naively.kernels.limbs import add_value
 
-MISSING, UNSEEN = -1, -2  # in place of a column
-NEGATIVE, FRACTIONAL = -2, -3  # in place of a level
-DONE, WIDEN, INVALID = 0, 1, 2
+LANES = simd.LANES
+MISSING, INVALID = -1, -2  # in place of a level
+LARGEST = 1 << 53  # codes are below: floats hold them exactly
+DONE, WIDEN, REFUSED = 0, 1, 2
 
 
 def as_level(x):
-    """The level code of a value: non-negative, or MISSING, or one of the two refusals."""
+    """The level code of a value: non-negative, or MISSING, or INVALID."""
 
 
-@overload(as_level, inline="always")
+@overload(as_level)
 def _as_level(x):
     if isinstance(x, types.Float):
 
         def from_float(x):
             if math.isnan(x):
                 return np.int64(MISSING)
-            if x < 0:
-                return np.int64(NEGATIVE)
-            if x != math.floor(x) or x >= 2.0**53:
-                return np.int64(FRACTIONAL)
+            if x < 0 or x >= LARGEST or x != math.floor(x):
+                return np.int64(INVALID)
             return np.int64(x)
 
         return from_float
 
-    return lambda x: max(np.int64(x), np.int64(NEGATIVE))
+    def from_integer(x):
+        k = np.int64(x)
+        return k if 0 <= k < LARGEST else np.int64(INVALID)
+
+    return from_integer
 
 
 @jit
 def count_levels(X, codes, start, stop, offsets, counts, missing, report):
     """Count the levels of rows start:stop; resumable.
 
-    counts is (classes, offsets[-1]) and missing (classes, d), both int64. Returns (status, row),
+    counts is (classes, offsets[-1]), missing (classes, d), both flat int64. Returns (status, row),
     with (column, level) in `report` where a level is beyond its table or no level at all.
     """
+    features = X.shape[1]
+    width = offsets[features]
     for i in range(start, stop):
-        row = counts[codes[i]]
-        for j in range(X.shape[1]):
+        first = codes[i] * width
+        for j in range(features):
             k = as_level(X[i, j])
-            if np.uint64(k) < np.uint64(offsets[j + 1] - offsets[j]):
-                row[offsets[j] + k] += 1
+            o = offsets[j]
+            if np.uint64(k) < np.uint64(offsets[j + 1] - o):
+                counts[np.uint64(first + o + k)] += 1
             elif k == MISSING:
-                missing[codes[i], j] += 1
+                missing[codes[i] * features + j] += 1
             else:
                 for u in range(j):  # undo this row: it is counted again when resumed
-                    k0 = as_level(X[i, u])
-                    if k0 == MISSING:
-                        missing[codes[i], u] -= 1
+                    level = as_level(X[i, u])
+                    if level == MISSING:
+                        missing[codes[i] * features + u] -= 1
                     else:
-                        row[offsets[u] + k0] -= 1
+                        counts[first + offsets[u] + level] -= 1
                 report[0], report[1] = j, k
-                return (WIDEN if k >= 0 else INVALID), i
+                return (WIDEN if k >= 0 else REFUSED), i
     return DONE, stop
 
 
 @jit
-def encode(X, start, stop, offsets, table, out):
-    """out[i, j] = table[offsets[j] + X[i, j]]: MISSING for NaN, UNSEEN beyond the table.
+def weigh_columns(columns, codes, weights, width, sums, size, low):
+    """Add each row's weight, exactly, to the cell [class, column] of each row."""
+    for i in range(columns.size):
+        add_value(sums, (codes[i] * width + columns[i]) * size, low, weights[i])
 
-    Returns the position of the first value that is no level, as row * d + column, or -1.
+
+@jit
+def encode_row(X, i, offsets, lookup, beyond, out):
+    """out[j] = the table's row for each value: beyond + j if unseen, beyond + d if missing.
+
+    Returns the column of the first value that is no level, or -1.
     """
-    for i in range(start, stop):
-        for j in range(X.shape[1]):
-            k = as_level(X[i, j])
-            if np.uint64(k) < np.uint64(offsets[j + 1] - offsets[j]):
-                out[i - start, j] = table[offsets[j] + k]
-            elif k == MISSING:
-                out[i - start, j] = MISSING
-            elif k >= 0:
-                out[i - start, j] = UNSEEN
-            else:
-                return i * X.shape[1] + j
+    features = X.shape[1]
+    for j in range(features):
+        k = as_level(X[i, j])
+        o = offsets[j]
+        if np.uint64(k) < np.uint64(offsets[j + 1] - o):
+            out[j] = lookup[np.uint64(o + k)]
+        elif k == MISSING:
+            out[j] = beyond + features
+        elif k >= 0:
+            out[j] = beyond + j
+        else:
+            return j
     return -1
 
 
 @jit
-def weigh_columns(columns, codes, weights, start, width, sums, size, low):
-    """Add each row's weight, exactly, to the cells [class, column] that it names."""
-    for i in range(columns.shape[0]):
-        first = codes[start + i] * width
-        for j in range(columns.shape[1]):
-            if columns[i, j] >= 0:
-                add_value(sums, (first + columns[i, j]) * size, low, weights[start + i])
+def encode(X, start, stop, offsets, lookup, beyond, out):
+    """`encode_row` for rows start:stop; returns (row, column) of the first bad value or -1s."""
+    for i in range(start, stop):
+        j = encode_row(X, i, offsets, lookup, beyond, out[i - start])
+        if j >= 0:
+            return i, j
+    return -1, -1
 
 
 @jit
-def score_columns(columns, log_probability, unseen, out):
-    """out[i, c] += log_probability[column, c], or unseen[j, c], over the columns of row i."""
-    classes = out.shape[1]
-    for i in range(columns.shape[0]):
-        for j in range(columns.shape[1]):
-            k = columns[i, j]
-            if k >= 0:
-                for c in range(classes):
-                    out[i, c] += log_probability[k, c]
-            elif k == UNSEEN:
-                for c in range(classes):
-                    out[i, c] += unseen[j, c]
+def score_levels(X, start, stop, offsets, lookup, beyond, table, width, out):
+    """out[c, i] = sum over j of table[row of X[i, j], c].
+
+    The table is flat, with its rows padded to `width`, a multiple of 8. Returns (row, column) of
+    the first value that is no level, or -1s.
+    """
+    features = X.shape[1]
+    classes = out.shape[0]
+    rows = np.empty(features, np.int64)
+    score = np.empty(width)
+    for i in range(start, stop):
+        bad = encode_row(X, i, offsets, lookup, beyond, rows)
+        if bad >= 0:
+            return i, bad
+        for b in range(0, width, LANES):
+            total = simd.splat(0.0)
+            for j in range(features):
+                total = simd.add(total, simd.load(table, rows[j] * width + b))
+            simd.store(score, b, total)
+        for c in range(classes):
+            out[c, i - start] = score[c]
+    return -1, -1

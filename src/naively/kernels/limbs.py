@@ -138,7 +138,7 @@ def accumulate(target, rows, columns, source, offset, sign):
     """target[rows[i], columns[j]] += sign * source[i, j], digit by digit from limb `offset`.
 
     Both are (rows, columns, limbs) and normalised; the target stays so. Returns the largest
-    magnitude of a top limb, which is below 2**63 as long as both tops were below 2**62.
+    magnitude of a top limb, which is at most 2**62 as long as both tops were at most 2**61.
     """
     size = target.shape[2]
     width = source.shape[2]
@@ -164,20 +164,25 @@ def accumulate(target, rows, columns, source, offset, sign):
 
 @jit
 def extent(limbs):
-    """(first, last, top): the limbs that a normalised (cells, limbs) array needs.
+    """(first, last): the limbs that a normalised (cells, limbs) array needs.
 
-    `first` is the lowest limb in use; `last` is the smallest index such that folding the limbs
-    above it into it keeps every cell below 2**62 in magnitude.
+    `first` is the lowest 32-bit digit in use, beyond the last limb's own if all are 0. `last` is
+    the smallest index such that folding the limbs above it into it keeps every cell in
+    [-2**61, 2**61), or the number of limbs if even the last one is outside.
     """
     cells, size = limbs.shape
-    first, last = size, 0
+    first, last = size + 1, 0
     for i in range(cells):
+        top = limbs[i, size - 1]
         k = 0
-        while k < first and limbs[i, k] == 0:
+        while k < min(first, size - 1) and limbs[i, k] == 0:
             k += 1
+        if k == size - 1 and top & DIGIT == 0:
+            k = size + 1 if top == 0 else size
         first = min(first, k)
         k = size - 1
-        top = limbs[i, k]
+        if not -(1 << 61) <= top < (1 << 61):
+            last = size
         while k > last and -(1 << 29) <= top < (1 << 29):
             k -= 1
             top = (top << 32) + limbs[i, k]

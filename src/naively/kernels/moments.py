@@ -17,6 +17,7 @@ from naively.kernels.limbs import add_square, add_value
 
 LANES = simd.LANES
 FLUSH = 512  # rows a class may add up before its partial sums must be flushed
+RUN = 32  # rows added at a time, while they are in the level-1 cache
 CELLS = 32768  # cells of a chunk: 256 KiB, half a level-2 cache
 SAFE = 400  # rows with magnitudes beyond 2**±SAFE are left to `naively.kernels.deposits`
 DONE, OUT_OF_BOUNDS, WIDEN, HAS_MISSING, RESCALE, EXTREME, SPILLED = range(7)
@@ -251,9 +252,10 @@ def dense_sums(
         rows = min(chunk, stop - row)
         if report[0] + rows * features > values.size:
             return SPILLED, row
+        part = X[row : row + rows]
         for r in range(rows):
             for f in range(features):
-                buffer[r * width + f] = np.float64(X[row + r, f])
+                buffer[r * width + f] = np.float64(part[r, f])
         smallest, bottom, top, has_missing = scan(buffer, rows, tiles, highest, lowest)
         if smallest < minimum or top > maximum:
             for r in range(rows):
@@ -302,7 +304,7 @@ def dense_sums(
         first = np.int64(0)
         for c in range(classes):
             while first < ends[c]:
-                last = min(ends[c], first + FLUSH - since[c])
+                last = min(ends[c], first + min(FLUSH - since[c], RUN))
                 at = c * tiles * stride
                 tile = add_rows(buffer, order, first, last, partial, at, stride, constants, tiles)
                 if tile < tiles:

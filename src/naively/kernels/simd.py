@@ -143,3 +143,28 @@ def differ(typing_context, x, y):
         return builder.zext(lanes, ir.IntType(64))
 
     return types.intp(float64x8, float64x8), generate
+
+
+@intrinsic
+def transpose(typing_context, rows):
+    """Eight vectors of eight lanes, rows for columns; takes and returns a tuple."""
+
+    def generate(context, builder, signature, arguments):
+        def shuffle(x, y, lanes):
+            mask = ir.Constant(ir.VectorType(_INDEX, LANES), lanes)
+            return builder.shuffle_vector(x, y, mask)
+
+        vectors = cgutils.unpack_tuple(builder, arguments[0], LANES)
+        for step in (1, 2, 4):  # swap blocks of 1, 2, then 4 lanes between rows `step` apart
+            low = [k if k & step == 0 else k - step + LANES for k in range(LANES)]
+            high = [k + step if k & step == 0 else k + LANES for k in range(LANES)]
+            swapped = list(vectors)
+            for k in range(LANES):
+                if k & step == 0:
+                    swapped[k] = shuffle(vectors[k], vectors[k + step], low)
+                    swapped[k + step] = shuffle(vectors[k], vectors[k + step], high)
+            vectors = swapped
+        return context.make_tuple(builder, signature.return_type, vectors)
+
+    square = types.UniTuple(float64x8, LANES)
+    return square(square), generate

@@ -1,0 +1,16 @@
+"""What went wrong, for a person to read."""
+
+
+class UserError(Exception):
+    """A mistake that the user can mend: one line that says what, where and what to do."""
+
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class UsageError(UserError):
+    """Options that make no sense."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, 2)

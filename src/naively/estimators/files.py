@@ -1,0 +1,62 @@
+"""Loading: from a file to a fitted estimator."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from naively.estimators.base import NaiveBayesClassifier
+from naively.estimators.discrete import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    MultinomialNB,
+    PoissonNB,
+)
+from naively.estimators.gaussian import GaussianNB
+from naively.files import safetensors
+from naively.files.safetensors import ModelFileError
+
+ESTIMATORS: dict[str, type[NaiveBayesClassifier]] = {
+    estimator.__name__: estimator
+    for estimator in (
+        BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB,
+    )
+}  # fmt: skip
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """The fitted estimator that `save` or ``naively fit`` wrote to a file.
+
+    It predicts the same bits, and can go on learning, forgetting and adding up.
+
+    Raises
+    ------
+    ModelFileError : a ValueError: if it is no model file, or a damaged one.
+    OSError : if it cannot be read.
+    """
+    saved = safetensors.load(path)
+    model = saved.model
+    if saved.estimator not in ESTIMATORS:
+        raise ModelFileError(
+            f"{path} holds a model of the class {saved.estimator!r}, which naively does not know"
+        )
+    kind = ESTIMATORS[saved.estimator]
+    if strangers := saved.params.keys() - kind._get_param_names():
+        raise ModelFileError(f"{path}: {saved.estimator} has no parameter {min(strangers)!r}")
+    estimator = kind(**saved.params)
+    try:
+        family, _ = estimator._family(), estimator._prior()
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise ModelFileError(f"{path} is a damaged model file: {error}") from None
+    if type(family) is not type(model.family):
+        raise ModelFileError(
+            f"{path} is a damaged model file: {saved.estimator} is no {model.family.name} model"
+        )
+    estimator.model_ = model
+    estimator.n_features_in_ = model.n_features
+    if model.feature_names is not None:
+        estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
+    return estimator

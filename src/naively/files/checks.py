@@ -1,0 +1,167 @@
+"""Whether what a file says can be true: the numbers fit together, and claim no memory by words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from naively.exact import ExactArray, Int64
+from naively.families.base import Statistics
+from naively.families.categorical import Categorical, LevelStatistics
+from naively.families.gaussian import Gaussian
+from naively.model import Model
+
+MOST_FEATURES = 1 << 31
+MOST_LIMBS = 400
+FARTHEST = 200  # limbs from the point: 2**6400, far beyond any float64
+MOST_DECLARED = 1 << 24  # levels that `min_categories` may ask for
+LARGEST = 1e100  # hyperparameters; sums of larger ones would not be finite
+WORDS = {
+    "tie": ("classes", "features", "both", None),
+    "floor": ("largest", "feature"),
+    "unseen": ("smooth", "ignore", "error"),
+    "norm": (False, True),
+}  # the rest are numbers, or lists and arrays of them
+
+
+def expect(document: Any, kinds: dict[str, type]) -> None:
+    """Refuse a document without these keys, or with values of other kinds."""
+    if not isinstance(document, dict):
+        raise ValueError("its metadata are no JSON object")
+    for key, kind in kinds.items():
+        if key not in document:
+            raise ValueError(f"it has no {key!r}")
+        if type(document[key]) is not kind:
+            raise ValueError(f"its {key!r} is no {kind.__name__}")
+
+
+def check_features(n_features: int, names: Any) -> None:
+    """Refuse numbers of features, or names of them, that no model has."""
+    if not 0 < n_features < MOST_FEATURES:
+        raise ValueError(f"a model cannot have {n_features} features")
+    if names is None:
+        return
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("its feature names are not a list of text")
+    if len(names) != n_features:
+        raise ValueError(f"it has {len(names)} names for {n_features} features")
+
+
+def check_texts(extra: dict[str, Any]) -> None:
+    """Refuse notes that are no text."""
+    if not all(isinstance(value, str) for value in extra.values()):
+        raise ValueError("its notes are not text")
+
+
+def check_hyperparameter(name: str, value: Any) -> None:
+    """Refuse a value of a kind that no hyperparameter of that name has."""
+    if name in WORDS:
+        if not isinstance(value, str | bool | None) or value not in WORDS[name]:
+            raise ValueError(f"{name} must be one of {WORDS[name]}, not {str(value)[:40]!r}")
+        return
+    if name == "given" and isinstance(value, str):
+        return  # `Prior` knows its words
+    if value is None and name in ("binarize", "min_categories"):
+        return
+    largest = _largest(value)
+    if math.isnan(largest):
+        raise ValueError(f"{name} must be a number or an array of them, not {str(value)[:40]!r}")
+    if largest > LARGEST and name != "binarize":
+        raise ValueError(f"{name} cannot be as large as {largest:g}")
+
+
+def _largest(value: Any) -> float:
+    """The largest magnitude in a number, an array, or a list of them; NaN for anything else."""
+    if isinstance(value, list | tuple):
+        return float(np.max([_largest(item) for item in value], initial=0.0))  # NaN wins
+    if isinstance(value, bool) or not isinstance(value, int | float | np.ndarray):
+        return math.nan
+    return float(np.abs(np.asarray(value, np.float64)).max(initial=0.0))
+
+
+def exact(name: str, limbs: Any, low: Any) -> ExactArray:
+    """An array of exact numbers from its limbs."""
+    if limbs is None:
+        raise ValueError(f"it has no tensor {name!r}")
+    if type(low) is not int or abs(low) > FARTHEST:
+        raise ValueError(f"the limbs of {name!r} cannot start at {str(low)[:40]}")
+    if limbs.dtype != np.int64 or limbs.ndim < 2 or limbs.shape[-1] > MOST_LIMBS:
+        raise ValueError(f"{name!r} has no limbs: {limbs.dtype} of shape {limbs.shape}")
+    if limbs.size:
+        digits, top = limbs[..., :-1], limbs[..., -1]
+        if digits.size and (digits.min() < 0 or digits.max() >= 1 << 32):
+            raise ValueError(f"a digit of {name!r} is out of range")
+        if top.min() <= -(1 << 62) or top.max() >= 1 << 62:
+            raise ValueError(f"a top limb of {name!r} is out of range")
+    return ExactArray(limbs, low).trimmed()
+
+
+def levels(codes: Int64, counts: Int64, n_features: int) -> list[Int64]:
+    """The levels of each feature."""
+    if codes.dtype != np.int64 or codes.ndim != 1 or counts.dtype != np.int64:
+        raise ValueError("its levels are no lists of int64")
+    if counts.shape != (n_features,) or (counts < 0).any() or (counts > len(codes)).any():
+        raise ValueError("its levels do not belong to its features")
+    ends = np.cumsum(counts)
+    if ends[-1] != len(codes):
+        raise ValueError("its levels do not belong to its features")
+    if len(codes) and (codes.min() < 0 or codes.max() >= 1 << 53):
+        raise ValueError("a level is out of range")
+    parts = np.split(codes, ends[:-1])
+    if any((part[1:] <= part[:-1]).any() for part in parts):
+        raise ValueError("the levels of a feature are not sorted and distinct")
+    return parts
+
+
+def sized_by(statistics: Statistics) -> str:
+    """The table whose shape says how many features there are."""
+    return "statistics." + ("missing" if isinstance(statistics, LevelStatistics) else "sum")
+
+
+def check_model(model: Model) -> None:
+    """Refuse statistics that do not fit together, and parameters that cannot follow from them."""
+    family, statistics, weight = model.family, model.statistics, model.class_weight
+    classes = len(model.classes)
+    known = family.empty(0, model.n_features).tables.keys()
+    if statistics.tables.keys() != known:
+        raise ValueError(f"its statistics are {sorted(statistics.tables)}, not {sorted(known)}")
+    if weight.shape != (classes,):
+        raise ValueError(f"it has {classes} classes with weights of shape {weight.shape}")
+    for name, table in statistics.tables.items():
+        columns = model.n_features
+        if isinstance(statistics, LevelStatistics) and name == "count":
+            columns = int(statistics.offsets[-1])
+        if table.shape != (classes, columns):
+            raise ValueError(f"{name!r} has the shape {table.shape}, not {(classes, columns)}")
+        signed = isinstance(family, Gaussian) and name == "sum"
+        if not signed and table.any_negative():
+            raise ValueError(f"a cell of {name!r} is negative")
+    if weight.any_negative() or not math.isfinite(weight.rounded().sum()):
+        raise ValueError("a class weight is negative or too large")
+    if classes == 0:
+        return
+    rows = weight.rounded()[:, np.newaxis]
+    missing = statistics.tables["missing"].rounded()
+    present = statistics.tables["sum"].rounded() if family.name == "bernoulli" else 0.0
+    if (missing + present > rows * (1 + 1e-9)).any():  # decay rounds: they need not add up exactly
+        raise ValueError("features were seen or missing in more rows than there are")
+    if isinstance(family, Categorical) and family.min_categories is not None:
+        declared = np.broadcast_to(np.asarray(family.min_categories), model.n_features)
+        if declared.min() < 0 or declared.sum(dtype=np.float64) > MOST_DECLARED:
+            raise ValueError(f"min_categories cannot be {str(family.min_categories)[:40]}")
+    with np.errstate(all="ignore"):
+        parameters = model.parameters  # refuses hyperparameters of other shapes or ranges
+    mean = getattr(parameters, "mean", None)
+    if mean is not None and not np.isfinite(mean).all():
+        raise ValueError("a mean is not finite")
+
+
+def positions(values: list[Any], length: int) -> list[int]:
+    """Positions, checked to be distinct, sorted and below `length`."""
+    if any(type(value) is not int for value in values):
+        raise ValueError("positions in it are no integers")
+    if values != sorted(set(values)) or not all(0 <= value < length for value in values):
+        raise ValueError("positions in it are out of order or out of range")
+    return values

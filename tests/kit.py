@@ -1,0 +1,76 @@
+"""Helpers of several test files: every classifier, and a model's exact state as plain values."""
+
+from hashlib import blake2b
+
+import numpy as np
+from sklearn.base import clone
+
+from naively import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
+
+TIES = (None, "classes", "features", "both")
+CLASSIFIERS = {
+    **{f"gaussian-{tie}-{ddof}": GaussianNB(tie=tie, ddof=ddof) for tie in TIES for ddof in (0, 1)},
+    "gaussian-feature-floor": GaussianNB(floor="feature"),
+    "multinomial": MultinomialNB(),
+    "multinomial-unsmoothed": MultinomialNB(alpha=0),
+    "complement": ComplementNB(),
+    "complement-norm": ComplementNB(norm=True, alpha=0.5),
+    "bernoulli": BernoulliNB(),
+    "bernoulli-unsmoothed": BernoulliNB(alpha=0, binarize=0.5),
+    "bernoulli-soft": BernoulliNB(binarize=None),
+    "categorical": CategoricalNB(),
+    "categorical-unsmoothed": CategoricalNB(alpha=0, unseen="ignore"),
+    "poisson": PoissonNB(),
+    "poisson-unsmoothed": PoissonNB(alpha=0),
+}
+ONE_EACH = ("gaussian-None-0", "multinomial", "complement", "bernoulli", "categorical", "poisson")
+
+
+def domain(name):
+    """What the values of a classifier's features are."""
+    kind = name.split("-")[0]
+    if name == "bernoulli-soft":
+        return "fractions"
+    return {"gaussian": "reals", "bernoulli": "reals", "categorical": "levels"}.get(kind, "counts")
+
+
+def new(name, **parameters):
+    """A fresh classifier."""
+    return clone(CLASSIFIERS[name]).set_params(**parameters)
+
+
+def exact(array):
+    """A short digest of an ExactArray: equal only if every bit is."""
+    array = array.trimmed()
+    shape = f"{array.shape} {array.low if array.limbs.size else 0} "
+    return blake2b(shape.encode() + array.limbs.tobytes(), digest_size=8).hexdigest()
+
+
+def state(classifier):
+    """All that a classifier learned, as short values: equal only if every bit is."""
+    model = classifier.model_.canonical()
+    tables = {name: exact(table) for name, table in model.statistics.tables.items()}
+    levels = [level.tolist() for level in getattr(model.statistics, "levels", [])]
+    return model.classes.tolist(), exact(model.class_weight), tables, levels
+
+
+def assert_same(a, b, probe):
+    """Two classifiers learned the same, and score the probe rows alike, bit for bit."""
+    assert state(a) == state(b)
+    np.testing.assert_array_equal(
+        a.predict_joint_log_proba(probe).view(np.int64),
+        b.predict_joint_log_proba(probe).view(np.int64),
+    )
+
+
+def numbers(domain, n, d, seed=0):
+    """Tame random rows of a domain, and labels 0, 1, 2."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    if domain == "reals":
+        return rng.normal(y[:, None], 1.0 + np.arange(d), (n, d)), y
+    if domain == "fractions":
+        return rng.beta(1.0 + y[:, None], 2.0, (n, d)), y
+    rates = rng.gamma(2.0, 1.0, (3, d))
+    X = rng.poisson(rates[y]).astype(float)
+    return (np.minimum(X, 4.0) if domain == "levels" else X), y
