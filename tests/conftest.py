@@ -10,9 +10,9 @@ pytest.register_assert_rewrite("kit")
 
 # The first call of a kernel compiles it, so no example has a deadline.
 settings.register_profile(
-    "naively", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+    "naively", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("thorough", settings.get_profile("naively"), max_examples=1000)
+settings.register_profile("thorough", settings.get_profile("naively"), max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "naively"))
 
 

@@ -24,7 +24,6 @@ from naively.families.linear import (
 from naively.families.multinomial import CountStatistics
 from naively.families.sums import sum_powers
 
-
 LARGEST = 1e290
 """Of the rates, so that their sum is finite."""
 

@@ -23,7 +23,8 @@ from naively.kernels import deposits, labels, moments
 
 LARGEST = float(np.finfo(np.float64).max)
 HEADROOM = 40  # bits for the number of rows
-FEW = 4  # rows a class up to which single deposits beat the set-up of the partial sums
+FEW = 4  # rows a class, and
+SMALL = 1024  # cells, up to which single deposits beat the set-up of the partial sums
 
 
 Window = tuple[int, int]
@@ -92,8 +93,8 @@ def sum_powers(
     """
     bounds = Bounds(squares, threshold, minimum, maximum)
     n, d = X.shape
-    many = n > FEW * batch.n_classes and not is_sparse(X) and len(batch.weights) == 0
-    if not many:
+    many = n > FEW * batch.n_classes and n * d > SMALL
+    if not many or is_sparse(X) or len(batch.weights) > 0:
         return _by_deposits(X, batch, workers, bounds)
     slabs = min(workers.count, max(1, n * d // 2**17))
     edges = np.linspace(0, n, slabs + 1).astype(int).tolist()

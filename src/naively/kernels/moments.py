@@ -240,6 +240,7 @@ def dense_sums(
     stride = partial.size // (classes * tiles)
     chunk = min(4096, max(1, CELLS // width))
     buffer = np.zeros(chunk * width)
+    table = buffer.reshape(chunk, width)
     highest = np.empty(width)
     lowest = np.empty(width)
     order = np.empty(chunk, np.int64)
@@ -252,10 +253,10 @@ def dense_sums(
         rows = min(chunk, stop - row)
         if report[0] + rows * features > values.size:
             return SPILLED, row
-        part = X[row : row + rows]
-        for r in range(rows):
-            for f in range(features):
-                buffer[r * width + f] = np.float64(part[r, f])
+        part = X[row : row + rows]  # counted from 0 in two dimensions, so that it is vectorised
+        for r in range(part.shape[0]):
+            for f in range(part.shape[1]):
+                table[r, f] = np.float64(part[r, f])
         smallest, bottom, top, has_missing = scan(buffer, rows, tiles, highest, lowest)
         if smallest < minimum or top > maximum:
             for r in range(rows):
