@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 import naively
 from naively.families.base import InvalidValueError
 from naively.files import safetensors
-from naively.files.safetensors import KEY, ModelFileError, checksum, load, read
+from naively.files.safetensors import KEY, ModelFileError, checksum, load
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 5, (60, 4)).astype(float)
@@ -104,7 +104,7 @@ def test_labels_keep_their_type(labels, tmp_path):
     model = naively.GaussianNB().fit(X, Y).model_
     model.classes = np.sort(labels)
     safetensors.save(model, tmp_path / "m", "GaussianNB", {})
-    classes = read(tmp_path / "m")[0].classes
+    classes = load(tmp_path / "m").model.classes
     native = labels.dtype if labels.dtype.kind == "T" else labels.dtype.newbyteorder("=")
     assert classes.dtype == native
     assert classes.tolist() == model.classes.tolist()
@@ -154,7 +154,7 @@ def test_decayed_and_empty_models(tmp_path):
 def test_loading_needs_no_sklearn(tmp_path):
     path = saved(naively.CategoricalNB().fit(X, Y), tmp_path)
     code = (
-        "import sys; from naively.files.safetensors import read; model = read(sys.argv[1])[0]; "
+        "import sys; from naively.files.safetensors import load; model = load(sys.argv[1]).model; "
         "import numpy; model.predict_codes(numpy.zeros((2, 4))); print('sklearn' in sys.modules)"
     )
     done = subprocess.run(

@@ -16,6 +16,7 @@ Float64 = npt.NDArray[np.float64]
 
 KEPT = 8  # limbs that decay keeps a cell: at least 224 significant bits
 KEPT_BITS = 150  # of which the sums of many cells keep this many
+LOWEST = -70  # position of the lowest limb that decay keeps
 SLICE = 1 << 16  # terms that are summed at a time: their digits cannot overflow
 
 
@@ -172,7 +173,11 @@ class ExactArray:
         return total.trimmed()
 
     def scaled(self, gamma: float) -> ExactArray:
-        """Every cell times gamma, cut after 8 limbs (at least 224 significant bits) of the cell."""
+        """Every cell times gamma, rounded to 8 limbs (at least 224 significant bits) of the cell.
+
+        Bits below 2**-2240, far beyond any float64 or its square, are dropped too, so that
+        repeated decay ends at 0.
+        """
         numerator, denominator = gamma.as_integer_ratio()
         shift = denominator.bit_length() - 1
         numbers, low = self.integers()
@@ -181,7 +186,7 @@ class ExactArray:
         numbers = numbers * (numerator << (32 * down - shift))
         flat = []
         for value in numbers.ravel().tolist():
-            spare = max(0, -(-abs(value).bit_length() // 32) - KEPT) * 32
+            spare = 32 * max(-(-abs(value).bit_length() // 32) - KEPT, LOWEST - low, 0)
             half = (1 << spare) >> 1
             flat.append((value + half >> spare) << spare)
         return ExactArray.from_numbers(flat, self.shape, low)

@@ -29,6 +29,7 @@ from naively.kernels import scores
 Labels = npt.NDArray[Any]
 SCORED = 1 << 18  # cells of a chunk's table of scores: 2 MiB
 LARGEST = float(np.finfo(np.float64).max)
+CHUNK = 1 << 12  # rows of which the terms in x alone are computed at a time
 _KINDS = {"b": "truth", "i": "number", "u": "number", "f": "number"}
 SPAN = 1 << 20  # span of integer labels up to which they are coded by a table
 
@@ -75,12 +76,12 @@ class Prior:
         (classes,) = class_weight.shape
         if isinstance(self.given, str):
             if self.given == "uniform":
-                return np.full(classes, 1.0 / classes)
+                return np.full(classes, 1.0 / max(classes, 1))
             weight = np.minimum(class_weight.rounded(), LARGEST) + self.smoothing
             if weight.max(initial=0.0) > 2.0**1000:  # their sum may overflow
                 weight = weight * 2.0**-64
             total = math.fsum(weight)
-            return weight / total if total > 0 else np.full(classes, 1.0 / classes)
+            return weight / total if total > 0 else np.full(classes, 1.0 / max(classes, 1))
         values = np.asarray(self.given, np.float64)
         if len(values) != classes:
             raise ValueError(_MISMATCH.format(len(values), classes))
@@ -92,7 +93,7 @@ class Prior:
             raise ValueError(_MISMATCH.format(len(self.given), classes))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Explanation:
     """Why each row has the joint log-likelihoods that it has; all in nats.
 
@@ -128,7 +129,7 @@ class Explanation:
             )
 
 
-@dataclass
+@dataclass(eq=False)
 class Model:
     """A class prior times a family, with everything that it learned.
 
@@ -226,9 +227,12 @@ class Model:
         if problem:
             raise ValueError(f"cannot forget what was never learned: {problem}")
         kept = np.flatnonzero(left.class_weight.nonzero() | np.isin(self.classes, self.announced))
-        self.classes = self.classes[kept]
-        self.class_weight = left.class_weight.taken(0, kept).trimmed()
-        self.statistics = left.statistics.taken_classes(kept).canonical()
+        weight = left.class_weight.taken(0, kept).trimmed()
+        statistics = left.statistics.taken_classes(kept).canonical()
+        classes = self.classes[kept]
+        if classes.dtype.kind == "U":  # only as wide as the longest label, as before the others
+            classes = np.array(classes.tolist(), str)
+        self.classes, self.class_weight, self.statistics = classes, weight, statistics
         self._estimate = None
 
     def decay(self, gamma: float) -> None:
@@ -238,6 +242,7 @@ class Model:
         ------
         ValueError : unless 0 < gamma <= 1.
         """
+        gamma = float(gamma)
         if not 0 < gamma <= 1:
             raise ValueError(f"gamma must be above 0 and at most 1, not {gamma!r}")
         self.class_weight = self.class_weight.scaled(gamma)
@@ -258,6 +263,20 @@ class Model:
         model.statistics = model.statistics.canonical()
         return model
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both learned the same, bit for bit."""
+        if not isinstance(other, Model):
+            return NotImplemented
+        return (
+            self.family.adds_to(other.family)
+            and self.n_features == other.n_features
+            and self.classes.tolist() == other.classes.tolist()
+            and self.class_weight == other.class_weight
+            and self.statistics.canonical() == other.statistics.canonical()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
     def know_classes(self, labels: Labels) -> None:
         """Make room for classes before any of their rows is met; they outlive forgetting."""
         announced = encode_labels(labels)[0]
@@ -268,6 +287,7 @@ class Model:
     def _spread(self, classes: Labels) -> None:
         """Make room for a superset of the classes."""
         if len(classes) == len(self.classes):
+            self.classes = classes
             return
         positions = np.searchsorted(classes, self.classes)
         self.class_weight = self.class_weight.placed(0, positions, len(classes))
@@ -342,8 +362,6 @@ class Model:
         self.parameters.prepare(is_sparse(X), workers)
         n = X.shape[0]
         rows = max(64, SCORED // max(1, len(self.classes)))
-        if n > rows and self.n_features * n < 1 << 16:
-            rows = n
 
         def one(start: int) -> None:
             stop = min(start + rows, n)
@@ -415,7 +433,10 @@ class Model:
                 total = top + np.log(np.exp(joint - top).sum(axis=0))
             out[:] = np.where(np.isneginf(top), top, total)
 
-        return self._in_chunks(X, out, finish, workers) + self.parameters.log_base(X)
+        self._in_chunks(X, out, finish, workers)
+        for start in range(0, len(out), CHUNK):
+            out[start : start + CHUNK] += self.parameters.log_base(X[start : start + CHUNK])
+        return out
 
     # ---- looking inside ----------------------------------------------------------------------
 
@@ -470,7 +491,7 @@ def merge_labels(a: Labels, b: Labels) -> Labels:
     """
     if len(a) == 0:
         return b
-    if len(b) == 0 or (len(a) == len(b) and np.array_equal(a, b)):
+    if len(b) == 0 or (a.dtype == b.dtype and np.array_equal(a, b)):
         return a
     kinds = {_KINDS.get(labels.dtype.kind, "text") for labels in (a, b)}
     exact = all(np.abs(labels).max() <= 2**53 for labels in (a, b) if labels.dtype.kind in "iu")

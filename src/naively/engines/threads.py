@@ -51,7 +51,10 @@ def workers(n_jobs: int | None) -> Workers:
 
 
 def _processors() -> int:
-    """The processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """The processors that this process may use, or the fewer that OMP_NUM_THREADS says.
+
+    joblib sets that variable in its worker processes, so that they share the machine.
+    """
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(count or 1, int(limit)) if limit.isdigit() and int(limit) > 0 else count or 1

@@ -29,6 +29,7 @@ class LinearForm:
     ----------
     coef : (1, d) w with log P(classes[1] | x) - log P(classes[0] | x) = w . x + b for two
         classes; else (C, d), with log P(c | x) = w_c . x + b_c up to a term shared by all classes.
+        Where the model binarizes x, x stands for its zeros and ones.
     intercept : (1,) or (C,) b, in nats.
     classes : (C,) the labels.
     """
@@ -109,12 +110,21 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if first:
             self._keep(delta, features)
         else:
-            family, prior = self._family(), self._prior()
-            if not family.adds_to(self.model_.family):
-                raise ValueError(f"what {self.model_.family} learned cannot go on as {family}")
-            self.model_.absorb(delta)
-            self.model_.family, self.model_.prior = family, prior
+            self._go_on(delta)
         return self
+
+    def _go_on(self, delta: Model) -> None:
+        """Absorb a model under this estimator's parameters as they are now."""
+        model, family = self.model_, self._family()
+        if not family.adds_to(model.family):
+            raise ValueError(f"what {model.family} learned cannot go on as {family}")
+        before = model.family, model.prior
+        model.family, model.prior = family, self._prior()
+        try:
+            model.absorb(delta)
+        except ValueError:
+            model.family, model.prior = before
+            raise
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows: the model is again, bit for bit, one that never met them.
@@ -142,10 +152,13 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self)
         check_is_fitted(other)
         total = clone(self)
-        model = self.model_.copy()
-        model.absorb(other.model_)
-        total._keep(model, vars(self))
+        total._keep(self.model_.copy(), vars(self))
+        total._go_on(other.model_)
         return total
+
+    def __radd__(self, other: Any) -> Self:
+        """So that ``sum(models)`` works."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def _summarise(
         self, X: Any, y: Any, sample_weight: Any, *, first: bool
@@ -171,6 +184,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             blank, features = self.model_, {}
         labels = check_labels(y, X.shape[0])
         weights = check_weights(sample_weight, X)
+        if first and weights is not None and not weights.any():
+            raise ValueError("All values of sample_weight are zero: no class has any rows")
         try:
             return blank.summarise(X, labels, weights, jobs), features
         except ValueError as error:
@@ -192,10 +207,13 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     # ---- predicting --------------------------------------------------------------------------
 
-    def _rows(self, X: Any) -> Data:
+    def _check_classes(self) -> None:
         check_is_fitted(self)
         if len(self.model_.classes) == 0:
-            raise ValueError("every row was forgotten: the model knows no class to predict")
+            raise ValueError("every row was forgotten: the model knows no class")
+
+    def _rows(self, X: Any) -> Data:
+        self._check_classes()
         return check_data(self, X, reset=False, sparse=self._takes_sparse)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -245,7 +263,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         ------
         ValueError : where they are not, saying why.
         """
-        check_is_fitted(self)
+        self._check_classes()
         weight, bias = self.model_.linear()
         if len(bias) == 2:
             weight, bias = weight[1:] - weight[:1], bias[1:] - bias[:1]
@@ -259,7 +277,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         n_samples : int
         random_state : None, int or RandomState, as in scikit-learn.
         """
-        check_is_fitted(self)
+        self._check_classes()
         seed = check_random_state(random_state).randint(2**31)
         return self.model_.sample(n_samples, np.random.default_rng(seed))
 

@@ -33,8 +33,10 @@ class DiscreteNB(NaiveBayesClassifier):
 
     def _alpha(self) -> Any:
         """alpha, at least 1e-10 unless `force_alpha`."""
-        if self.force_alpha or isinstance(self.alpha, list | tuple):
+        if self.force_alpha or isinstance(self.alpha, str):
             return self.alpha
+        if isinstance(self.alpha, list | tuple) and any(np.ndim(a) > 0 for a in self.alpha):
+            return [np.maximum(a, 1e-10) for a in self.alpha]
         return np.maximum(self.alpha, 1e-10)
 
     def __sklearn_tags__(self) -> Any:
@@ -317,8 +319,8 @@ class CategoricalNB(DiscreteNB):
     classes_ : (C,) labels
     class_count_ : (C,) total weights
     class_log_prior_ : (C,) log probabilities
-    category_count_ : list of d arrays (C, K_α)
-    feature_log_prob_ : list of d arrays (C, K_α), log [θ_jc]_α
+    category_count_ : list of d arrays (C, K_α), made when asked for
+    feature_log_prob_ : list of d arrays (C, K_α), log [θ_jc]_α, made when asked for
     n_categories_ : (d,) K_α
     n_features_in_, feature_names_in_, n_parameters_
     """

@@ -49,13 +49,21 @@ def check_data(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
         if place is None:
             raise
         raise ValueError(f"X must hold numbers, but {place}: {error}") from None
-    X = checked
+    return _checked_csr(checked)
+
+
+def _checked_csr(X: Any) -> Any:
+    """A CSR matrix that kernels can trust: indices in range, no duplicates, native values."""
+    bad = X.indptr[0] != 0 or X.indptr[-1] > len(X.indices) or (np.diff(X.indptr) < 0).any()
+    if bad or (X.nnz > 0 and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]):
+        raise ValueError(f"X is no valid CSR matrix: its indices do not fit its shape, {X.shape}")
+    values = _native(X.data)
     if not X.has_canonical_format:
-        X = X.copy()
+        wide = np.float64 if values.dtype.kind == "f" else np.int64  # sums must not overflow
+        X = type(X)((values.astype(wide), X.indices, X.indptr), shape=X.shape, copy=True)
         X.sum_duplicates()
-    native = _native(X.data)
-    if native is not X.data:
-        X = type(X)((native, X.indices, X.indptr), shape=X.shape)
+    elif values is not X.data:
+        X = type(X)((values, X.indices, X.indptr), shape=X.shape)
     return X
 
 
@@ -66,7 +74,13 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     ------
     ValueError : saying what is wrong with y and where.
     """
-    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub" and len(y) == n_rows:
+    if (
+        type(y) is np.ndarray
+        and y.ndim == 1
+        and y.dtype.kind in "iub"
+        and len(y) == n_rows
+        and y.dtype.isnative
+    ):
         return y
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
@@ -74,13 +88,19 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, "
             f"y has {len(y)}"
         )
-    for row, label in enumerate(y.tolist() if y.dtype.kind in "Of" else ()):
-        if _is_missing(label):
-            raise ValueError(f"Input y contains NaN: the label of row {row} is missing")
-        if label in (np.inf, -np.inf):
-            raise ValueError(f"Input y contains infinity: the label of row {row} is {label}")
+    if y.dtype.kind == "f":
+        missing, infinite = np.isnan(y), np.isinf(y)
+        if infinite.any():
+            raise ValueError(f"Input y contains infinity: in row {int(infinite.argmax())}")
+    elif y.dtype.kind == "O":
+        missing = np.fromiter(map(_is_missing, y.tolist()), bool, len(y))
+    else:
+        missing = np.zeros(1, bool)
+    if missing.any():
+        row = int(missing.argmax())
+        raise ValueError(f"Input y contains NaN: the label of row {row} is missing")
     check_classification_targets(y)
-    return y
+    return y.astype(y.dtype.newbyteorder("="), copy=False)
 
 
 def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
@@ -92,12 +112,12 @@ def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
     """
     if sample_weight is None:
         return None
-    weights = np.ascontiguousarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    weights = np.ascontiguousarray(
+        _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
+    )
     if (weights < 0).any():
         row = int((weights < 0).argmax())
         raise ValueError(f"Negative values in sample_weight: row {row} weighs {weights[row]:g}")
-    if not weights.any():
-        raise ValueError("All values of sample_weight are zero: no class has any rows")
     return weights
 
 

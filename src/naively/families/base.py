@@ -55,6 +55,15 @@ class InvalidValueError(ValueError):
         self.problem = problem
         super().__init__(problem.format(where=f"row {self.row}, column {self.column}"))
 
+    def __reduce__(self) -> Any:  # for the process pools of model selection
+        return type(self)._restored, (self.row, self.column, self.problem, self.args)
+
+    @classmethod
+    def _restored(cls, row: int, column: int, problem: str, args: tuple[str]) -> Self:
+        error = cls(row, column, problem)
+        error.args = args
+        return error
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -70,6 +79,10 @@ class Batch:
     codes: Int64
     n_classes: int
     weights: Float64 = field(default_factory=lambda: np.empty(0))
+
+    def part(self, rows: slice) -> Batch:
+        """Of some of the rows, with the same classes."""
+        return Batch(self.codes[rows], self.n_classes, self.weights[rows])
 
 
 @dataclass
@@ -217,3 +230,10 @@ def is_sparse(X: Data) -> bool:
 def dense(X: Data) -> npt.NDArray[Any]:
     """The data as a NumPy array."""
     return cast("npt.NDArray[Any]", X.toarray()) if is_sparse(X) else X
+
+
+def raise_infinite(position: int, n_features: int) -> None:
+    """Raise the error for a kernel's report of an infinite value, if it is one."""
+    if position >= 0:
+        row, column = divmod(int(position), n_features)
+        raise InvalidValueError(row, column, "Input X contains infinity: {where} is infinite")

@@ -59,7 +59,8 @@ class Bernoulli(Family):
 
     def __post_init__(self) -> None:
         valid_alpha(self.alpha)
-        if self.binarize is not None and math.isnan(self.binarize):
+        number = isinstance(self.binarize, int | float | np.number)
+        if self.binarize is not None and (not number or math.isnan(self.binarize)):
             raise ValueError(f"binarize must be a number or None, not {self.binarize!r}")
 
     def check(self, statistics: Statistics) -> None:
@@ -80,8 +81,7 @@ class Bernoulli(Family):
         if self.binarize is None:
             sums = sum_powers(X, batch, workers, minimum=0.0, maximum=1.0)
             return BernoulliStatistics(sums.tables)
-        if is_sparse(X) and self.binarize < 0:
-            raise ValueError("Cannot binarize a sparse matrix with threshold < 0: 0 is above it")
+        refuse_sparse(X, self.threshold)
         return BernoulliStatistics(sum_powers(X, batch, workers, threshold=self.threshold).tables)
 
     def empty(self, n_classes: int, n_features: int) -> BernoulliStatistics:
@@ -92,6 +92,12 @@ class Bernoulli(Family):
     def estimate(self, statistics: Statistics, class_weight: ExactArray) -> Any:
         """p_αc."""
         return BernoulliParameters(statistics, class_weight, self.alpha, self.threshold)
+
+
+def refuse_sparse(X: Data, threshold: float) -> None:
+    """Raise ValueError if the zeros of a sparse matrix would be above the threshold."""
+    if is_sparse(X) and threshold < 0:
+        raise ValueError("Cannot binarize a sparse matrix with threshold < 0: 0 is above it")
 
 
 def _pair(alpha: Alpha, n_classes: int, n_features: int) -> tuple[Float64, Float64]:
@@ -128,6 +134,7 @@ class BernoulliParameters(LinearParameters):
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """As the base class; refuses values outside [0, 1] where nothing binarizes them."""
+        refuse_sparse(X, self.threshold)
         if math.isnan(self.threshold):
             values = X.data[X.indptr[start] : X.indptr[stop]] if is_sparse(X) else X[start:stop]
             if np.any((values < 0) | (values > 1)):
@@ -162,7 +169,7 @@ class BernoulliParameters(LinearParameters):
         return terms
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
-        """Rows of zeros and ones."""
+        """Rows of zeros and ones; with `binarize` not in [0, 1), of that and one more."""
         _, present = self.log_probabilities(slice(0, self.n_features))
         draws = generator.random((len(codes), self.n_features)) < np.exp(present[codes])
         between = math.isnan(self.threshold) or 0 <= self.threshold < 1

@@ -198,6 +198,8 @@ def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> Leve
     edges = np.linspace(0, n, slabs + 1).astype(int)
     largest = np.fmax.reduce(X[:1000], axis=0).astype(np.float64)  # a first guess
     first = np.clip(np.nan_to_num(largest), 0, 1000).astype(np.int64) + 1
+    if first.sum() * batch.n_classes > TABLE:
+        return None
 
     def one(k: int) -> LevelStatistics | None:
         sizes = first
@@ -378,13 +380,13 @@ class CategoricalParameters(Parameters):
         sizes = [len(levels) for levels in self._scored_levels]
         return self._ranks(X), np.cumsum([0, *sizes]), np.arange(self._beyond)
 
-    def _columns(self, X: npt.NDArray[Any]) -> Int64:
+    def _columns(self, X: npt.NDArray[Any], first: int = 0) -> Int64:
         """The row of the table that each value names. Refuses what is no level."""
         out = np.empty(X.shape, np.int64)
         coded, *lookup = self._coded(X)
         row, column = kernel.encode(coded, 0, len(X), *lookup, self._beyond, out)
         if row >= 0:
-            raise _no_level(X, row, column)
+            raise _no_level(X, row, column, first)
         return out
 
     def prepare(self, sparse: bool, workers: Workers) -> None:
@@ -406,7 +408,7 @@ class CategoricalParameters(Parameters):
             raise _no_level(X, row, column, first - start)
 
     def _refuse_unseen(self, X: npt.NDArray[Any], first: int) -> None:
-        columns = self._columns(X)
+        columns = self._columns(X, first)
         unseen = (columns >= self._beyond) & (columns < self._beyond + X.shape[1])
         if unseen.any():
             row, column = np.argwhere(unseen)[0].tolist()
@@ -437,6 +439,8 @@ def _check_min_categories(given: Any, n_features: int) -> Int64:
     values = np.asarray(given)
     if values.dtype.kind not in "iu":
         raise ValueError(f"'min_categories' should have integral type. Got {values.dtype} instead.")
+    if values.min(initial=0) < 0 or values.max(initial=0) >= 1 << 31:
+        raise ValueError(f"'min_categories' should be from 0 to 2**31 - 1, not {given!r}")
     if values.shape not in {(), (n_features,)}:
         raise ValueError(
             f"'min_categories' should have shape ({n_features},) when an array-like is "

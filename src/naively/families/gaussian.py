@@ -15,12 +15,12 @@ from naively.families.base import (
     Batch,
     Data,
     Family,
-    InvalidValueError,
     Parameters,
     Statistics,
     Workers,
     dense,
     is_sparse,
+    raise_infinite,
 )
 from naively.families.sums import sum_powers
 from naively.kernels import scores
@@ -231,7 +231,30 @@ class GaussianParameters(Parameters):
         """(scale, norm, base) with log N(x) = norm - ((x - μ) scale)², base = Σ norm."""
         variance = np.clip(self.variance, SMALLEST, LARGEST)
         norm = -0.5 * (math.log(2.0 * math.pi) + np.log(variance))
-        return math.sqrt(0.5) / np.sqrt(variance), norm, norm.sum(axis=1)
+        scale = math.sqrt(0.5) / np.sqrt(variance)
+        scale[:, self._uninformative] = 0.0
+        return scale, norm, norm.sum(axis=1)
+
+    @cached_property
+    def _uninformative(self) -> npt.NDArray[np.bool_]:
+        """Features with the same density in every class, (d,).
+
+        Their distance from the mean is a term in x alone: left out of the scores, where it could
+        drown the others, and kept in `log_base`.
+        """
+        first = slice(0, 1)
+        same = (self.mean == self.mean[first]) & (self.variance == self.variance[first])
+        return np.asarray(same.all(axis=0) & (len(self.mean) > 1))
+
+    def log_base(self, X: Data) -> Float64:
+        """The log-density of the features that are the same in every class, but for its norm."""
+        columns = np.flatnonzero(self._uninformative)
+        if len(columns) == 0:
+            return np.zeros(X.shape[0])
+        deviation = np.sqrt(np.clip(self.variance[0, columns], SMALLEST, LARGEST))
+        with np.errstate(over="ignore"):
+            distance = (dense(X[:, columns]) - self.mean[0, columns]) / deviation
+            return -0.5 * np.nansum(distance**2, axis=1)
 
     @cached_property
     def _sparse(self) -> tuple[Float64, ...]:
@@ -279,12 +302,6 @@ class GaussianParameters(Parameters):
                 "the log-odds are quadratic in x, because each class has variances of its own; "
                 'with tie="classes" or tie="both" they are linear'
             )
-        weight = self.mean / self.variance
+        weight = self.mean / np.clip(self.variance, SMALLEST, LARGEST)
+        weight[:, self._uninformative] = 0.0
         return weight, -0.5 * (self.mean * weight).sum(axis=1)
-
-
-def raise_infinite(position: int, n_features: int) -> None:
-    """Raise the error for a kernel's report of an infinite value, if it is one."""
-    if position >= 0:
-        row, column = divmod(int(position), n_features)
-        raise InvalidValueError(row, column, "Input X contains infinity: {where} is infinite")

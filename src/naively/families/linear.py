@@ -17,8 +17,8 @@ from naively.families.base import (
     column_blocks,
     dense,
     is_sparse,
+    raise_infinite,
 )
-from naively.families.gaussian import raise_infinite
 from naively.kernels import scores
 
 Alpha = float | Float64
@@ -191,7 +191,7 @@ def _evaluate(terms: Terms, x: Float64) -> Float64:
 def valid_alpha(alpha: Any) -> Float64:
     """The smoothing l as an array, whatever its shape; ValueError unless in [0, 1e100]."""
     try:
-        values = np.asarray(alpha, np.float64)
+        values = np.asarray(None if isinstance(alpha, str) else alpha, np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"alpha must be numeric, not {alpha!r}") from None
     if not ((values >= 0) & (values <= 1e100)).all():

@@ -19,11 +19,11 @@ from naively.families.base import (
     Workers,
     is_sparse,
 )
-from naively.kernels import deposits, labels, moments
+from naively.kernels import deposits, labels, limbs, moments
 
 LARGEST = float(np.finfo(np.float64).max)
-HEADROOM = 40  # bits for the number of rows
 FEW = 4  # rows a class, and
+MOST = 1 << 26  # rows that lazy limbs have room for
 SMALL = 1024  # cells, up to which single deposits beat the set-up of the partial sums
 
 
@@ -38,7 +38,7 @@ class Limbs:
         self.first = self.size = 0
         if window is not None:
             self.first = window[0] // 32
-            self.size = (window[1] + HEADROOM) // 32 + 3 - self.first
+            self.size = limbs.needed(32 * self.first, window[1])
         self.flat = np.zeros(cells * self.size, np.int64)
 
     @property
@@ -91,18 +91,30 @@ def sum_powers(
     With a threshold, a value counts as 1 above it and as 0 elsewhere. ``missing`` is the weight
     of the rows in which the feature is NaN.
     """
-    bounds = Bounds(squares, threshold, minimum, maximum)
+    return _sum(X, batch, workers, Bounds(squares, threshold, minimum, maximum))
+
+
+def _sum(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Statistics:
     n, d = X.shape
+    everyone = np.arange(batch.n_classes)
+    if n > MOST:
+        total = _sum(X[:MOST], batch.part(slice(MOST)), workers, bounds)
+        try:
+            total.add(_sum(X[MOST:], batch.part(slice(MOST, n)), workers, bounds), everyone)
+        except InvalidValueError as error:
+            error.row += MOST
+            raise
+        return total
     many = n > FEW * batch.n_classes and n * d > SMALL
     if not many or is_sparse(X) or len(batch.weights) > 0:
         return _by_deposits(X, batch, workers, bounds)
-    slabs = min(workers.count, max(1, n * d // 2**17))
+    slabs = max(1, min(workers.count, n * d // 2**17, n // (FEW * batch.n_classes)))
     edges = np.linspace(0, n, slabs + 1).astype(int).tolist()
     parts = workers.map(
         lambda k: _by_pieces(X, batch, edges[k], edges[k + 1], bounds), range(slabs)
     )
     for other in parts[1:]:
-        parts[0].add(other, np.arange(batch.n_classes))
+        parts[0].add(other, everyone)
     return parts[0]
 
 
@@ -154,8 +166,8 @@ def _by_pieces(
             break
         if status == moments.EXTREME:
             rows = slice(row, int(report[1]))
-            part = Batch(batch.codes[rows], classes)
-            total.add(_by_deposits(X[rows], part, Serial(), bounds), everyone)
+            part = _by_deposits(X[rows], batch.part(rows), Serial(), bounds)
+            total.add(part, everyone)
             row = rows.stop
         elif status == moments.WIDEN:
             total.add(_finished(sums, sums2, None, (classes, d), squares), everyone)
@@ -189,14 +201,7 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
     d, classes = X.shape[1], batch.n_classes
     squares, threshold = bounds.squares, bounds.threshold
     sparse = is_sparse(X)
-    values = X.data.reshape(-1, 1) if sparse else X
-    status, row, column, smallest, largest, any_missing, whole = deposits.measure(
-        values, bounds.minimum, bounds.maximum
-    )
-    if status == deposits.OUT_OF_BOUNDS:
-        if sparse:
-            row, column = np.searchsorted(X.indptr, row, side="right") - 1, X.indices[row]
-        raise out_of_bounds(X, row, column, bounds.minimum)
+    smallest, largest, any_missing, whole = _measure(X, workers, bounds)
     if not math.isnan(threshold) and largest > 0.0:
         smallest = largest = 1.0
     weights = batch.weights
@@ -223,14 +228,14 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
     sums = Limbs(classes * d, product(of_x, each))
     sums2 = Limbs(classes * d, product(of_x, of_x, each) if squares else None)
     missing = Limbs(classes * d, each if any_missing else None)
-    limbs = (*sums.arguments, *sums2.arguments, *missing.arguments)
+    cells = (*sums.arguments, *sums2.arguments, *missing.arguments)
 
     def deposit(rows: Int64) -> object:
         if sparse:
             return deposits.sparse_deposits(
-                X.data, X.indices, X.indptr, d, batch.codes, weights, rows, threshold, *limbs
+                X.data, X.indices, X.indptr, d, batch.codes, weights, rows, threshold, *cells
             )
-        return deposits.dense_deposits(X, batch.codes, weights, rows, threshold, *limbs)
+        return deposits.dense_deposits(X, batch.codes, weights, rows, threshold, *cells)
 
     workers.map(deposit, groups)
     shape = classes, d
@@ -240,10 +245,29 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
     return Statistics(tables)
 
 
+def _measure(X: Data, workers: Workers, bounds: Bounds) -> tuple[float, float, bool, bool]:
+    """(smallest non-zero magnitude, largest, any NaN, all whole) of values, checked."""
+    values = X.data.reshape(-1, 1) if is_sparse(X) else X
+    parts = workers.count if values.size > 2**17 else 1
+    edges = np.linspace(0, len(values), parts + 1).astype(int).tolist()
+    found = workers.map(
+        lambda k: deposits.measure(values[edges[k] : edges[k + 1]], bounds.minimum, bounds.maximum),
+        range(parts),
+    )
+    for first, (status, row, column, *_) in zip(edges, found, strict=False):
+        if status == deposits.OUT_OF_BOUNDS:
+            row += first
+            if is_sparse(X):
+                row, column = np.searchsorted(X.indptr, row, side="right") - 1, X.indices[row]
+            raise out_of_bounds(X, row, column, bounds.minimum)
+    *_, smallest, largest, missing, whole = zip(*found, strict=True)
+    return min(smallest), max(largest), any(missing), all(whole)
+
+
 def class_weights(batch: Batch) -> ExactArray:
     """The total weight of each class, (C,)."""
     if len(batch.weights) == 0:
-        return ExactArray.from_integers(np.bincount(batch.codes, minlength=batch.n_classes))
-    limbs = Limbs(batch.n_classes, window(batch.weights.min(), batch.weights.max()))
-    deposits.total_weights(batch.codes, batch.weights, *limbs.arguments)
-    return ExactArray.from_lazy(limbs.flat.reshape(batch.n_classes, -1), limbs.first)
+        return ExactArray.from_integers(labels.class_sizes(batch.codes, batch.n_classes))
+    totals = Limbs(batch.n_classes, window(batch.weights.min(), batch.weights.max()))
+    deposits.total_weights(batch.codes, batch.weights, *totals.arguments)
+    return ExactArray.from_lazy(totals.flat.reshape(batch.n_classes, -1), totals.first)

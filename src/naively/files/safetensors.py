@@ -123,12 +123,6 @@ def load(path: str | os.PathLike[str]) -> Saved:
         raise ModelFileError(f"{path} is a damaged model file: {detail}") from error
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Model, str, dict[str, Any]]:
-    """(model, name of the estimator, its parameters), as `load`."""
-    saved = load(path)
-    return saved.model, saved.estimator, saved.params
-
-
 def checksum(document: dict[str, Any], arrays: Arrays) -> str:
     """A digest of everything in a file but the digest itself."""
     digest = hashlib.blake2b(digest_size=16)

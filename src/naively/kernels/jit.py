@@ -19,17 +19,6 @@ def jit(function: Kernel) -> Kernel:
 
 
 @intrinsic
-def fma(typing_context, x, y, z):
-    """``x * y + z``, rounded once."""
-    signature = types.float64(types.float64, types.float64, types.float64)
-
-    def generate(context, builder, signature, arguments):
-        return builder.fma(*arguments)
-
-    return signature, generate
-
-
-@intrinsic
 def float_bits(typing_context, x):
     """The 64 bits of a float64, as an int64."""
 

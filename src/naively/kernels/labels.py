@@ -46,3 +46,12 @@ def rows_by_class(codes, classes):
         order[place[c]] = i
         place[c] += 1
     return order, ends
+
+
+@jit
+def class_sizes(codes, classes):
+    """The number of rows of each class."""
+    sizes = np.zeros(classes, np.int64)
+    for i in range(codes.size):
+        sizes[codes[i]] += 1
+    return sizes

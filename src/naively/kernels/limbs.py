@@ -17,6 +17,15 @@ FRACTION = np.int64((1 << 52) - 1)
 HIDDEN = np.int64(1 << 52)
 
 
+HEADROOM = 40  # bits above the highest of a term, for the number of terms
+
+
+@jit
+def needed(low, high):
+    """Limbs for sums of terms with bits from 2**low (a multiple of 32) up to 2**high."""
+    return (high + HEADROOM - low) // 32 + 3
+
+
 @jit
 def decompose(x):
     """(mantissa with sign, exponent) of a finite float: x = mantissa * 2**exponent."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from naively.kernels import simd
 from naively.kernels.jit import jit
-from naively.kernels.limbs import add_square, add_value
+from naively.kernels.limbs import add_square, add_value, needed
 
 LANES = simd.LANES
 FLUSH = 512  # rows a class may add up before its partial sums must be flushed
@@ -275,7 +275,7 @@ def dense_sums(
                 report[1] = row + rows
                 return EXTREME, row
             lowest_bit = exponent_above(bottom) - 53
-            if lowest_bit < low or exponent_above(top) + 40 > low + 32 * (size - 2):
+            if lowest_bit < low or needed(low, exponent_above(top)) > size:
                 report[1], report[2] = lowest_bit, exponent_above(top)
                 return WIDEN, row
         for f in range(features):

@@ -208,12 +208,15 @@ def nearest(X, i, mean, scale, scores, at, step):
         for f in range(features):
             x = np.float64(X[i, f])
             if not math.isnan(x) and x != mean[c, f]:
-                distance = math.log(abs(x / 2 - mean[c, f] / 2)) + math.log(scale[c, f])
+                half = abs(x / 2 - mean[c, f] / 2)
+                if half == 0.0 or scale[c, f] == 0.0:
+                    continue
+                distance = math.log(half) + math.log(scale[c, f])
                 if distance > top:
                     total *= math.exp(2.0 * (top - distance))
                     top = distance
                 total += math.exp(2.0 * (distance - top))
-        scores[at + c * step] = top + 0.5 * math.log(total)
+        scores[at + c * step] = top + 0.5 * math.log(total) if total > 0.0 else -np.inf
         best = min(best, scores[at + c * step])
     for c in range(classes):
         scores[at + c * step] = LOWEST if scores[at + c * step] == best else -np.inf
