@@ -131,7 +131,6 @@ def test_one_class_is_refused_by_fit_alone(name, data):
     (np.r_[np.ones(11), np.inf], "infinity"),
     (np.ones(11), "shape"),
     (np.ones((12, 2)), "1D"),
-    (np.zeros(12), "zero"),
     (["heavy"] * 12, "heavy"),
 ])  # fmt: skip
 @one_each_family
@@ -143,6 +142,18 @@ def test_bad_weights_are_refused(name, weights, message, data):
         with pytest.raises(ValueError, match=message):
             method(X, y, sample_weight=weights)
     assert state(learned) == before
+
+
+@one_each_family
+def test_weights_that_are_all_zero_leave_nothing_to_begin_with(name, data):
+    X, y = data
+    learned = new(name).fit(X, y)
+    before = state(learned)
+    for method in (new(name).fit, new(name).partial_fit):
+        with pytest.raises(ValueError, match="zero"):
+            method(X, y, sample_weight=np.zeros(12))
+    for method in (learned.partial_fit, learned.forget):  # no rows: nothing to do
+        assert state(method(X, y, sample_weight=np.zeros(12))) == before
 
 
 @pytest.mark.parametrize("kind", COUNTS)

