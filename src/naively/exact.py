@@ -50,7 +50,11 @@ class ExactArray:
     @classmethod
     def from_integers(cls, values: Int64) -> ExactArray:
         """The given int64 values."""
-        return cls(values[..., np.newaxis]).trimmed()
+        low, high = values.min(initial=0), values.max(initial=0)
+        if low == high == 0:
+            return cls.zeros(values.shape)
+        array = cls(values[..., np.newaxis])
+        return array if low >= -(1 << 61) and high < 1 << 61 else array.trimmed()
 
     @classmethod
     def from_lazy(cls, limbs: Int64, low: int) -> ExactArray:

@@ -491,8 +491,12 @@ def merge_labels(a: Labels, b: Labels) -> Labels:
     """
     if len(a) == 0:
         return b
-    if len(b) == 0 or (a.dtype == b.dtype and np.array_equal(a, b)):
+    if len(b) == 0:
         return a
+    if a.dtype == b.dtype:
+        found = np.minimum(np.searchsorted(a, b), len(a) - 1)
+        if (a[found] == b).all():  # nothing new
+            return a
     kinds = {_KINDS.get(labels.dtype.kind, "text") for labels in (a, b)}
     exact = all(np.abs(labels).max() <= 2**53 for labels in (a, b) if labels.dtype.kind in "iu")
     if len(kinds) > 1 or (np.result_type(a, b).kind == "f" and not exact):

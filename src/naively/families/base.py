@@ -217,7 +217,7 @@ class Family(ABC):
         """The parameters that follow from statistics: all smoothing happens here."""
 
 
-def column_blocks(n_features: int, width: int = 2048) -> Iterator[slice]:
+def column_blocks(n_features: int, width: int = 8192) -> Iterator[slice]:
     """Slices that cover the features, so that no temporary is of the size of a table."""
     return (slice(at, min(at + width, n_features)) for at in range(0, n_features, width))
 

@@ -195,7 +195,7 @@ def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> Leve
     """Count into tables indexed by the codes; None if the codes are too large for that."""
     n, d = X.shape
     slabs = min(workers.count, max(1, n * d // 2**17))
-    edges = np.linspace(0, n, slabs + 1).astype(int)
+    edges = [n * k // slabs for k in range(slabs + 1)]
     largest = np.fmax.reduce(X[:1000], axis=0).astype(np.float64)  # a first guess
     first = np.clip(np.nan_to_num(largest), 0, 1000).astype(np.int64) + 1
     if first.sum() * batch.n_classes > TABLE:
@@ -206,11 +206,11 @@ def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> Leve
         missing = np.zeros((batch.n_classes, d), np.int64)
         counts = np.zeros((batch.n_classes, int(sizes.sum())), np.int64)
         report = np.zeros(2, np.int64)
-        row = int(edges[k])
+        row = edges[k]
         while True:
             offsets = np.concatenate([[0], np.cumsum(sizes)])
             status, row = kernel.count_levels(
-                X, batch.codes, row, int(edges[k + 1]), offsets,
+                X, batch.codes, row, edges[k + 1], offsets,
                 counts.reshape(-1), missing.reshape(-1), report,
             )  # fmt: skip
             if status == kernel.DONE:

@@ -109,7 +109,7 @@ def _sum(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Statistics:
     if not many or is_sparse(X) or len(batch.weights) > 0:
         return _by_deposits(X, batch, workers, bounds)
     slabs = max(1, min(workers.count, n * d // 2**17, n // (FEW * batch.n_classes)))
-    edges = np.linspace(0, n, slabs + 1).astype(int).tolist()
+    edges = [n * k // slabs for k in range(slabs + 1)]
     parts = workers.map(
         lambda k: _by_pieces(X, batch, edges[k], edges[k + 1], bounds), range(slabs)
     )
@@ -201,29 +201,29 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
     d, classes = X.shape[1], batch.n_classes
     squares, threshold = bounds.squares, bounds.threshold
     sparse = is_sparse(X)
-    smallest, largest, any_missing, whole = _measure(X, workers, bounds)
-    if not math.isnan(threshold) and largest > 0.0:
-        smallest = largest = 1.0
     weights = batch.weights
-    each = window(weights.min(), weights.max()) if len(weights) else (0, 1)
     rows, ends = labels.rows_by_class(batch.codes, classes)
     groups = [rows[ends[c] : ends[c + 1]] for c in range(classes)]
     if len(rows) < 1000:
         groups, workers = [rows], Serial()
 
-    whole_counts = sparse and whole and not squares and not any_missing and largest < 2.0**31
-    if whole_counts and len(weights) == 0:
+    if sparse and not squares and len(weights) == 0:
         counts = np.zeros((classes, d), np.int64)
-
-        workers.map(
+        counted = workers.map(
             lambda rows: deposits.sparse_counts(
                 X.data, X.indices, X.indptr, batch.codes, rows, threshold, counts
             ),
             groups,
         )
-        gone = ExactArray.zeros((classes, d))
-        return Statistics({"sum": ExactArray.from_integers(counts), "missing": gone})
+        if all(counted):
+            gone = ExactArray.zeros((classes, d))
+            return Statistics({"sum": ExactArray.from_integers(counts), "missing": gone})
+        del counts
 
+    smallest, largest, any_missing = _measure(X, workers, bounds)
+    if not math.isnan(threshold) and largest > 0.0:
+        smallest = largest = 1.0
+    each = window(weights.min(), weights.max()) if len(weights) else (0, 1)
     of_x = window(smallest, largest)
     sums = Limbs(classes * d, product(of_x, each))
     sums2 = Limbs(classes * d, product(of_x, of_x, each) if squares else None)
@@ -245,11 +245,11 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
     return Statistics(tables)
 
 
-def _measure(X: Data, workers: Workers, bounds: Bounds) -> tuple[float, float, bool, bool]:
-    """(smallest non-zero magnitude, largest, any NaN, all whole) of values, checked."""
+def _measure(X: Data, workers: Workers, bounds: Bounds) -> tuple[float, float, bool]:
+    """(smallest non-zero magnitude, largest, any NaN) of values, checked."""
     values = X.data.reshape(-1, 1) if is_sparse(X) else X
     parts = workers.count if values.size > 2**17 else 1
-    edges = np.linspace(0, len(values), parts + 1).astype(int).tolist()
+    edges = [len(values) * k // parts for k in range(parts + 1)]
     found = workers.map(
         lambda k: deposits.measure(values[edges[k] : edges[k + 1]], bounds.minimum, bounds.maximum),
         range(parts),
@@ -260,8 +260,8 @@ def _measure(X: Data, workers: Workers, bounds: Bounds) -> tuple[float, float, b
             if is_sparse(X):
                 row, column = np.searchsorted(X.indptr, row, side="right") - 1, X.indices[row]
             raise out_of_bounds(X, row, column, bounds.minimum)
-    *_, smallest, largest, missing, whole = zip(*found, strict=True)
-    return min(smallest), max(largest), any(missing), all(whole)
+    *_, smallest, largest, missing = zip(*found, strict=True)
+    return min(smallest), max(largest), any(missing)
 
 
 def class_weights(batch: Batch) -> ExactArray:

@@ -18,12 +18,11 @@ VALID, OUT_OF_BOUNDS = 0, 1
 def measure(X, minimum, maximum):
     """What the limbs must hold, found before anything is added.
 
-    Returns (status, row, column, smallest non-zero magnitude, largest magnitude, any NaN, all
-    whole numbers); row and column are of the first value out of [minimum, maximum].
+    Returns (status, row, column, smallest non-zero magnitude, largest magnitude, any NaN); row
+    and column are of the first value out of [minimum, maximum].
     """
     smallest, largest = np.inf, 0.0
     missing = False
-    whole = True
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             x = np.float64(X[i, j])
@@ -31,13 +30,12 @@ def measure(X, minimum, maximum):
                 missing = True
                 continue
             if x < minimum or x > maximum:
-                return OUT_OF_BOUNDS, i, j, smallest, largest, missing, whole
+                return OUT_OF_BOUNDS, i, j, smallest, largest, missing
             a = abs(x)
             if a > 0.0:
                 smallest = min(smallest, a)
                 largest = max(largest, a)
-                whole = whole and x == math.floor(x)
-    return VALID, 0, 0, smallest, largest, missing, whole
+    return VALID, 0, 0, smallest, largest, missing
 
 
 @jit
@@ -95,15 +93,27 @@ def sparse_deposits(
 
 @jit
 def sparse_counts(data, indices, indptr, codes, rows, threshold, counts):
-    """Add the given CSR rows, whole numbers all, to counts[class, feature]."""
+    """Add the given CSR rows to counts[class, feature], as long as they are counts.
+
+    Returns whether all values were whole numbers in [0, 2**31), or finite with a threshold.
+    """
     binary = not math.isnan(threshold)
     for i in rows:
         row = counts[codes[i]]
         for p in range(indptr[i], indptr[i + 1]):
+            x = np.float64(data[p])
             if binary:
-                row[indices[p]] += np.int64(np.float64(data[p]) > threshold)
+                if x - x != 0.0:
+                    return False
+                row[np.uint64(indices[p])] += np.int64(x > threshold)
             else:
-                row[indices[p]] += np.int64(data[p])
+                if not 0.0 <= x < 2.0**31:
+                    return False
+                count = np.int64(x)
+                if np.float64(count) != x:
+                    return False
+                row[np.uint64(indices[p])] += count
+    return True
 
 
 @jit
