@@ -116,7 +116,7 @@ def test_macro_f1_and_labels_never_met():
     found = score(truth, said, np.array([[half, half, -np.inf]] * 4), np.array([0.6, 0.4, 0.0]))
     assert found.accuracy == 0.5
     assert found.strangers == 1
-    assert found.macro_f1 == pytest.approx(2 / 3)
+    assert found.macro_f1 == pytest.approx((1 / 2 + 2 / 3 + 0) / 3)  # as scikit-learn has it
     assert found.log_loss == pytest.approx(np.log(2))
     assert found.majority == 0.5
 
@@ -462,3 +462,12 @@ def test_demo_twice(folder, capsys):
         naive(capsys, "evaluate", "a b/digits.model", "a b/digits-test.csv", "--json")[0]
     )
     assert found["accuracy"] > 0.89
+
+
+def test_evaluating_against_the_wrong_column_says_so(folder, capsys):
+    fitted(capsys)
+    Path("wrong.csv").write_text("species,c d,b,a\n1,0,0,0\n2,0,0,0\n")
+    error = naive(capsys, "evaluate", "m", "wrong.csv", code=1)[1]
+    assert "no label in column 'species' (1, 2" in error
+    error = naive(capsys, "evaluate", "m", "wrong.csv", "--target", "b", code=1)[1]
+    assert "'b' is a feature" in error

@@ -115,9 +115,14 @@ class Explanation:
         """The joint log-likelihoods, (n, C): the prior plus all contributions."""
         return self.prior + self.contributions.sum(axis=2)
 
-    def log_odds(self, label: Any, against: Any) -> tuple[float, Float64]:
-        """(prior term, (n, d) contributions) to log P(label | x) - log P(against | x)."""
+    def log_odds(self, label: Any, against: Any = None) -> tuple[float, Float64]:
+        """(prior term, (n, d) contributions) to log P(label | x) - log P(against | x), in nats.
+
+        Of two classes, `against` is the other one.
+        """
         names = self.classes.tolist()
+        if against is None and len(names) == 2 and label in names:
+            against = names[1 - names.index(label)]
         for one in (label, against):
             if one not in names:
                 raise ValueError(f"{one!r} is not one of the classes {names}")

@@ -22,7 +22,8 @@ class Scores:
     strangers : int, rows whose label the model never met: each counts as an error.
     accuracy : float
     log_loss : float, mean -log P(label | x) in nats, of the rows that are no strangers.
-    macro_f1 : float, mean F1 of the classes that have rows or predictions.
+    macro_f1 : float, mean F1 of the classes that have rows or predictions; the strangers are one
+        more, of F1 0.
     majority : float, accuracy of always saying the label that is most frequent in training.
     prior_log_loss : float, log-loss of always saying the class prior.
     confusion : (C, C) int64, rows of class i that were taken for class j.
@@ -60,17 +61,18 @@ def score(truth: Int64, predicted: Int64, log_proba: Float64, prior: Float64) ->
         strangers=int((~known).sum()),
         accuracy=_ratio(int(np.trace(confusion)), rows),
         log_loss=_mean(-log_proba[known, own]),
-        macro_f1=_macro_f1(confusion),
+        macro_f1=_macro_f1(confusion, np.bincount(predicted[~known], minlength=classes)),
         majority=_ratio(int((truth == prior.argmax()).sum()), rows),
         prior_log_loss=_mean(-log_prior[own]),
         confusion=confusion,
     )
 
 
-def _macro_f1(confusion: npt.NDArray[Any]) -> float:
+def _macro_f1(confusion: npt.NDArray[Any], of_strangers: npt.NDArray[Any]) -> float:
     hits = np.diag(confusion)
-    both = confusion.sum(axis=0) + confusion.sum(axis=1)
-    return _mean(2.0 * hits[both > 0] / both[both > 0])
+    both = confusion.sum(axis=0) + confusion.sum(axis=1) + of_strangers
+    each = 2.0 * hits[both > 0] / both[both > 0]
+    return _mean(np.append(each, 0.0) if of_strangers.any() else each)
 
 
 def _ratio(part: int, whole: int) -> float:

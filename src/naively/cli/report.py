@@ -93,7 +93,7 @@ def evaluated(result: Evaluated) -> None:
     if scores.strangers:
         facts.add_row(
             "unknown", f"{scores.strangers:,} of them with a label that the model never met: "
-            "errors, but not in the log-loss",
+            "errors, but not in the log-loss nor in the table",
         )  # fmt: skip
     facts.add_row("time", _pace(result.reading, "predicted", result.predicting, scores.rows))
     out.print(facts)

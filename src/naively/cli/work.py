@@ -134,6 +134,8 @@ def evaluate(saved: Saved, data: Path, target: str | None) -> Evaluated:
             f"{data}: {no_column([target], table.names)}; without the true labels there is nothing "
             "to compare"
         )
+    if target in (model.feature_names or ()):
+        raise UserError(f"{data}: {target!r} is a feature of the model, and cannot be its target")
     rows = read_features(model, table, target)
     reading = time.perf_counter() - start
     assert rows.labels is not None
@@ -142,6 +144,12 @@ def evaluate(saved: Saved, data: Path, target: str | None) -> Evaluated:
     if not len(kept):
         raise UserError(f"{data}: every cell of the target column {target!r} is empty")
     truth = positions(rows.labels, model.classes)[rows.codes[kept]]
+    if (truth < 0).all():
+        some = ", ".join(str(label) for label in rows.labels[:3].tolist())
+        raise UserError(
+            f"{data}: no label in column {target!r} ({some}, ...) is a class of the model "
+            f"({', '.join(str(label) for label in model.classes[:3].tolist())}, ...)"
+        )
     X = rows.X if unlabelled == 0 else rows.X[kept]
     scores, predicting = compare(model, X, truth, data, rows.names, kept)
     return Evaluated(model, target, scores, unlabelled, reading, predicting)
