@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,74 +21,12 @@ from naively.families.base import (
     is_sparse,
 )
 from naively.families.sums import class_weights
-from naively.kernels import labels as label_kernel
 from naively.kernels import scores
+from naively.labels import Labels, encode_labels, merge_labels
+from naively.prior import Prior
 
-Labels = npt.NDArray[Any]
 SCORED = 1 << 18  # cells of a chunk's table of scores: 2 MiB
-LARGEST = float(np.finfo(np.float64).max)
 CHUNK = 1 << 12  # rows of which the terms in x alone are computed at a time
-_KINDS = {"b": "truth", "i": "number", "u": "number", "f": "number"}
-SPAN = 1 << 20  # span of integer labels up to which they are coded by a table
-
-
-_MISMATCH = "Number of priors must match number of classes: {} priors, {} classes"
-
-
-@dataclass(frozen=True)
-class Prior:
-    """The class prior π_c.
-
-    Parameters
-    ----------
-    given : "empirical", "uniform" or a sequence of probabilities in the order of the classes.
-    smoothing : float
-        Virtual examples of each class, (n_c + l) / (n + l C); for the empirical prior only.
-    """
-
-    given: Literal["empirical", "uniform"] | Sequence[float] = "empirical"
-    smoothing: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.smoothing < math.inf:
-            raise ValueError(f"prior_smoothing must be finite and >= 0, not {self.smoothing!r}")
-        if isinstance(self.given, str):
-            if self.given not in ("empirical", "uniform"):
-                raise ValueError(
-                    f'the prior must be "empirical", "uniform" or probabilities, not {self.given!r}'
-                )
-            return
-        values = np.asarray(self.given, np.float64)
-        if values.ndim != 1:
-            raise ValueError(f"the priors must be a flat list, not of shape {values.shape}")
-        if not (np.isfinite(values).all() and (values >= 0).all()):
-            raise ValueError(f"Priors must be non-negative, not {values.tolist()}")
-        if not math.isclose(math.fsum(values), 1.0, rel_tol=1e-6):
-            raise ValueError(
-                f"The sum of the priors should be 1, not {math.fsum(values):g}; "
-                "divide them by their sum"
-            )
-
-    def estimate(self, class_weight: ExactArray) -> Float64:
-        """π_c, (C,), summing to 1."""
-        (classes,) = class_weight.shape
-        if isinstance(self.given, str):
-            if self.given == "uniform":
-                return np.full(classes, 1.0 / max(classes, 1))
-            weight = np.minimum(class_weight.rounded(), LARGEST) + self.smoothing
-            if weight.max(initial=0.0) > 2.0**1000:  # their sum may overflow
-                weight = weight * 2.0**-64
-            total = math.fsum(weight)
-            return weight / total if total > 0 else np.full(classes, 1.0 / max(classes, 1))
-        values = np.asarray(self.given, np.float64)
-        if len(values) != classes:
-            raise ValueError(_MISMATCH.format(len(values), classes))
-        return values / math.fsum(values)
-
-    def check_room(self, classes: int) -> None:
-        """Raise ValueError if there are more classes than given probabilities."""
-        if not isinstance(self.given, str) and classes > len(self.given):
-            raise ValueError(_MISMATCH.format(len(self.given), classes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -468,47 +404,3 @@ class Model:
         """N rows and their labels, drawn from the model: a class from the prior, then its row."""
         codes = generator.choice(len(self.classes), size=n, p=self.class_prior)
         return self.parameters.sample(codes, generator), self.classes[codes]
-
-
-def encode_labels(y: Labels) -> tuple[Labels, Int64]:
-    """(sorted distinct labels, position of each label among them)."""
-    if y.dtype.kind in "iu" and y.dtype != np.uint64 and y.size > 10_000:
-        low, high = label_kernel.integer_range(y)
-        if high - low < SPAN:
-            present = np.zeros(high - low + 1, np.int64)
-            codes = np.empty(y.size, np.int64)
-            label_kernel.integer_codes(y, low, present, codes)
-            return (np.flatnonzero(present) + low).astype(y.dtype), codes
-    try:
-        classes, codes = np.unique(y, return_inverse=True)
-    except TypeError:
-        kinds = sorted({type(label).__name__ for label in y.tolist()})
-        raise ValueError(f"y mixes labels that cannot be compared: {', '.join(kinds)}") from None
-    return classes, codes.astype(np.int64, copy=False)
-
-
-def merge_labels(a: Labels, b: Labels) -> Labels:
-    """The sorted union of two sorted sets of labels.
-
-    Raises
-    ------
-    ValueError : if they are of different kinds: text and numbers would not sort.
-    """
-    if len(a) == 0:
-        return b
-    if len(b) == 0:
-        return a
-    if a.dtype == b.dtype:
-        found = np.minimum(np.searchsorted(a, b), len(a) - 1)
-        if (a[found] == b).all():  # nothing new
-            return a
-    kinds = {_KINDS.get(labels.dtype.kind, "text") for labels in (a, b)}
-    exact = all(np.abs(labels).max() <= 2**53 for labels in (a, b) if labels.dtype.kind in "iu")
-    if len(kinds) > 1 or (np.result_type(a, b).kind == "f" and not exact):
-        raise ValueError(
-            f"labels of different kinds: {a[:3].tolist()} and {b[:3].tolist()} cannot be classes "
-            "of one model"
-        )
-    if "text" in kinds and a.dtype.kind != b.dtype.kind:
-        a, b = a.astype(object), b.astype(object)
-    return np.union1d(a, b)

@@ -21,7 +21,8 @@ from naively.families.categorical import Categorical
 from naively.families.gaussian import Gaussian
 from naively.files import safetensors
 from naively.files.safetensors import FAMILIES, Saved
-from naively.model import Model, Prior
+from naively.model import Model
+from naively.prior import Prior
 
 WARM = 1000
 """Rows that are learned or scored before the clock starts: kernels compile or load first."""

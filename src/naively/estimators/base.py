@@ -18,7 +18,8 @@ from naively.engines.threads import workers
 from naively.estimators.validation import check_data, check_labels, check_weights
 from naively.exact import Float64
 from naively.families.base import Data, Family
-from naively.model import Explanation, Model, Prior
+from naively.model import Explanation, Model
+from naively.prior import Prior
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from naively.families.categorical import Categorical, CategoricalParameters, Uns
 from naively.families.complement import Complement, ComplementParameters
 from naively.families.multinomial import Multinomial, MultinomialParameters
 from naively.families.poisson import Poisson, PoissonParameters
-from naively.model import Prior
+from naively.prior import Prior
 
 
 class DiscreteNB(NaiveBayesClassifier):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from naively.estimators.base import NaiveBayesClassifier
 from naively.exact import Float64
 from naively.families.gaussian import Gaussian, GaussianParameters, Tie
-from naively.model import Prior
+from naively.prior import Prior
 
 
 class GaussianNB(NaiveBayesClassifier):

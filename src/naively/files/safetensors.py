@@ -30,7 +30,8 @@ from naively.families.poisson import Poisson
 from naively.files import checks
 from naively.files.atomic import replacing
 from naively.files.encoding import Arrays, decode, decode_labels, encode, encode_labels
-from naively.model import Model, Prior
+from naively.model import Model
+from naively.prior import Prior
 
 VERSION = 1
 KEY = "naively"

@@ -1,0 +1,59 @@
+"""Labels of classes: their codes, and their union."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import Int64
+from naively.kernels import labels as kernel
+
+Labels = npt.NDArray[Any]
+SPAN = 1 << 20  # span of integer labels up to which they are coded by a table
+_KINDS = {"b": "truth", "i": "number", "u": "number", "f": "number"}
+
+
+def encode_labels(y: Labels) -> tuple[Labels, Int64]:
+    """(sorted distinct labels, position of each label among them)."""
+    if y.dtype.kind in "iu" and y.dtype != np.uint64 and y.size > 10_000:
+        low, high = kernel.integer_range(y)
+        if high - low < SPAN:
+            present = np.zeros(high - low + 1, np.int64)
+            codes = np.empty(y.size, np.int64)
+            kernel.integer_codes(y, low, present, codes)
+            return (np.flatnonzero(present) + low).astype(y.dtype), codes
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in y.tolist()})
+        raise ValueError(f"y mixes labels that cannot be compared: {', '.join(kinds)}") from None
+    return classes, codes.astype(np.int64, copy=False)
+
+
+def merge_labels(a: Labels, b: Labels) -> Labels:
+    """The sorted union of two sorted sets of labels.
+
+    Raises
+    ------
+    ValueError : if they are of different kinds: text and numbers would not sort.
+    """
+    if len(a) == 0:
+        return b
+    if len(b) == 0:
+        return a
+    if a.dtype == b.dtype:
+        found = np.minimum(np.searchsorted(a, b), len(a) - 1)
+        if (a[found] == b).all():  # nothing new
+            return a
+    kinds = {_KINDS.get(labels.dtype.kind, "text") for labels in (a, b)}
+    exact = all(np.abs(labels).max() <= 2**53 for labels in (a, b) if labels.dtype.kind in "iu")
+    if len(kinds) > 1 or (np.result_type(a, b).kind == "f" and not exact):
+        raise ValueError(
+            f"labels of different kinds: {a[:3].tolist()} and {b[:3].tolist()} cannot be classes "
+            "of one model"
+        )
+    if "text" in kinds and a.dtype.kind != b.dtype.kind:
+        a, b = a.astype(object), b.astype(object)
+    return np.union1d(a, b)
