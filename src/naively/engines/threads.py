@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from numbers import Integral
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from naively.families.base import Serial, Workers
@@ -25,8 +27,26 @@ class Threads:
         work = list(items)
         if len(work) < 2:
             return [function(item) for item in work]
-        with ThreadPoolExecutor(min(self.count, len(work))) as pool:
-            return list(pool.map(function, work))
+        results: list[Future[U]] = [Future() for _ in work]
+        pending: SimpleQueue[int] = SimpleQueue()
+        for k in range(len(work)):
+            pending.put(k)
+
+        def drain() -> None:
+            with suppress(Empty):
+                while True:
+                    k = pending.get_nowait()
+                    try:
+                        results[k].set_result(function(work[k]))
+                    except BaseException as error:  # noqa: BLE001 - raised below, in order
+                        results[k].set_exception(error)
+
+        # the calling thread works too: a sleeper's processor attracts the threads it starts
+        with ThreadPoolExecutor(min(self.count, len(work)) - 1) as pool:
+            for _ in range(min(self.count, len(work)) - 1):
+                pool.submit(drain)
+            drain()
+        return [result.result() for result in results]
 
 
 def workers(n_jobs: int | None) -> Workers:
