@@ -48,13 +48,14 @@ class ExactArray:
         return cls(np.zeros((*shape, 0), np.int64))
 
     @classmethod
-    def from_integers(cls, values: Int64) -> ExactArray:
-        """The given int64 values."""
-        low, high = values.min(initial=0), values.max(initial=0)
-        if low == high == 0:
+    def from_integers(cls, values: Int64, bound: int | None = None) -> ExactArray:
+        """The given int64 values; of magnitudes up to `bound`, where that is known."""
+        if not values.any():
             return cls.zeros(values.shape)
+        if bound is None:
+            bound = max(-int(values.min()), int(values.max()))
         array = cls(values[..., np.newaxis])
-        return array if low >= -(1 << 61) and high < 1 << 61 else array.trimmed()
+        return array if bound < 1 << 61 else array.trimmed()
 
     @classmethod
     def from_lazy(cls, limbs: Int64, low: int) -> ExactArray:

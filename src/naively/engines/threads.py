@@ -38,7 +38,7 @@ class Threads:
                     k = pending.get_nowait()
                     try:
                         results[k].set_result(function(work[k]))
-                    except BaseException as error:  # noqa: BLE001 - raised below, in order
+                    except BaseException as error:
                         results[k].set_exception(error)
 
         # the calling thread works too: a sleeper's processor attracts the threads it starts

@@ -55,7 +55,8 @@ def check_data(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
 def _checked_csr(X: Any) -> Any:
     """A CSR matrix that kernels can trust: indices in range, no duplicates, native values."""
     bad = X.indptr[0] != 0 or X.indptr[-1] > len(X.indices) or (np.diff(X.indptr) < 0).any()
-    if bad or (X.nnz > 0 and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]):
+    unsigned = X.indices.view(f"u{X.indices.itemsize}")  # negative indices are huge
+    if bad or unsigned.max(initial=0) >= max(X.shape[1], 1):
         raise ValueError(f"X is no valid CSR matrix: its indices do not fit its shape, {X.shape}")
     values = _native(X.data)
     if not X.has_canonical_format:

@@ -216,8 +216,8 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
             groups,
         )
         if all(counted):
-            gone = ExactArray.zeros((classes, d))
-            return Statistics({"sum": ExactArray.from_integers(counts), "missing": gone})
+            summed = ExactArray.from_integers(counts, X.nnz << 31)
+            return Statistics({"sum": summed, "missing": ExactArray.zeros((classes, d))})
         del counts
 
     smallest, largest, any_missing = _measure(X, workers, bounds)

@@ -100,19 +100,21 @@ def sparse_counts(data, indices, indptr, codes, rows, threshold, counts):
     binary = not math.isnan(threshold)
     for i in rows:
         row = counts[codes[i]]
-        for p in range(indptr[i], indptr[i + 1]):
-            x = np.float64(data[p])
+        values = data[indptr[i] : indptr[i + 1]]
+        columns = indices[indptr[i] : indptr[i + 1]]
+        bad = 0  # a loop of its own is vectorised, and fetches the row
+        for p in range(values.size):
+            x = np.float64(values[p])
             if binary:
-                if x - x != 0.0:
-                    return False
-                row[np.uint64(indices[p])] += np.int64(x > threshold)
+                bad += x - x != 0.0
             else:
-                if not 0.0 <= x < 2.0**31:
-                    return False
-                count = np.int64(x)
-                if np.float64(count) != x:
-                    return False
-                row[np.uint64(indices[p])] += count
+                within = x if 0.0 <= x < 2.0**31 else -1.0
+                bad += x != np.float64(np.int32(within)) or within < 0.0
+        if bad > 0:
+            return False
+        for p in range(values.size):
+            x = np.float64(values[p])
+            row[np.uint64(columns[p])] += np.int64(x > threshold) if binary else np.int64(x)
     return True
 
 
