@@ -193,7 +193,7 @@ def gaussian_row(X, i, mean, scale, norm, c):
     for f in range(X.shape[1]):
         x = np.float64(X[i, f])
         if not math.isnan(x):
-            z = (x - mean[c, f]) * scale[c, f]
+            z = (x - mean[c, f]) * scale[c, f] if scale[c, f] > 0.0 else 0.0
             score += norm[c, f] - z * z
     return score
 
@@ -246,7 +246,8 @@ def gaussian_sparse(data, indices, indptr, start, stop, mean, scale, norm, zero,
                     if not exchange:
                         if math.isnan(x):
                             continue
-                        z = (x - mean[f, c]) * scale[f, c]
+                        # the difference may be infinite, which 0 times is not a number
+                        z = (x - mean[f, c]) * scale[f, c] if scale[f, c] > 0.0 else 0.0
                         term = max(norm[f, c] - z * z, FARTHEST)
                     total = score[c] + term
                     if abs(score[c]) >= abs(term):
