@@ -363,9 +363,9 @@ def test_forged_tensors(tmp_path):
     refused("more rows than", normal, change(normal[1], "statistics.missing", (0, 0), 10**6))
     refused("more rows than", binary, change(binary[1], total, (0, 0), 10**6))
     refused("sorted and distinct", normal, change(normal[1], "classes", 0, 2))
-    refused("sorted and distinct", counted, change(counted[1], "levels", 0, 3))
-    refused("out of range", counted, change(counted[1], "levels", 0, -1))
-    refused("do not belong", counted, change(counted[1], "level_counts", 0, 1 << 62))
+    refused("sorted and distinct", counted, change(counted[1], "statistics.levels", 0, 3))
+    refused("out of range", counted, change(counted[1], "statistics.levels", 0, -1))
+    refused("do not belong", counted, change(counted[1], "statistics.level_counts", 0, 1 << 62))
     wide = np.zeros((3, 4, 401), np.int64)
     refused("no limbs", normal, normal[1] | {total: wide})
 

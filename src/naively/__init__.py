@@ -4,11 +4,22 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "Bernoulli": "naively.families.bernoulli",
     "BernoulliNB": "naively.estimators.discrete",
+    "Categorical": "naively.families.categorical",
     "CategoricalNB": "naively.estimators.discrete",
     "ComplementNB": "naively.estimators.discrete",
+    "Discretized": "naively.families.discretized",
+    "Exponential": "naively.families.exponential",
+    "Gamma": "naively.families.gamma",
+    "Gaussian": "naively.families.gaussian",
     "GaussianNB": "naively.estimators.gaussian",
+    "KernelDensity": "naively.families.kernel_density",
+    "LogNormal": "naively.families.lognormal",
+    "Multinomial": "naively.families.multinomial",
     "MultinomialNB": "naively.estimators.discrete",
+    "NaiveBayes": "naively.estimators.table",
+    "Poisson": "naively.families.poisson",
     "PoissonNB": "naively.estimators.discrete",
     "load": "naively.estimators.files",
 }

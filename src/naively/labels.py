@@ -11,11 +11,14 @@ from naively.exact import Int64
 from naively.kernels import labels as kernel
 
 Labels = npt.NDArray[Any]
+Coded = tuple[Labels, Int64]
+"""(sorted distinct labels, position of each row's label among them)."""
+
 SPAN = 1 << 20  # span of integer labels up to which they are coded by a table
 _KINDS = {"b": "truth", "i": "number", "u": "number", "f": "number"}
 
 
-def encode_labels(y: Labels) -> tuple[Labels, Int64]:
+def encode_labels(y: Labels) -> Coded:
     """(sorted distinct labels, position of each label among them)."""
     if y.dtype.kind in "iu" and y.dtype != np.uint64 and y.size > 10_000:
         low, high = kernel.integer_range(y)

@@ -18,11 +18,10 @@ from naively.families.base import (
     Serial,
     Statistics,
     Workers,
-    is_sparse,
 )
 from naively.families.sums import class_weights
 from naively.kernels import scores
-from naively.labels import Labels, encode_labels, merge_labels
+from naively.labels import Coded, Labels, encode_labels, merge_labels
 from naively.prior import Prior
 
 SCORED = 1 << 18  # cells of a chunk's table of scores: 2 MiB
@@ -102,19 +101,22 @@ class Model:
     # ---- the algebra -------------------------------------------------------------------------
 
     def summarise(
-        self, X: Data, y: Labels, weights: Float64 | None = None, workers: Workers | None = None
-    ) -> Model:
+        self, X: Data, y: Labels | Coded, weights: Float64 | None = None,
+        workers: Workers | None = None,
+    ) -> Model:  # fmt: skip
         """A model of the same kind that learned these rows alone. Rows of weight 0 are absent.
+
+        `y` holds a label a row, or is what `encode_labels` returns.
 
         Raises
         ------
         ValueError : naming the row and the column of a value that the family cannot take.
         """
         kept = None
-        if weights is not None and not weights.all():
+        if weights is not None and not weights.all() and not isinstance(y, tuple):
             kept = np.flatnonzero(weights)
             X, y, weights = X[kept], y[kept], weights[kept]
-        classes, codes = encode_labels(y)
+        classes, codes = y if isinstance(y, tuple) else encode_labels(y)
         batch = Batch(codes, len(classes), np.empty(0) if weights is None else weights)
         try:
             statistics = self.family.summarise(X, batch, workers or Serial())
@@ -300,7 +302,7 @@ class Model:
     def _in_chunks(self, X: Data, out: Any, finish: Any, workers: Workers | None) -> Any:
         """finish(joint, out[rows]) for chunks of rows, on the workers."""
         workers = workers or Serial()
-        self.parameters.prepare(is_sparse(X), workers)
+        self.parameters.prepare(X, workers)
         n = X.shape[0]
         rows = max(64, SCORED // max(1, len(self.classes)))
 
@@ -376,7 +378,8 @@ class Model:
 
         self._in_chunks(X, out, finish, workers)
         for start in range(0, len(out), CHUNK):
-            out[start : start + CHUNK] += self.parameters.log_base(X[start : start + CHUNK])
+            with np.errstate(over="ignore"):
+                out[start : start + CHUNK] += self.parameters.log_base(X[start : start + CHUNK])
         return out
 
     # ---- looking inside ----------------------------------------------------------------------

@@ -12,7 +12,10 @@ import numpy as np
 from rich.text import Text
 
 from naively.cli import report, work
+from naively.cli.options import parsed_family
 from naively.files.atomic import replacing
+from naively.tables.inference import Wishes
+from naively.tables.learning import Question
 
 SEED = 0
 TRAINED = 1200  # of 1797 rows
@@ -33,16 +36,18 @@ def run(folder: Path) -> None:
     for row in _pictures(X, y):
         out.print(Text(row, style="dim"))
     say = _Say(out)
-    say("fit", train, "--target digit --model categorical -o", model)
-    fitted = work.learn(train, "digit", "categorical", None, None, SEED)
-    work.write(fitted, model)
-    report.fitted(fitted, str(model), model.stat().st_size)
+    say("fit", train, "--target digit --family categorical --features 5 -o", model)
+    family = parsed_family("categorical")
+    fitted = work.fit([str(train)], Question("digit", Wishes({}, numeric=family)))
+    work.write(fitted.table, model, {"family": family})
+    report.fitted(fitted, str(model), model.stat().st_size, 5)
     say("evaluate", model, "", test)
-    report.evaluated(work.evaluate(work.load(model), test, None))
+    report.evaluated(work.evaluate(work.load(model), [str(test)], None))
     out.print(Text("\nNow you. To do it again by hand, and to look further:", style="bold"))
     for line in (
         *say.said,
         _command("inspect", model),
+        _command("explain", model, test, "--row 7"),
         _command("predict", model, test, "--proba"),
     ):
         out.print(f"  {line}", soft_wrap=True)

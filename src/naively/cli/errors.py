@@ -1,6 +1,11 @@
 """What went wrong, for a person to read."""
 
 
+def printable(text: str) -> str:
+    """Text as a terminal may show it: control characters as they are written in Python."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 class UserError(Exception):
     """A mistake that the user can mend: one line that says what, where and what to do."""
 

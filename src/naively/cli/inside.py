@@ -1,110 +1,209 @@
-"""The parameters of a model as tables that a person can read, most telling features first."""
+"""The parameters of a model as tables that a person can read, most telling columns first."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from naively.exact import Float64
+from naively.families.base import Parameters
 from naively.families.bernoulli import BernoulliParameters
 from naively.families.categorical import CategoricalParameters
 from naively.families.complement import ComplementParameters
+from naively.families.discretized import DiscretizedParameters
+from naively.families.exponential import ExponentialParameters
+from naively.families.gamma import GammaParameters
 from naively.families.gaussian import GaussianParameters
+from naively.families.kernel_density import KernelDensityParameters
+from naively.families.lognormal import LogNormalParameters
 from naively.families.multinomial import MultinomialParameters
 from naively.families.poisson import PoissonParameters
-from naively.model import Model
+from naively.tables.model import TableModel
+
+DRAWN = 4096  # rows from which the information of columns is estimated, and
+CELLS = 1 << 24  # cells of their explanations, at most
 
 
 @dataclass
-class View:
-    """Parameters by feature and class.
+class Section:
+    """What columns of one family look like.
 
     Attributes
     ----------
     meaning : str, what the numbers are; ``p`` is a fraction here and in % when printed.
-    names : list of str, a name for each row, in order.
-    values : dict of (rows, C) float64, such as ``mean`` and ``sd``.
-    total : int, how many rows there would be without a limit.
+    signs : str, what goes between two numbers of a class.
+    rows : dict of column name to a list of (label, {number's name: (C,) values}).
     """
 
     meaning: str
-    names: list[str]
-    values: dict[str, Float64]
-    total: int
-
-    def as_json(self) -> dict[str, Any]:
-        """All of it as JSON."""
-        rows = [
-            {"feature": name, **{key: _plain(value[row]) for key, value in self.values.items()}}
-            for row, name in enumerate(self.names)
-        ]
-        return {"meaning": self.meaning, "rows": rows, "rows_in_all": self.total}
+    signs: str = ""
+    rows: dict[str, list[tuple[str, dict[str, Float64]]]] = field(default_factory=dict)
 
 
-def view(model: Model, limit: int) -> View:
-    """The rows of the `limit` most telling features."""
-    parameters, prior = model.parameters, model.class_prior
-    names = model.feature_names or [f"feature {j}" for j in range(model.n_features)]
-    everything = slice(0, model.n_features)
-    if isinstance(parameters, CategoricalParameters):
-        return _levels(parameters, prior, names, limit)
-    if isinstance(parameters, GaussianParameters):
-        mean, variance = parameters.mean, np.maximum(parameters.variance, 0.0)
-        values = {"mean": mean, "sd": np.sqrt(variance)}
-        spread = prior @ (variance + (mean - prior @ mean) ** 2)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            telling = 0.5 * prior @ np.log(spread / variance)
-        meaning = "mean ± standard deviation"
-    elif isinstance(parameters, BernoulliParameters):
-        absent, present = map(np.exp, parameters.log_probabilities(everything))
-        values, meaning = {"p": present}, "probability that the feature is present in %"
-        telling = _information(present, prior) + _information(absent, prior)
-    elif isinstance(parameters, MultinomialParameters):
-        theta = np.exp(parameters.log_theta(everything))
-        values, meaning = {"theta": theta}, "share of the feature in the counts of a row"
-        telling = _information(theta, prior)
-    elif isinstance(parameters, PoissonParameters):
-        rates = parameters.rates(everything)
-        values, meaning = {"rate": rates}, "mean count in a row"
-        telling = _information(rates, prior)
-    else:
-        assert isinstance(parameters, ComplementParameters)
-        weights = parameters.weights(everything)
-        values, meaning = {"weight": weights}, "weight of a count: minus log of the others' share"
-        telling = np.ptp(np.where(np.isfinite(weights), weights, 1e300), axis=0)
-    order = np.argsort(-np.nan_to_num(telling, nan=-1.0), kind="stable")[:limit]
-    return View(
-        meaning, [names[j] for j in order],
-        {key: value[:, order].T for key, value in values.items()}, len(names),
-    )  # fmt: skip
+@dataclass
+class Column:
+    """A column of a model.
+
+    Attributes
+    ----------
+    name, family, why : str
+    missing : weight of the rows in which it is missing.
+    bits : mutual information with the class.
+    """
+
+    name: str
+    family: str
+    why: str
+    missing: float
+    bits: float
 
 
-def _levels(
-    parameters: CategoricalParameters, prior: Float64, names: list[str], limit: int
-) -> View:
-    tables = [np.exp(parameters.log_theta(j, seen)) for j, seen in enumerate(parameters.levels)]
-    rows = [np.empty((0, len(prior)))]
-    labels = []
-    for j in range(len(names)):
-        rows.append(tables[j].T)
-        labels += [f"{names[j]} = {level}" for level in parameters.levels[j].tolist()]
-    table = np.concatenate(rows)
-    kept = np.argsort(-_information(table.T, prior), kind="stable")[:limit]
-    total = sum(map(len, parameters.levels))
-    return View(
-        "probability of the level in %", [labels[k] for k in kept], {"p": table[kept]}, total
-    )
+def columns(table: TableModel) -> list[Column]:
+    """The columns of a model, in the order of its table."""
+    schema = table.schema
+    told = bits(table)
+    gone: dict[str, float] = {}
+    statistics: Any = table.model.statistics
+    for block, part in zip(schema.blocks, statistics.parts, strict=True):
+        missing = part.tables["missing"].rounded().sum(axis=0)
+        gone.update(zip(block.names, missing.tolist(), strict=True))
+    return [
+        Column(name, schema.known[name].name, schema.why[name], gone[name], told[name])
+        for name in schema.ordered
+    ]
 
 
-def _information(p: Float64, prior: Float64) -> Float64:
-    """Σ_c π_c p_c log(p_c / p̄): what each column of (C, k) tells about the class, in nats."""
+def bits(table: TableModel) -> dict[str, float]:
+    """What each column alone tells about the class: its mutual information, in bits.
+
+    That of the model, over rows drawn from it: the mean of log p(x | y) - log p(x). Of columns
+    whose counts share one distribution, that of one count being of the column.
+    """
+    model = table.model
+    rows = max(64, min(DRAWN, CELLS // (len(model.classes) * max(1, model.n_features))))
+    drawn, labels = model.sample(rows, np.random.default_rng(0))
+    codes = np.searchsorted(model.classes, labels)
+    scores = model.explain(drawn).contributions
+    with np.errstate(invalid="ignore", divide="ignore"):
+        prior = np.log(model.class_prior)[:, np.newaxis]
+        top = scores.max(axis=1, keepdims=True)
+        mixed = top[:, 0] + np.log(np.exp(scores - top + prior).sum(axis=1))
+        gain = scores[np.arange(len(codes)), codes] - mixed
+    means = np.maximum(np.nan_to_num(gain).mean(axis=0) / np.log(2), 0.0)
+    found = dict(zip(table.schema.names, means.tolist(), strict=True))
+    parameters: Any = model.parameters
+    for block, part in zip(table.schema.blocks, parameters.parts, strict=True):
+        everything = slice(0, len(block.names))
+        if isinstance(part, MultinomialParameters):
+            theta = np.exp(part.log_theta(everything))
+        elif isinstance(part, ComplementParameters):
+            theta = np.exp(-part.weights(everything))  # share in the other classes
+        else:
+            continue
+        told = _bits_of_event(np.minimum(theta, 1.0), model.class_prior)
+        found.update(zip(block.names, told.tolist(), strict=True))
+    return found
+
+
+def _bits_of_event(p: Float64, prior: Float64) -> Float64:
+    """Mutual information of the class and an event of probability p in each, (C, d), in bits."""
     mean = prior @ p
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = p * np.log(p / mean)
-    return prior @ np.where(p > 0, terms, 0.0)
+        terms = np.nan_to_num(p * np.log2(p / mean)) + np.nan_to_num(
+            (1 - p) * np.log2((1 - p) / (1 - mean))
+        )
+    return np.maximum(prior @ terms, 0.0)
 
 
-def _plain(values: Float64) -> list[float | None]:
+def sections(table: TableModel) -> list[Section]:
+    """What each block's columns look like, by class."""
+    parameters: Any = table.model.parameters
+    return [
+        _section(part, list(block.names))
+        for block, part in zip(table.schema.blocks, parameters.parts, strict=True)
+    ]
+
+
+def _section(part: Parameters, names: list[str]) -> Section:
+    everything = slice(0, len(names))
+    if isinstance(part, CategoricalParameters):
+        return Section(
+            "probability of the level in %",
+            rows={
+                name: _pieces([f"{name} = {level}" for level in levels.tolist()],
+                              np.exp(part.log_theta(j, levels)))
+                for j, (name, levels) in enumerate(zip(names, part.levels, strict=True))
+            },
+        )  # fmt: skip
+    if isinstance(part, DiscretizedParameters):
+        return Section(
+            "probability of the range in %",
+            rows={
+                name: _pieces(_ranges(name, part.cuts[j]), np.exp(part.log_theta[j][:, :-1]))
+                for j, name in enumerate(names)
+            },
+        )
+    if isinstance(part, LogNormalParameters):
+        numbers = {"median": np.exp(part.mean), "factor": np.exp(np.sqrt(part.variance))}
+        return _single("median ×÷ geometric standard deviation", " ×÷ ", names, numbers)
+    if isinstance(part, GaussianParameters):
+        numbers = {"mean": part.mean, "sd": np.sqrt(np.maximum(part.variance, 0.0))}
+        return _single("mean ± standard deviation", " ± ", names, numbers)
+    if isinstance(part, GammaParameters):
+        numbers = {"mean": part.mean, "sd": part.mean / np.sqrt(part.shape)}
+        return _single("mean ± standard deviation, gamma", " ± ", names, numbers)
+    if isinstance(part, KernelDensityParameters):
+        return _single("mean ± standard deviation, of any shape", " ± ", names, _moments(part))
+    if isinstance(part, ExponentialParameters):
+        return _single("mean, exponential", "", names, {"mean": part.mean})
+    if isinstance(part, BernoulliParameters):
+        present = np.exp(part.log_probabilities(everything)[1])
+        return _single("probability of true in %", "", names, {"p": present})
+    if isinstance(part, MultinomialParameters):
+        theta = np.exp(part.log_theta(everything))
+        return _single("share of the column in the counts of a row in %", "", names, {"p": theta})
+    if isinstance(part, PoissonParameters):
+        return _single("mean count", "", names, {"mean": part.rates(everything)})
+    assert isinstance(part, ComplementParameters)
+    weights = part.weights(everything)
+    return _single("weight of a count: minus log of the others' share", "", names, {"w": weights})
+
+
+def _single(meaning: str, signs: str, names: list[str], numbers: dict[str, Float64]) -> Section:
+    rows = {
+        name: [(name, {key: value[:, j] for key, value in numbers.items()})]
+        for j, name in enumerate(names)
+    }
+    return Section(meaning, signs, rows)
+
+
+def _pieces(labels: list[str], p: Float64) -> list[tuple[str, dict[str, Float64]]]:
+    return [(label, {"p": p[:, k]}) for k, label in enumerate(labels)]
+
+
+def _ranges(name: str, cuts: Float64) -> list[str]:
+    edges = [f"{cut:.6g}" for cut in cuts.tolist()]
+    if not edges:
+        return [f"{name}: any"]
+    inner = [f"{name}: {a} to {b}" for a, b in pairwise(edges)]
+    return [f"{name} < {edges[0]}", *inner, f"{name} ≥ {edges[-1]}"]
+
+
+def _moments(part: KernelDensityParameters) -> dict[str, Float64]:
+    shape = max(map(len, part.mixtures), default=0), len(part.mixtures)
+    mean, sd = np.zeros(shape), np.zeros(shape)
+    for j, own in enumerate(part.mixtures):
+        for c, mixture in enumerate(own):
+            weights = np.exp(mixture.log_weights)
+            middle = weights @ mixture.values
+            variance = weights @ (mixture.values - middle) ** 2 + mixture.h**2
+            mean[c, j], sd[c, j] = middle / mixture.scale, np.sqrt(variance) / mixture.scale
+    return {"mean": mean, "sd": sd}
+
+
+def plain(values: Float64) -> list[float | None]:
+    """Numbers for JSON."""
     return [value if np.isfinite(value) else None for value in values.tolist()]

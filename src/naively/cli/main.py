@@ -7,21 +7,25 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
 from naively import __version__
-from naively.cli.errors import UserError
+from naively.cli.errors import UserError, printable
 
-Kind = Literal["gaussian", "multinomial", "bernoulli", "complement", "categorical", "poisson"]
+DASH = "\ue000"  # for a plain -, which Cyclopts takes for an option
+Unseen = Literal["smooth", "ignore", "error"]
 
 app = App(
     name="naively",
     version=__version__,
     help="Naive Bayes from the command line: learn a table in one exact pass, predict, look inside."
-    "\n\nDATA is a CSV file (also .csv.gz) or a Parquet file. An empty cell is a missing value.",
+    "\n\nDATA is CSV, TSV, JSON lines, Parquet, Arrow or ARFF, plain or compressed; a folder, a "
+    'pattern such as "data/*.csv", several of them, or - for standard input. Columns may hold '
+    "anything; empty cells, ?, NA and the like are missing values.",
     help_format="plaintext",
+    default_parameter=Parameter(negative=""),
     help_epilogue="Begin with: naively demo",
     suppress_keyboard_interrupt=False,
 )
@@ -29,48 +33,170 @@ app = App(
 
 @app.command
 def fit(
-    data: Path,
-    /,
-    *,
-    target: str,
+    *data: str,
+    target: Annotated[str, Parameter(alias="-t")],
     output: Annotated[Path, Parameter(alias="-o")],
-    model: Kind = "gaussian",
-    alpha: float | None = None,
-    holdout: float | None = None,
+    columns: list[str] | None = None,
+    skip: list[str] | None = None,
+    family: str | None = None,
+    weight: str | None = None,
+    holdout: float = 0.0,
+    alpha: float = 1.0,
+    prior: Literal["empirical", "uniform"] = "empirical",
+    unseen: Unseen = "smooth",
+    missing: list[str] | None = None,
     seed: int = 0,
+    features: int = 20,
+    json: bool = False,
 ) -> None:
     """Learn from the rows of a table, and write the model to a file.
 
-    Rows whose target is empty are skipped. Missing values among the features are fine.
+    Each column gets the family that fits it: text is categorical, numbers are
+    normal, counts Poisson, and so on; constants and identifiers are left out.
+    The report says which and why.
 
     Parameters
     ----------
     data
-        CSV or Parquet file; every column but the target must hold numbers.
+        The tables to learn from.
     target
-        The column that holds the classes.
+        The column that holds the classes. Rows where it is empty are skipped.
     output
         The model file to write; `naively.load` reads it in Python.
-    model
-        How the numbers of a class are distributed: gaussian for measurements; multinomial,
-        complement or poisson for counts; bernoulli for yes or no; categorical for codes 0, 1, ...
-    alpha
-        Smoothing of the models of counts; 1 unless given.
+    columns
+        Families of columns, as "age=gamma" or "job=categorical(alpha=0.5)"; may be repeated.
+    skip
+        A column to leave out; may be repeated.
+    family
+        Of all columns of numbers: gaussian, lognormal, gamma, poisson, kernel_density, ...; or
+        auto for the one that predicts best.
+    weight
+        A column of weights: a row of weight 2 counts as two rows.
     holdout
-        Part of the rows, as 0.2, to hold out and to test the model on. It does not learn them.
+        Part of the rows, as 0.2, to test the model on before it learns them too.
+    alpha
+        Smoothing of levels and counts.
+    prior
+        Class prior.
+    unseen
+        What a level that was never met does at prediction.
+    missing
+        Text that means a missing value, instead of ?, NA, null and the like; may be repeated.
     seed
         Which rows are held out.
+    features
+        How many columns the report lists.
+    json
+        Print one JSON object.
     """
     from naively.cli import report, work
+    from naively.cli.options import question
 
+    _check_features(features)
     work.check_output(output, data)
-    fitted = work.learn(data, target, model, alpha, holdout, seed)
-    work.write(fitted, output)
-    report.fitted(fitted, str(output), output.stat().st_size)
+    asked = question(
+        target, columns, skip, family, weight, holdout, alpha, prior, unseen, missing, seed
+    )
+    fitted = work.fit(_data(data), asked)
+    wishes = asked.wishes
+    params = {
+        "columns": wishes.columns or None, "family": "auto" if wishes.auto else wishes.numeric,
+        "alpha": alpha, "prior": prior, "unseen": unseen, "missing": wishes.missing,
+    }  # fmt: skip
+    work.write(fitted.table, output, params, {"weight": weight} if weight else {})
+    report.warned(fitted.table)
+    if json:
+        report.print_json(report.fit_json(fitted, str(output)))
+    else:
+        report.fitted(fitted, str(output), output.stat().st_size, features)
 
 
 @app.command
-def evaluate(model: Path, data: Path, /, *, target: str | None = None, json: bool = False) -> None:
+def update(model: Path, /, *data: str, output: Annotated[Path | None, Parameter(alias="-o")] = None,
+           weight: str | None = None) -> None:  # fmt: skip
+    """Learn more rows: the model is the one that had seen them all at once.
+
+    Parameters
+    ----------
+    model
+        File that `naively fit` wrote.
+    data
+        The tables to learn from.
+    output
+        Write another file, and leave this one.
+    weight
+        A column of weights; the one that `fit` was given unless named.
+    """
+    from naively.cli import report, work
+    from naively.cli.options import again
+
+    saved = work.load_table(model)
+    output = output or model
+    work.check_output(output, data)
+    fitted = work.fit(_data(data), again(saved, weight), saved.model)
+    saved.model.absorb(fitted.table)
+    work.write(saved.model, output, saved.params, saved.extra)
+    report.warned(fitted.table)
+    report.changed("learned", fitted.table.rows, saved.model, str(output))
+
+
+@app.command
+def forget(model: Path, /, *data: str, output: Annotated[Path | None, Parameter(alias="-o")] = None,
+           weight: str | None = None) -> None:  # fmt: skip
+    """Unlearn rows: the model is the one that never met them.
+
+    Parameters
+    ----------
+    model
+        File that `naively fit` wrote.
+    data
+        Tables of rows that it learned.
+    output
+        Write another file, and leave this one.
+    weight
+        A column of weights; the one that `fit` was given unless named.
+    """
+    from naively.cli import report, work
+    from naively.cli.options import again
+
+    saved = work.load_table(model)
+    output = output or model
+    work.check_output(output, data)
+    rows = work.forget(saved, _data(data), again(saved, weight))
+    work.write(saved.model, output, saved.params, saved.extra)
+    report.changed("forgot", rows, saved.model, str(output))
+
+
+@app.command
+def merge(*models: Path, output: Annotated[Path, Parameter(alias="-o")]) -> None:
+    """Add models up: the sum is the model that learned the rows of all of them.
+
+    Parameters
+    ----------
+    models
+        Files that `naively fit` or `save` in Python wrote.
+    output
+        The model file to write.
+    """
+    from naively.cli import report, work
+    from naively.cli.errors import UsageError
+
+    if len(models) < 2:
+        raise UsageError("name two or more models to merge")
+    work.check_output(output, [])
+    saved = work.merged(models)
+    work.write(saved.model, output, saved.params, saved.extra, saved.estimator)
+    report.changed("merged", None, saved.model, str(output))
+
+
+@app.command
+def evaluate(
+    model: Path,
+    /,
+    *data: str,
+    target: Annotated[str | None, Parameter(alias="-t")] = None,
+    json: bool = False,
+) -> None:
     """Compare a model's predictions with the classes that a table tells.
 
     Parameters
@@ -78,7 +204,7 @@ def evaluate(model: Path, data: Path, /, *, target: str | None = None, json: boo
     model
         File that `naively fit` or `save` in Python wrote.
     data
-        CSV or Parquet file with the model's features, in any order, and the target.
+        Tables with the model's columns, in any order, and the target.
     target
         The column that holds the classes; the one the model was fitted to unless given.
     json
@@ -86,15 +212,14 @@ def evaluate(model: Path, data: Path, /, *, target: str | None = None, json: boo
     """
     from naively.cli import report, work
 
-    result = work.evaluate(work.load(model), data, target)
+    result = work.evaluate(work.load(model), _data(data), target)
     if json:
         report.print_json(
             {
                 "target": result.target,
-                **result.scores.as_json(result.model.classes.tolist()),
+                **result.scores.as_json(result.table.model.classes.tolist()),
                 "skipped": result.unlabelled,
-                "seconds_reading": result.reading,
-                "seconds_predicting": result.predicting,
+                "seconds": result.seconds,
             }
         )
     else:
@@ -104,30 +229,31 @@ def evaluate(model: Path, data: Path, /, *, target: str | None = None, json: boo
 @app.command
 def predict(
     model: Path,
-    data: Path,
     /,
-    *,
+    *data: str,
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
     proba: bool = False,
+    only: bool = False,
     json: bool = False,
 ) -> None:
-    """Predict the class of every row of a table: CSV on standard output.
+    """Predict the class of every row: the table with one more column, `prediction`.
 
     Parameters
     ----------
     model
         File that `naively fit` or `save` in Python wrote.
     data
-        CSV or Parquet file with the model's features, in any order; other columns are ignored.
+        Tables with the model's columns, in any order; others are passed through.
     output
-        Write a file instead: .csv, .csv.gz or .parquet.
+        Write a file instead of CSV on standard output: .csv, .csv.gz, .tsv or .parquet.
     proba
         Add a column P(class) for each class.
+    only
+        Write the predictions without the columns of the table.
     json
-        Print one JSON object instead of CSV.
+        Print a JSON object a row.
     """
-    from naively.cli import predictions, report, work
-    from naively.cli.data import Table
+    from naively.cli import predictions, work
     from naively.cli.errors import UsageError
 
     if output is not None:
@@ -135,21 +261,57 @@ def predict(
             raise UsageError("--json prints, --output writes a file: choose one")
         predictions.check_output(output)
         work.check_output(output, data)
-    saved = work.load(model).model
-    rows = work.read_features(saved, Table(data))
-    codes, log_proba, _ = work.predict(saved, rows.X, data, rows.names)
+    saved = work.load(model)
+    known = saved.model if hasattr(saved.model, "classes") else saved.model.model
+    batches = predictions.tables(
+        work.predict(saved, _data(data), proba), known.classes, only or json
+    )
     if json:
-        labels = saved.classes.tolist()
-        answer = {"classes": labels, "predictions": [labels[code] for code in codes.tolist()]}
-        if proba:
-            answer["probabilities"] = [[*map(_exp, row)] for row in log_proba.tolist()]
-        report.print_json(answer)
-        return
-    table = predictions.table(saved, codes, log_proba if proba else None)
-    if output is None:
-        predictions.to_stdout(table)
+        predictions.to_json(batches)
+    elif output is None:
+        predictions.to_stdout(batches)
     else:
-        predictions.to_file(table, output)
+        predictions.to_file(batches, output)
+
+
+@app.command
+def explain(
+    model: Path,
+    /,
+    *data: str,
+    row: int = 1,
+    label: str | None = None,
+    against: str | None = None,
+    json: bool = False,
+) -> None:
+    """Say why a row is of its class: the columns that moved the log-odds, most first.
+
+    Parameters
+    ----------
+    model
+        File that `naively fit` or `save` in Python wrote.
+    data
+        Tables with the model's columns.
+    row
+        Which row, counted from 1.
+    label
+        The class to speak for; the predicted one unless given.
+    against
+        The class to compare it with; the next best unless given.
+    json
+        Print one JSON object.
+    """
+    from naively.cli import report, work
+    from naively.cli.errors import UsageError
+
+    if row < 1:
+        raise UsageError(f"--row counts from 1, but is {row}")
+    saved = work.load(model)
+    explained = work.explain(saved, _data(data), row - 1, label, against)
+    if json:
+        report.print_json(report.explain_json(explained))
+    else:
+        report.explained(explained)
 
 
 @app.command
@@ -161,39 +323,19 @@ def inspect(model: Path, /, *, features: int = 10, json: bool = False) -> None:
     model
         File that `naively fit` or `save` in Python wrote.
     features
-        How many features to show, those first that tell most about the class.
+        How many columns to show, those first that tell most about the class.
     json
         Print one JSON object.
     """
     from naively.cli import report, work
-    from naively.cli.errors import UsageError
-    from naively.cli.inside import view
 
-    if features < 0:
-        raise UsageError(f"--features must not be negative, but is {features}")
+    _check_features(features)
     saved = work.load(model)
-    learned = saved.model
-    shown = view(learned, features) if len(learned.classes) else None
-    if not json:
-        report.inspected(saved, shown, str(model))
-        return
-    answer = {
-        "family": learned.family.name,
-        "estimator": saved.estimator,
-        "target": saved.extra.get("target"),
-        "written_by": saved.written_by,
-        "n_features": learned.n_features,
-        "feature_names": learned.feature_names,
-        "classes": learned.classes.tolist(),
-        "class_weight": learned.class_weight.rounded().tolist(),
-    }
-    if shown is not None:
-        answer |= {
-            "class_prior": learned.class_prior.tolist(),
-            "n_parameters": learned.n_parameters,
-            "parameters": shown.as_json(),
-        }
-    report.print_json(answer)
+    table = work.shown(saved)
+    if json:
+        report.print_json(report.inspect_json(saved, table))
+    else:
+        report.inspected(saved, table, str(model), features)
 
 
 @app.command
@@ -214,13 +356,13 @@ def demo(*, folder: Path = Path("naively-demo")) -> None:
 
 def run(tokens: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Errors are one line on standard error."""
+    given = [
+        DASH if token == "-" else token for token in (sys.argv[1:] if tokens is None else tokens)
+    ]
     try:
-        app(
-            sys.argv[1:] if tokens is None else tokens,
-            exit_on_error=False,
-            print_error=False,
-            result_action="return_value",
-        )
+        chosen, bound, _ = app.parse_args(given, exit_on_error=False, print_error=False)
+        args = [_dashed(value) for value in bound.args]
+        chosen(*args, **{name: _dashed(value) for name, value in bound.kwargs.items()})
         sys.stdout.flush()
     except UserError as error:
         return _complain(str(error), error.code)
@@ -251,13 +393,32 @@ def main() -> None:
     sys.exit(run())
 
 
+def _dashed(value: Any) -> Any:
+    """The value with the plain dashes that were given."""
+    if isinstance(value, list | tuple):
+        return type(value)(_dashed(item) for item in value)
+    return type(value)("-") if str(value) == DASH else value
+
+
 def _complain(message: str, code: int) -> int:
-    line = " ".join(message.split())
+    line = printable(" ".join(message.replace(DASH, "-").split()))
     print(f"naively: {line}", file=sys.stderr)
     return code
 
 
-def _exp(value: float) -> float:
-    from math import exp
+def _check_features(features: int) -> None:
+    from naively.cli.errors import UsageError
 
-    return exp(value)
+    if features < 0:
+        raise UsageError(f"--features must not be negative, but is {features}")
+
+
+def _data(data: Sequence[str]) -> Sequence[str]:
+    """The tables that were named: standard input if something is piped and none is."""
+    from naively.cli.errors import UsageError
+
+    if not data:
+        if sys.stdin is not None and not sys.stdin.isatty():
+            return ["-"]
+        raise UsageError("name a table: a file, a folder, or - for standard input")
+    return data

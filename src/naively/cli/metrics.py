@@ -1,4 +1,4 @@
-"""How good predictions are."""
+"""How good predictions are, added up over batches of rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from naively.exact import Float64, Int64
 
+BINS = 10  # of the calibration error
+
 
 @dataclass
 class Scores:
@@ -21,9 +23,14 @@ class Scores:
     rows : int
     strangers : int, rows whose label the model never met: each counts as an error.
     accuracy : float
-    log_loss : float, mean -log P(label | x) in nats, of the rows that are no strangers.
+    balanced_accuracy : float, mean recall of the classes that have rows; the strangers are one
+        more, of recall 0.
     macro_f1 : float, mean F1 of the classes that have rows or predictions; the strangers are one
         more, of F1 0.
+    log_loss : float, mean -log P(label | x) in nats, of the rows that are no strangers.
+    brier : float, mean Σ_c (P(c | x) - I(c = label))², from 0 to 2.
+    calibration_error : float, mean distance of confidence and accuracy over ten equal bins of the
+        probability of the predicted class, weighted by their rows.
     majority : float, accuracy of always saying the label that is most frequent in training.
     prior_log_loss : float, log-loss of always saying the class prior.
     confusion : (C, C) int64, rows of class i that were taken for class j.
@@ -32,8 +39,11 @@ class Scores:
     rows: int
     strangers: int
     accuracy: float
-    log_loss: float
+    balanced_accuracy: float
     macro_f1: float
+    log_loss: float
+    brier: float
+    calibration_error: float
     majority: float
     prior_log_loss: float
     confusion: Int64
@@ -48,36 +58,75 @@ class Scores:
         return {**numbers, "classes": labels, "confusion": self.confusion.tolist()}
 
 
-def score(truth: Int64, predicted: Int64, log_proba: Float64, prior: Float64) -> Scores:
-    """Compare positions of classes; -1 is the truth of a stranger."""
-    rows, classes = log_proba.shape
-    known = truth >= 0
-    own, said = truth[known], predicted[known]
-    confusion = np.bincount(own * classes + said, minlength=classes**2).reshape(classes, classes)
-    with np.errstate(divide="ignore"):
-        log_prior = np.log(prior)
-    return Scores(
-        rows=rows,
-        strangers=int((~known).sum()),
-        accuracy=_ratio(int(np.trace(confusion)), rows),
-        log_loss=_mean(-log_proba[known, own]),
-        macro_f1=_macro_f1(confusion, np.bincount(predicted[~known], minlength=classes)),
-        majority=_ratio(int((truth == prior.argmax()).sum()), rows),
-        prior_log_loss=_mean(-log_prior[own]),
-        confusion=confusion,
-    )
+class Tally:
+    """Sums over rows from which `Scores` follow.
+
+    Parameters
+    ----------
+    prior : (C,) class prior of the model.
+    """
+
+    def __init__(self, prior: Float64) -> None:
+        self.prior = prior
+        classes = len(prior)
+        self.confusion = np.zeros((classes, classes), np.int64)
+        self.mistaken = np.zeros(classes, np.int64)  # predictions for strangers
+        self.losses: list[float] = []
+        self.briers: list[float] = []
+        self.bins = np.zeros((3, BINS))  # rows, hits, confidence
+
+    def add(self, truth: Int64, log_proba: Float64) -> None:
+        """Count rows of these positions of classes, -1 for strangers; (n, C) log P(c | x)."""
+        classes = len(self.prior)
+        predicted = log_proba.argmax(axis=1)
+        known = truth >= 0
+        own, said = truth[known], predicted[known]
+        self.confusion += np.bincount(own * classes + said, minlength=classes**2).reshape(
+            classes, classes
+        )
+        self.mistaken += np.bincount(predicted[~known], minlength=classes)
+        self.losses.append(math.fsum(-log_proba[known, own]))
+        proba = np.exp(log_proba)
+        squares = (proba**2).sum(axis=1) + 1.0
+        squares[known] -= 2.0 * proba[known, own]
+        self.briers.append(math.fsum(squares))
+        confidence = proba.max(axis=1)
+        at = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+        for row, weight in enumerate((None, (predicted == truth).astype(float), confidence)):
+            self.bins[row] += np.bincount(at, weight, BINS)
+
+    def scores(self) -> Scores:
+        """The scores of all rows so far."""
+        strangers = int(self.mistaken.sum())
+        own = self.confusion.sum(axis=1)
+        known, hits = int(own.sum()), np.diag(self.confusion)
+        rows = known + strangers
+        recall = hits[own > 0] / own[own > 0]
+        both = self.confusion.sum(axis=0) + own + self.mistaken
+        f1 = 2.0 * hits[both > 0] / both[both > 0]
+        if strangers:
+            recall, f1 = np.append(recall, 0.0), np.append(f1, 0.0)
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(self.prior)
+        expected = [-n * p for n, p in zip(own.tolist(), log_prior.tolist(), strict=True) if n]
+        return Scores(
+            rows=rows,
+            strangers=strangers,
+            accuracy=_ratio(float(hits.sum()), rows),
+            balanced_accuracy=_mean(recall),
+            macro_f1=_mean(f1),
+            log_loss=_ratio(math.fsum(self.losses), known),
+            brier=_ratio(math.fsum(self.briers), rows),
+            calibration_error=_ratio(float(np.abs(self.bins[1] - self.bins[2]).sum()), rows),
+            majority=_ratio(float(own[self.prior.argmax()]), rows) if len(own) else math.nan,
+            prior_log_loss=_ratio(math.fsum(expected), known),
+            confusion=self.confusion,
+        )
 
 
-def _macro_f1(confusion: npt.NDArray[Any], of_strangers: npt.NDArray[Any]) -> float:
-    hits = np.diag(confusion)
-    both = confusion.sum(axis=0) + confusion.sum(axis=1) + of_strangers
-    each = 2.0 * hits[both > 0] / both[both > 0]
-    return _mean(np.append(each, 0.0) if of_strangers.any() else each)
-
-
-def _ratio(part: int, whole: int) -> float:
+def _ratio(part: float, whole: int) -> float:
     return part / whole if whole else math.nan
 
 
-def _mean(values: Float64) -> float:
+def _mean(values: npt.NDArray[Any]) -> float:
     return math.fsum(values) / len(values) + 0.0 if len(values) else math.nan

@@ -1,12 +1,13 @@
-"""Writing predictions: CSV to standard output, CSV or Parquet to a file."""
+"""Writing predictions: CSV or JSON lines to standard output, CSV or Parquet to a file."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,62 +17,164 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as parquet
 
 from naively.cli.errors import UsageError
-from naively.exact import Float64, Int64
 from naively.files.atomic import replacing
-from naively.model import Model
+from naively.labels import Labels
 
-ROWS = 1 << 16  # rows that are turned into text at a time
+SUFFIXES = (".csv", ".csv.gz", ".tsv", ".parquet", ".pq")
+PREDICTION = "prediction"
 
 
 def check_output(output: Path) -> None:
     """Refuse names that do not say what to write."""
-    if not output.name.lower().endswith((".csv", ".csv.gz", ".parquet", ".pq")):
-        raise UsageError(f"{output}: name it .csv, .csv.gz or .parquet, to say what to write")
+    if not output.name.lower().endswith(SUFFIXES):
+        raise UsageError(f"{output}: name it .csv, .csv.gz, .tsv or .parquet, to say what to write")
 
 
-def table(model: Model, codes: Int64, log_proba: Float64 | None) -> Any:
-    """The column ``prediction`` and, if asked for, the probability of each class."""
-    columns = {"prediction": pa.array(_plain(model.classes)).take(pa.array(codes))}
-    if log_proba is not None:
-        for c, label in enumerate(model.classes.tolist()):
-            columns[f"P({label})"] = pa.array(np.exp(log_proba[:, c]))
-    return pa.table(columns)
+def tables(batches: Iterable[Any], classes: Labels, only: bool) -> Iterator[pa.Table]:
+    """The columns that were read, with the predictions and probabilities beside them.
+
+    A column of numbers that turns into text further down is text from there on.
+    """
+    for batch, labels, proba in batches:
+        columns = {}
+        if not only:
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        columns[_free(PREDICTION, columns)] = pa.array(_plain(labels))
+        for c, label in enumerate(classes.tolist() if proba is not None else []):
+            columns[_free(f"P({label})", columns)] = pa.array(np.ascontiguousarray(proba[:, c]))
+        yield pa.table({name: _written(column) for name, column in columns.items()})
 
 
-def to_file(predictions: Any, output: Path) -> None:
+def _free(name: str, taken: dict[str, Any]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _written(column: pa.Array) -> pa.Array:
+    """A column of a type that every format has."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return column.cast(kind.value_type)
+    return column.cast(pa.string()) if pa.types.is_null(kind) else column
+
+
+def to_file(batches: Iterator[pa.Table], output: Path) -> None:
     """Write a file, whole or not at all."""
+    name = output.name.lower()
     with replacing(output) as temporary:
-        if output.name.lower().endswith((".parquet", ".pq")):
-            parquet.write_table(predictions, temporary)
+        if name.endswith((".parquet", ".pq")):
+            _to_parquet(batches, str(temporary))
             return
-        compression = "gzip" if output.name.lower().endswith(".gz") else None
+        compression = "gzip" if name.endswith(".gz") else None
         with pa.output_stream(str(temporary), compression=compression) as stream:
-            for text in _as_csv(predictions):
+            for text in _as_text(batches, "\t" if name.endswith(".tsv") else ","):
                 stream.write(text)
 
 
-def to_stdout(predictions: Any) -> None:
-    """Write CSV to standard output, a piece at a time."""
+def _to_parquet(batches: Iterator[pa.Table], path: str) -> None:
+    writer = None
+    try:
+        for table in batches:
+            if writer is None:
+                writer = parquet.ParquetWriter(path, table.schema)
+            elif table.schema != writer.schema:
+                table = _cast(table, writer.schema)
+            writer.write_table(table)
+    except pa.ArrowNotImplementedError as error:
+        raise UsageError(f"{error}: write .csv, or use --only") from None
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    columns = []
+    for field in schema:
+        if field.name not in table.column_names:
+            columns.append(pa.nulls(table.num_rows, field.type))
+            continue
+        column = table.column(field.name)
+        try:
+            columns.append(column.cast(field.type))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise UsageError(
+                f"column {field.name!r} begins as {field.type} and goes on as {column.type}, which "
+                f"one Parquet file cannot hold ({error}); write .csv, or use --only"
+            ) from None
+    return pa.table(columns, schema=schema)
+
+
+def to_stdout(batches: Iterator[pa.Table]) -> None:
+    """Write CSV to standard output, a batch at a time."""
     sys.stdout.flush()
-    for text in _as_csv(predictions):
+    for text in _as_text(batches, ","):
         sys.stdout.buffer.write(text)
-    sys.stdout.buffer.flush()
+        sys.stdout.buffer.flush()
 
 
-def _as_csv(predictions: Any) -> Iterator[bytes]:
-    """The header, then pieces of rows; quotes only if a label needs them."""
-    header = io.StringIO()
-    csv.writer(header, lineterminator="\n").writerow(predictions.column_names)
-    yield header.getvalue().encode()
-    labels = predictions.column("prediction").unique().to_pylist()
-    plain = not any(re.search('[,"\r\n]', str(label)) for label in labels)
-    options = arrow_csv.WriteOptions(
-        include_header=False, quoting_style="none" if plain else "needed"
-    )
-    for at in range(0, predictions.num_rows, ROWS):
+def to_json(batches: Iterator[pa.Table]) -> None:
+    """Write a JSON object a row to standard output."""
+    for table in batches:
+        sys.stdout.writelines(
+            json.dumps({PREDICTION: row.pop(PREDICTION), **_probabilities(row)}) + "\n"
+            for row in table.to_pylist()
+        )
+
+
+def _probabilities(row: dict[str, Any]) -> dict[str, Any]:
+    return {"probabilities": {name[2:-1]: p for name, p in row.items()}} if row else {}
+
+
+def _as_text(batches: Iterator[pa.Table], delimiter: str) -> Iterator[bytes]:
+    """The header, then the rows of each batch; quotes only where text needs them."""
+    first = True
+    for table in batches:
+        if first:
+            header = io.StringIO()
+            csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(
+                table.column_names
+            )
+            yield header.getvalue().encode()
+            first = False
+        table = pa.table({name: _textual(table.column(name)) for name in table.column_names})
+        options = arrow_csv.WriteOptions(
+            include_header=False, delimiter=delimiter,
+            quoting_style="none" if _is_plain(table, delimiter) else "needed",
+        )  # fmt: skip
         text = io.BytesIO()
-        arrow_csv.write_csv(predictions.slice(at, ROWS), text, options)
+        arrow_csv.write_csv(table, text, options)
         yield text.getvalue()
+
+
+def _is_plain(table: pa.Table, delimiter: str) -> bool:
+    """Whether no text needs quotes: then Arrow, which quotes all text or none, may leave them."""
+    strange = re.compile(f'[{delimiter}"\r\n]')
+    for column in table.columns:
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            known = column.unique().to_pylist()
+            if any(value is not None and strange.search(value) for value in known):
+                return False
+    return True
+
+
+def _textual(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of a type that CSV has: lists and structures as JSON."""
+    kind = column.type
+    types = pa.types
+    if types.is_string_view(kind) or types.is_duration(kind) or types.is_float16(kind):
+        return column.cast(pa.string())
+    plain = (
+        types.is_boolean, types.is_integer, types.is_floating, types.is_decimal, types.is_string,
+        types.is_large_string, types.is_date, types.is_time, types.is_timestamp, types.is_null,
+    )  # fmt: skip
+    if any(one(kind) for one in plain):
+        return column
+    texts = [
+        value if value is None else json.dumps(value, default=str, ensure_ascii=False)
+        for value in column.to_pylist()
+    ]
+    return pa.chunked_array([pa.array(texts, pa.string())])
 
 
 def _plain(labels: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,23 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from naively.cli.inside import View
+from naively.cli import inside, progress
+from naively.cli.errors import printable
 from naively.cli.metrics import Scores
-from naively.cli.work import Evaluated, Fitted
+from naively.cli.work import Evaluated, Explained, Fitted, target_of
 from naively.files.safetensors import Saved
 from naively.model import Model
+from naively.tables.inputs import MISSING
+from naively.tables.model import TableModel
+from naively.tables.values import level_text
 
 LISTED = 10  # classes that a list shows
+DEFAULTS: dict[str, Any] = {  # of the estimators' parameters, besides None
+    "alpha": 1.0, "prior": "empirical", "prior_smoothing": 0.0, "unseen": "smooth",
+    "missing": MISSING, "var_smoothing": 1e-9, "ddof": 0, "floor": "largest", "binarize": 0.0,
+    "fit_prior": True, "force_alpha": True, "norm": False, "min_categories": None,
+}  # fmt: skip
+MOST = 30  # rows of one table
 
 
 class Plain(Console):
@@ -55,38 +66,138 @@ def _finite(value: Any) -> Any:
 
 def clean(value: Any, longest: int = 40) -> str:
     """A label or name as a terminal may show it: no control characters, not too long."""
-    text = str(value)
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    text = printable(str(value).strip())
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def fitted(result: Fitted, output: str, size: int) -> None:
+def fitted(result: Fitted, output: str, size: int, limit: int) -> None:
     """What `naively fit` did."""
-    model = result.model
-    facts = _facts()
-    facts.add_row("model", f"{model.family.name} naive Bayes, {model.n_parameters:,} parameters")
-    facts.add_row("target", clean(result.target))
-    facts.add_row("rows", f"{result.rows:,}{_skipped(result.unlabelled)}")
-    gone = f", {result.missing:,} of their values missing" if result.missing else ""
-    facts.add_row("features", f"{model.n_features:,}{gone}")
-    facts.add_row("classes", _classes(model))
-    facts.add_row("time", _pace(result.reading, "learned", result.learning, result.rows))
-    facts.add_row("written", f"{clean(output, 200)} ({_bytes(size)})")
+    table = result.table
+    model = table.model
     out = console()
+    facts = _facts()
+    facts.add_row("target", clean(table.target))
+    facts.add_row("rows", f"{table.rows:,}{_skipped(table.unlabelled)}")
+    facts.add_row("classes", _classes(model))
+    out.print(facts)
+    out.print()
+    told = inside.columns(table)
+    _print_columns(out, table, told, limit)
+    out.print()
+    facts = _facts()
+    facts.add_row("model", f"naive Bayes, {model.n_parameters:,} parameters")
+    facts.add_row("time", _pace(result.seconds, table.rows))
+    facts.add_row("written", f"{clean(output, 200)} ({_bytes(size)})")
     out.print(facts)
     if result.held is not None:
         out.print()
-        out.print(Text(f"On {result.held.rows:,} rows held out:", style="bold"))
+        rows = _counted(result.held.rows, "row")
+        out.print(Text(f"On {rows} held out, and learned afterwards:", style="bold"))
         out.print(_comparison(result.held, model))
+
+
+def warned(table: TableModel) -> None:
+    """Notes on values that columns could not take, on standard error."""
+    for name, unfit in table.unfit.items():
+        family = table.schema.known[name].name
+        progress.note(
+            f"column {clean(name)!r} ({family}): {_counted(unfit.count, 'value')} such as "
+            f"{clean(unfit.example)!r} cannot be learned and count as missing"
+        )
+
+
+def _print_columns(out: Console, table: TableModel, told: list[inside.Column], limit: int) -> None:
+    """The columns that were learned, and those left out."""
+    out.print(_columns(table, told, limit, out.width))
+    skipped = table.schema.skipped
+    for name, reason in list(skipped.items())[:limit]:
+        out.print(_note(f"left out: {clean(name)} ({clean(reason, 80)})"))
+    if len(skipped) > limit:
+        rest = _counted(len(skipped) - limit, "more column" if limit else "column")
+        out.print(_note(f"left out: {rest}"))
+
+
+def _telling(told: list[inside.Column]) -> list[inside.Column]:
+    """The columns, most telling first."""
+    return sorted(told, key=lambda column: -column.bits)
+
+
+def _columns(table: TableModel, told: list[inside.Column], limit: int, width: int) -> Group:
+    """A line a column, the most telling first."""
+    rest = max(len(told) - limit, 0)
+    if limit == 0:
+        return Group(_note(f"{_counted(rest, 'column')}; --features shows them"))
+    model = table.model
+    words = {
+        name: row for section in inside.sections(table) for name, row in _words(section, model)
+    }
+    rows = [
+        (
+            clean(column.name, 24), column.family, words[column.name],
+            f"{column.missing:,.10g}" if column.missing else "·", f"{column.bits:.3f}",
+        )
+        for column in _telling(told)[:limit]
+    ]  # fmt: skip
+    heads = ("column", "family", "by class", "missing", "bits")
+    widths = [max(map(len, cells)) for cells in zip(heads, *rows, strict=True)]
+    room = max(width - sum(widths) + widths[2] - 2 * len(heads), len(heads[2]))
+    shown = _table()
+    shown.add_column(heads[0], style="bold", no_wrap=True)
+    shown.add_column(heads[1], no_wrap=True)
+    shown.add_column(heads[2], no_wrap=True)
+    for head in heads[3:]:
+        shown.add_column(head, justify="right", no_wrap=True)
+    for name, family, word, *numbers in rows:
+        shown.add_row(name, family, clean(word, room), *numbers)
+    notes = [_note("bits: what the column alone tells about the class (mutual information)")]
+    if rest:
+        notes.append(_note(f"and {_counted(rest, 'more column')} that tell less"))
+    return Group(shown, *notes)
+
+
+def _words(section: inside.Section, model: Model) -> Iterator[tuple[str, str]]:
+    """(column, its parameters in a few words)."""
+    classes = [clean(label, 12) for label in model.classes.tolist()]
+    for name, rows in section.rows.items():
+        if len(rows) != 1 or rows[0][0] != name:
+            levels = [label.removeprefix(f"{name} = ") for label, _ in rows]
+            listed = ", ".join(clean(level, 16) for level in levels[:4])
+            if not levels:
+                yield name, "no values"
+                continue
+            what = "ranges" if "range" in section.meaning else "levels"
+            more = ", ..." if len(levels) > 4 else ""
+            yield name, f"{len(levels):,} {what}: {listed.replace(f'{name}: ', '')}{more}"
+            continue
+        values = rows[0][1]
+        texts = [_cell(section, values, c) for c in range(len(classes))]
+        if len(classes) <= 3:
+            yield name, ", ".join(f"{a}: {b}" for a, b in zip(classes, texts, strict=True))
+        else:
+            first = next(iter(values.values()))
+            if np.isnan(first).all():
+                yield name, "no values"
+                continue
+            low, high = int(np.nanargmin(first)), int(np.nanargmax(first))
+            if low == high:
+                yield name, f"{texts[low]} in every class"
+                continue
+            yield name, f"{classes[low]}: {texts[low]} ... {classes[high]}: {texts[high]}"
+
+
+def _cell(section: inside.Section, values: dict[str, Any], c: int) -> str:
+    say = (lambda p: f"{100 * p:.1f}%") if "p" in values else number
+    return section.signs.join(say(value[c]) for value in values.values())
 
 
 def evaluated(result: Evaluated) -> None:
     """What `naively evaluate` found."""
-    scores, model = result.scores, result.model
+    scores, model = result.scores, result.table.model
     out = console()
     out.print(_comparison(scores, model))
-    out.print()
-    out.print(confusion(scores, model, out.width))
+    if scores.strangers < scores.rows:
+        out.print()
+        out.print(confusion(scores, model, out.width))
     out.print()
     facts = _facts()
     facts.add_row("rows", f"{scores.rows:,}{_skipped(result.unlabelled)}")
@@ -95,38 +206,100 @@ def evaluated(result: Evaluated) -> None:
             "unknown", f"{scores.strangers:,} of them with a label that the model never met: "
             "errors, but not in the log-loss nor in the table",
         )  # fmt: skip
-    facts.add_row("time", _pace(result.reading, "predicted", result.predicting, scores.rows))
+    facts.add_row("time", _pace(result.seconds, scores.rows))
     out.print(facts)
 
 
-def inspected(saved: Saved, shown: View | None, path: str) -> None:
+def inspected(saved: Saved, table: TableModel | None, path: str, limit: int) -> None:
     """What a model file holds."""
-    model = saved.model
+    model = saved.model if isinstance(saved.model, Model) else saved.model.model
     out = console()
     facts = _facts()
     facts.add_row("file", clean(path, 200))
-    if shown is not None:
-        facts.add_row(
-            "model", f"{model.family.name} naive Bayes, {model.n_parameters:,} parameters"
-        )
-    facts.add_row("estimator", f"{clean(saved.estimator)}({_params(saved.params)})")
-    if target := saved.extra.get("target"):
+    if table is not None:
+        facts.add_row("model", f"naive Bayes, {model.n_parameters:,} parameters")
+    facts.add_row("estimator", _estimator(saved))
+    if target := target_of(saved):
         facts.add_row("target", clean(target))
     facts.add_row("features", f"{model.n_features:,}")
     facts.add_row("classes", f"{len(model.classes):,}")
     facts.add_row("written by", f"naively {clean(saved.written_by)}")
     out.print(facts)
-    if shown is None:
+    if table is None:
         out.print("\nThe model knows no class: it learned nothing yet, or forgot everything.")
         return
     out.print()
     out.print(_priors(model))
     out.print()
-    rest = f" of {shown.total:,}" if len(shown.names) < shown.total else ""
-    kinds = "levels" if model.family.name == "categorical" else "features"
-    title = f"{shown.meaning.capitalize()}, by class: {len(shown.names):,}{rest} {kinds}"
-    out.print(Text(f"{title}, most telling first", style="bold"))
-    out.print(_parameters(shown, model, out.width))
+    told = inside.columns(table)
+    _print_columns(out, table, told, limit)
+    best = [column.name for column in _telling(told)[:limit]]
+    for section in inside.sections(table):
+        rows = [row for name in best for row in section.rows.get(name, ())]
+        if not rows:
+            continue
+        shown = rows if len(rows) <= MOST else sorted(rows, key=_spread, reverse=True)[:MOST]
+        out.print()
+        out.print(Text(f"{section.meaning.capitalize()}, by class", style="bold"))
+        out.print(_parameters(section, shown, model, out.width))
+        if len(rows) > MOST:
+            out.print(_note(f"and {len(rows) - MOST:,} more, where the classes differ less"))
+
+
+def _spread(row: tuple[str, dict[str, Any]]) -> float:
+    """How far apart the classes are."""
+    values = next(iter(row[1].values()))
+    return float(np.ptp(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
+
+
+def explained(result: Explained) -> None:
+    """Why a row is of its class."""
+    out = console()
+    classes = [clean(label, 20) for label in result.table.model.classes.tolist()]
+    order = np.argsort(-result.proba, kind="stable").tolist()
+    facts = _facts()
+    facts.add_row("predicted", classes[result.predicted])
+    facts.add_row(
+        "probability",
+        ", ".join(f"{classes[c]} {result.proba[c]:.4f}" for c in order[:5])
+        + (f", and {len(order) - 5:,} more classes" if len(order) > 5 else ""),
+    )
+    out.print(facts)
+    out.print()
+    shown = _table()
+    shown.add_column("column", style="bold", no_wrap=True)
+    shown.add_column("value", no_wrap=True)
+    shown.add_column("log-odds", justify="right", no_wrap=True)
+    shown.add_column("")
+    missing = result.table.schema.missing
+    lines = [("(prior)", "", result.prior)]
+    lines += [
+        (name, _value(result.row, name, missing), odds)
+        for name, odds in zip(result.table.schema.names, result.moved.tolist(), strict=True)
+    ]
+    lines.sort(key=lambda line: -abs(line[2]))
+    widest = max((abs(line[2]) for line in lines if np.isfinite(line[2])), default=0.0) or 1.0
+    for name, value, odds in lines[:MOST]:
+        length = round(min(1.0, abs(odds) / widest) * 20)
+        bar = Text("█" * length, style="green" if odds > 0 else "red")
+        shown.add_row(clean(name, 24), clean(value, 24), f"{odds:+.3f}", bar)
+    out.print(shown)
+    if len(lines) > MOST:
+        left = sum(line[2] for line in lines[MOST:])
+        more = _counted(len(lines) - MOST, "more column")
+        out.print(_note(f"and {more}, {left:+.3f} together"))
+    a, b = classes[result.label], classes[result.against]
+    out.print(_note(f"log-odds of {a} against {b}, in nats: {_odds(result.total)} in all"))
+    out.print(_note(f"+ speaks for {a}, - for {b}"))
+
+
+def _odds(total: float) -> str:
+    return "undecided (each is ruled out)" if np.isnan(total) else f"{total:+.3f}"
+
+
+def _value(row: Any, name: str, missing: Any) -> str:
+    value = row.column(name)[0].as_py() if name in row.column_names else None
+    return level_text(value, missing) or "missing"
 
 
 def confusion(scores: Scores, model: Model, width: int) -> Table:
@@ -174,8 +347,12 @@ def _comparison(scores: Scores, model: Model) -> Group:
     table.add_column("model", justify="right", style="bold")
     table.add_column("baseline", justify="right")
     table.add_row("accuracy", f"{scores.accuracy:.2%}", f"{scores.majority:.2%}")
-    table.add_row("log-loss (nats)", number(scores.log_loss), number(scores.prior_log_loss))
-    table.add_row("macro F1", number(scores.macro_f1), "")
+    losses = (f"{loss:#.4g}" for loss in (scores.log_loss, scores.prior_log_loss))
+    table.add_row("log-loss (nats)", *losses)
+    table.add_row("balanced accuracy", f"{scores.balanced_accuracy:.2%}", "")
+    table.add_row("macro F1", f"{scores.macro_f1:.4f}", "")
+    table.add_row("Brier score", f"{scores.brier:.4f}", "")
+    table.add_row("calibration error", f"{scores.calibration_error:.2%}", "")
     return Group(table, _note(f"baseline: always {usual}; for the log-loss, the class prior"))
 
 
@@ -193,14 +370,14 @@ def _priors(model: Model) -> Group:
     return Group(table)
 
 
-def _parameters(shown: View, model: Model, width: int) -> Group:
-    columns = list(shown.values.values())
-    say = (lambda p: f"{100 * p:.1f}") if "p" in shown.values else number
+def _parameters(
+    section: inside.Section, rows: list[tuple[str, dict[str, Any]]], model: Model, width: int
+) -> Group:
     cells = [
-        [" ± ".join(say(value[row, c]) for value in columns) for c in range(len(model.classes))]
-        for row in range(len(shown.names))
+        [_cell(section, values, c).replace("%", "") for c in range(len(model.classes))]
+        for _, values in rows
     ]
-    names = [clean(name, 30) for name in shown.names]
+    names = [clean(name, 40) for name, _ in rows]
     labels = [clean(label, 16) for label in model.classes.tolist()]
     room = width - max(map(len, names), default=0) - 4
     table = _table()
@@ -240,23 +417,33 @@ def _facts() -> Table:
 def _classes(model: Model) -> str:
     weights = model.class_weight.rounded()
     order = np.argsort(-weights, kind="stable") if len(weights) > LISTED else range(len(weights))
-    listed = [f"{clean(model.classes[c], 20)} {weights[c]:,.0f}" for c in list(order)[:LISTED]]
+    listed = [f"{clean(model.classes[c], 20)} {weights[c]:,.10g}" for c in list(order)[:LISTED]]
     rest = len(weights) - LISTED
     return ", ".join(listed) + (f", and {rest:,} more with fewer rows" if rest > 0 else "")
 
 
-def _params(params: dict[str, Any]) -> str:
-    said = {name: value for name, value in params.items() if value is not None}
-    return clean(", ".join(f"{name}={value!r}" for name, value in said.items()), 120)
+def _estimator(saved: Saved) -> str:
+    """The estimator with the parameters that are not the default ones."""
+    said = {
+        name: value
+        for name, value in saved.params.items()
+        if value is not None and (name not in DEFAULTS or value != DEFAULTS[name])
+    }
+    words = ", ".join(f"{name}={value!r}" for name, value in said.items())
+    return f"{clean(saved.estimator)}({clean(words, 200)})"
 
 
 def _skipped(rows: int) -> str:
     return f" ({rows:,} without a label skipped)" if rows else ""
 
 
-def _pace(reading: float, what: str, seconds: float, rows: int) -> str:
+def _pace(seconds: float, rows: int) -> str:
     rate = float(f"{rows / max(seconds, 1e-9):.3g}")
-    return f"read in {reading:.3f} s, {what} in {seconds:.3g} s ({rate:,.0f} rows/s)"
+    return f"{seconds:.3g} s, reading included ({rate:,.0f} rows/s)"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
 
 
 def _bytes(size: int) -> str:
@@ -270,4 +457,97 @@ def _bytes(size: int) -> str:
 def number(value: float) -> str:
     """Four digits that matter."""
     value = float(value)
-    return f"{value:.4g}" if abs(value) < 1e5 or not np.isfinite(value) else f"{value:.2e}"
+    if not np.isfinite(value) or abs(value) < 1e3:
+        return f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.3g}"
+
+
+def changed(what: str, rows: int | None, model: Any, output: str) -> None:
+    """What `naively update`, `forget` or `merge` did."""
+    inner = model if isinstance(model, Model) else model.model
+    facts = _facts()
+    if rows is not None:
+        facts.add_row(what, _counted(rows, "row"))
+    facts.add_row("classes", _classes(inner) or "none: everything was forgotten")
+    facts.add_row("written", clean(output, 200))
+    console().print(facts)
+
+
+def fit_json(result: Fitted, output: str) -> dict[str, Any]:
+    """What `naively fit` did, for programs."""
+    table = result.table
+    labels = table.model.classes.tolist()
+    return {
+        "model": output,
+        "target": table.target,
+        "rows": table.rows,
+        "skipped": table.unlabelled,
+        "seconds": result.seconds,
+        **_model_json(table),
+        "held_out": None if result.held is None else result.held.as_json(labels),
+    }
+
+
+def inspect_json(saved: Saved, table: TableModel | None) -> dict[str, Any]:
+    """What a model file holds, for programs."""
+    model = saved.model if isinstance(saved.model, Model) else saved.model.model
+    answer = {
+        "estimator": saved.estimator,
+        "target": target_of(saved),
+        "written_by": saved.written_by,
+        "n_features": model.n_features,
+    }
+    if table is None:
+        return {**answer, "classes": model.classes.tolist()}
+    parameters = [
+        {
+            "meaning": section.meaning,
+            "rows": [
+                {"column": name, "label": label,
+                 **{key: inside.plain(value) for key, value in values.items()}}
+                for name, rows in section.rows.items() for label, values in rows
+            ],
+        }
+        for section in inside.sections(table)
+    ]  # fmt: skip
+    return {**answer, **_model_json(table), "parameters": parameters}
+
+
+def explain_json(result: Explained) -> dict[str, Any]:
+    """Why a row is of its class, for programs; in nats."""
+    classes = result.table.model.classes.tolist()
+    names = result.table.schema.names
+    told = result.told
+    return {
+        "predicted": classes[result.predicted],
+        "label": classes[result.label],
+        "against": classes[result.against],
+        "log_odds": {
+            "total": result.total,
+            "prior": result.prior,
+            "columns": dict(zip(names, result.moved.tolist(), strict=True)),
+        },
+        "classes": classes,
+        "probabilities": inside.plain(result.proba),
+        "prior": inside.plain(told.prior),
+        "joint": inside.plain(told.joint[0]),
+        "contributions": {
+            name: inside.plain(told.contributions[0, :, k]) for k, name in enumerate(names)
+        },
+    }
+
+
+def _model_json(table: TableModel) -> dict[str, Any]:
+    model = table.model
+    return {
+        "classes": model.classes.tolist(),
+        "class_weight": model.class_weight.rounded().tolist(),
+        "class_prior": model.class_prior.tolist(),
+        "n_parameters": model.n_parameters,
+        "columns": [vars(column) for column in inside.columns(table)],
+        "left_out": table.schema.skipped,
+        "unfit": {
+            name: {"values": one.count, "example": str(one.example)}
+            for name, one in table.unfit.items()
+        },
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Self
@@ -17,9 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from naively.engines.threads import workers
 from naively.estimators.validation import check_data, check_labels, check_weights
 from naively.exact import Float64
-from naively.families.base import Data, Family
+from naively.families.base import Data, Family, Workers
 from naively.model import Explanation, Model
 from naively.prior import Prior
+
+Question = Callable[[Model, Data, Workers], npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -217,25 +220,27 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self._check_classes()
         return check_data(self, X, reset=False, sparse=self._takes_sparse)
 
+    def _ask(self, X: Any, question: Question) -> npt.NDArray[Any]:
+        """The model's answer for the rows of X."""
+        rows = self._rows(X)
+        return question(self.model_, rows, workers(self.n_jobs))
+
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row, (n,)."""
-        X = self._rows(X)
-        return self.model_.classes[self.model_.predict_codes(X, workers(self.n_jobs))]
+        codes = self._ask(X, Model.predict_codes)
+        return self.model_.classes[codes]
 
     def predict_proba(self, X: Any) -> Float64:
         """P(c | x), (n, C), in the order of `classes_`."""
-        X = self._rows(X)
-        return self.model_.proba(X, workers(self.n_jobs))
+        return self._ask(X, Model.proba)
 
     def predict_log_proba(self, X: Any) -> Float64:
         """log P(c | x), (n, C), in nats."""
-        X = self._rows(X)
-        return self.model_.log_proba(X, workers(self.n_jobs))
+        return self._ask(X, Model.log_proba)
 
     def predict_joint_log_proba(self, X: Any) -> Float64:
         """log P(x, c), (n, C), in nats, up to a term that depends on x alone."""
-        X = self._rows(X)
-        return self.model_.joint_log_proba(X, workers(self.n_jobs))
+        return self._ask(X, Model.joint_log_proba)
 
     @available_if(_has_density)  # type: ignore[untyped-decorator]
     def score_samples(self, X: Any) -> Float64:
@@ -243,8 +248,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
         Complement naive Bayes does not have this method: its scores are no density.
         """
-        X = self._rows(X)
-        return self.model_.score_samples(X, workers(self.n_jobs))
+        return self._ask(X, Model.score_samples)
 
     # ---- looking inside ----------------------------------------------------------------------
 

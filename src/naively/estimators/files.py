@@ -7,24 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from naively.estimators.base import NaiveBayesClassifier
-from naively.estimators.discrete import (
-    BernoulliNB,
-    CategoricalNB,
-    ComplementNB,
-    MultinomialNB,
-    PoissonNB,
-)
-from naively.estimators.gaussian import GaussianNB
+import naively
 from naively.files import safetensors
 from naively.files.safetensors import ModelFileError
 
-ESTIMATORS: dict[str, type[NaiveBayesClassifier]] = {
-    estimator.__name__: estimator
-    for estimator in (
-        BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB,
-    )
-}  # fmt: skip
+ESTIMATORS = (
+    "BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB", "NaiveBayes",
+    "PoissonNB",
+)  # fmt: skip
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -43,10 +33,15 @@ def load(path: str | PathLike[str]) -> Any:
         raise ModelFileError(
             f"{path} holds a model of the class {saved.estimator!r}, which naively does not know"
         )
-    kind = ESTIMATORS[saved.estimator]
+    kind = getattr(naively, saved.estimator)
     if strangers := saved.params.keys() - kind._get_param_names():
         raise ModelFileError(f"{path}: {saved.estimator} has no parameter {min(strangers)!r}")
     estimator = kind(**saved.params)
+    if hasattr(model, "schema") != (saved.estimator == "NaiveBayes"):
+        raise ModelFileError(f"{path} is a damaged model file: its model is no {saved.estimator}")
+    if hasattr(model, "schema"):
+        estimator._take(model)
+        return estimator
     try:
         family, _ = estimator._family(), estimator._prior()
     except (ValueError, TypeError, ArithmeticError) as error:

@@ -15,6 +15,8 @@ from naively.exact import ExactArray, Float64, Int64
 Data = Any
 """Rows to learn from or to score: a 2-d NumPy array of real numbers, or a SciPy CSR matrix."""
 
+LARGEST = float(np.finfo(np.float64).max)
+
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -121,6 +123,16 @@ class Statistics:
         """Of some classes only."""
         return self._mapped(lambda table: table.taken(0, classes))
 
+    def with_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+        """Some of the features among others, which have no values: own[k] is positions[k]."""
+        return self._mapped(lambda table: table.taken(1, own).placed(1, positions, n_features))
+
+    def lack(self, columns: Int64, class_weight: ExactArray) -> None:
+        """Count some features, in place, as missing in rows of these weights."""
+        limbs = np.repeat(class_weight.limbs[:, np.newaxis, :], len(columns), axis=1)
+        gone = ExactArray(limbs, class_weight.low)
+        self.tables["missing"] = self.tables["missing"].add(gone, columns=columns)
+
     def observed(self, class_weight: ExactArray, columns: slice = slice(None)) -> ExactArray:
         """The weight of the rows in which each feature is not missing, (C, b)."""
         gone = self.tables["missing"].taken(1, columns)
@@ -157,8 +169,8 @@ class Parameters(ABC):
     n_free: int
     """Number of free parameters, as the lectures count them."""
 
-    def prepare(self, sparse: bool, workers: Workers) -> None:  # noqa: B027
-        """Compute what `log_prob` needs for dense or sparse rows, before threads call it."""
+    def prepare(self, X: Data, workers: Workers) -> None:  # noqa: B027
+        """Compute what `log_prob` needs for such rows, before threads call it."""
 
     @abstractmethod
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
@@ -195,6 +207,8 @@ class Family(ABC):
     """An event model p(x_α | y) over a block of columns, with its hyperparameters."""
 
     name: ClassVar[str]
+    support: ClassVar[tuple[float, float]] = (-LARGEST, LARGEST)
+    """The least and the greatest value that has a probability or density above 0."""
     is_density: ClassVar[bool] = True
 
     def adds_to(self, other: Family) -> bool:

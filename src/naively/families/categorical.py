@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,29 +18,35 @@ from naively.families.base import (
     Family,
     InvalidValueError,
     Parameters,
-    Statistics,
     Workers,
     dense,
     is_sparse,
 )
+from naively.families.levels import (
+    TABLE,
+    Encoded,
+    Levels,
+    LevelStatistics,
+    count_levels,
+    find,
+    no_level,
+)
 from naively.families.linear import Alpha, check_alpha, counts_of, log, valid_alpha
-from naively.families.sums import Limbs, window
 from naively.kernels import levels as kernel
 
 Unseen = Literal["smooth", "ignore", "error"]
-CHUNK = 8192
-TABLE = 1 << 22  # cells of a direct look-up table, beyond which levels are searched for
 
 
 @dataclass(frozen=True)
 class Categorical(Family):
-    """Features that take one of K_α levels, coded 0, 1, ...
+    """Features that take one of K_α levels: codes 0, 1, ..., or the text of a table's column.
 
     Lecture 1, case 1; lecture 3, "Categorical Features"::
 
         [θ_jc]_α = (Σ_i I(y_i = c) I(x_iα = j) + l) / (Σ_i I(y_i = c) + l K_α)
 
-    with K_α the largest code seen plus one, or `min_categories` if that is more.
+    with K_α the number of levels seen (of codes: the largest plus one), or `min_categories` if
+    that is more.
 
     Parameters
     ----------
@@ -74,17 +80,15 @@ class Categorical(Family):
     def categories(self, statistics: LevelStatistics) -> Int64:
         """K_α, the number of levels of each feature, (d,)."""
         levels = statistics.canonical().levels
-        seen = [int(codes[-1]) + 1 if len(codes) else 0 for codes in levels]
+        seen = [
+            int(known[-1]) + 1 if len(known) and known.dtype.kind == "i" else len(known)
+            for known in levels
+        ]
         return np.maximum(seen, _check_min_categories(self.min_categories, len(seen)))
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> LevelStatistics:
         """The weight of each level by class and feature, exactly."""
-        X = dense(X)
-        if len(batch.weights) == 0 and X.size > 0:
-            counted = _count_directly(X, batch, workers)
-            if counted is not None:
-                return counted
-        return _count_columns(X, batch)
+        return count_levels(X if isinstance(X, Encoded) else dense(X), batch, workers)
 
     def empty(self, n_classes: int, n_features: int) -> LevelStatistics:
         """The statistics of no rows."""
@@ -99,184 +103,6 @@ class Categorical(Family):
     def estimate(self, statistics: LevelStatistics, class_weight: ExactArray) -> Any:
         """[θ_jc]_α."""
         return CategoricalParameters(statistics, class_weight, self)
-
-
-class LevelStatistics(Statistics):
-    """Counts of the levels that were seen.
-
-    Attributes
-    ----------
-    tables : ``count`` (C, total number of levels), feature after feature, and ``missing`` (C, d).
-    levels : list of d sorted int64 arrays, the codes that the columns of ``count`` stand for.
-    """
-
-    def __init__(self, tables: dict[str, ExactArray], levels: list[Int64]) -> None:
-        super().__init__(tables)
-        self.levels = levels
-
-    @property
-    def offsets(self) -> Int64:
-        """Where each feature's levels begin in ``count``, and where the last ends."""
-        return np.cumsum([0] + [len(levels) for levels in self.levels])
-
-    def add(self, other: Statistics, classes: Int64, sign: int = 1) -> None:
-        """Add (or subtract) statistics, merging the levels by union."""
-        assert isinstance(other, LevelStatistics)
-        mine, theirs = self.levels, other.levels
-        if any(len(a) != len(b) or (a != b).any() for a, b in zip(mine, theirs, strict=True)):
-            merged = [np.union1d(a, b) for a, b in zip(mine, theirs, strict=True)]
-            self.tables["count"] = self.tables["count"].placed(
-                1, _positions(mine, merged), sum(map(len, merged))
-            )
-            self.levels = merged
-        columns = _positions(theirs, self.levels)
-        count = self.tables["count"]
-        self.tables["count"] = count.add(other.tables["count"], classes, columns, sign)
-        missing = self.tables["missing"]
-        self.tables["missing"] = missing.add(other.tables["missing"], classes, sign=sign)
-
-    def canonical(self) -> Self:
-        """The same statistics without levels of count 0."""
-        keep = self.tables["count"].nonzero().any(axis=0)
-        levels = np.split(np.concatenate([np.empty(0, np.int64), *self.levels]), self.offsets[1:-1])
-        parts = np.split(keep, self.offsets[1:-1])
-        tables = {
-            "count": self.tables["count"].taken(1, keep).trimmed(),
-            "missing": self.tables["missing"].trimmed(),
-        }
-        return type(self)(tables, [a[k] for a, k in zip(levels, parts, strict=True)])
-
-    def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no data can have these counts: each row has one level of a feature, or none."""
-        count, observed = self.tables["count"], self.observed(class_weight)
-        if count.any_negative() or self.tables["missing"].any_negative():
-            return "more was forgotten than was learned"
-        for j in range(len(self.levels)):
-            own = slice(*self.offsets[j : j + 2])
-            total = count.taken(1, own).summed(1)
-            seen = observed.taken(1, slice(j, j + 1)).summed(1)
-            for rest in (total.copy().add(seen, sign=-1), seen.copy().add(total, sign=-1)):
-                if rest.below_zero(total):
-                    return "these rows were not all learned before"
-        return None
-
-    def _with(self, tables: dict[str, ExactArray]) -> Self:
-        return type(self)(tables, list(self.levels))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LevelStatistics):
-            return NotImplemented
-        a, b = self.canonical(), other.canonical()
-        return a.tables == b.tables and all(map(np.array_equal, a.levels, b.levels))
-
-    __hash__ = None
-
-
-def _positions(levels: list[Int64], merged: list[Int64]) -> Int64:
-    """Where each level of `levels` is in the columns of `merged`, which has them all."""
-    starts = np.cumsum([0] + [len(m) for m in merged])
-    found = [at + np.searchsorted(m, a) for at, a, m in zip(starts, levels, merged, strict=False)]
-    return np.concatenate([np.empty(0, np.int64), *found])
-
-
-def _no_level(X: npt.NDArray[Any], row: int, column: int, above: int = 0) -> InvalidValueError:
-    """The error for X[row, column], or for a negative value if there is one."""
-    problem = "Not a level code"
-    if (negative := X < 0).any():
-        problem = "Negative values in data"
-        row, column = np.argwhere(negative)[0].tolist()
-    value = X[row, column]
-    return InvalidValueError(
-        above + row, column, f"{problem}: {{where}} is {value}, not a whole number below 2**53"
-    )
-
-
-def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> LevelStatistics | None:
-    """Count into tables indexed by the codes; None if the codes are too large for that."""
-    n, d = X.shape
-    slabs = min(workers.count, max(1, n * d // 2**17))
-    edges = [n * k // slabs for k in range(slabs + 1)]
-    largest = np.fmax.reduce(X[:1000], axis=0).astype(np.float64)  # a first guess
-    first = np.clip(np.nan_to_num(largest), 0, 1000).astype(np.int64) + 1
-    if first.sum() * batch.n_classes > TABLE:
-        return None
-
-    def one(k: int) -> LevelStatistics | None:
-        sizes = first
-        missing = np.zeros((batch.n_classes, d), np.int64)
-        counts = np.zeros((batch.n_classes, int(sizes.sum())), np.int64)
-        report = np.zeros(2, np.int64)
-        row = edges[k]
-        while True:
-            offsets = np.concatenate([[0], np.cumsum(sizes)])
-            status, row = kernel.count_levels(
-                X, batch.codes, row, edges[k + 1], offsets,
-                counts.reshape(-1), missing.reshape(-1), report,
-            )  # fmt: skip
-            if status == kernel.DONE:
-                break
-            column, code = report.tolist()
-            if status == kernel.REFUSED:
-                raise _no_level(X, row, column)
-            wider = sizes.copy()
-            wider[column] = max(2 * sizes[column], code + 1)
-            if int(wider.sum()) * batch.n_classes > TABLE:
-                return None
-            moved = np.zeros((batch.n_classes, int(wider.sum())), np.int64)
-            moved[:, _positions([*map(np.arange, sizes)], [*map(np.arange, wider)])] = counts
-            sizes, counts = wider, moved
-        return LevelStatistics(
-            {
-                "count": ExactArray.from_integers(counts),
-                "missing": ExactArray.from_integers(missing),
-            },
-            [np.arange(size) for size in sizes],
-        ).canonical()
-
-    parts = [part for part in workers.map(one, range(slabs)) if part is not None]
-    if len(parts) < slabs:
-        return None
-    for other in parts[1:]:
-        parts[0].add(other, np.arange(batch.n_classes))
-    return parts[0]
-
-
-def _count_columns(X: npt.NDArray[Any], batch: Batch) -> LevelStatistics:
-    """Count by way of each feature's sorted levels: any codes, any weights."""
-    n, d = X.shape
-    classes = batch.n_classes
-    weights = batch.weights if len(batch.weights) else np.ones(n)
-    held = window(weights.min(), weights.max()) if n else None
-    codes, counts, levels = batch.codes, [], []
-    missing = Limbs(classes * d, held)
-    for j in range(d):
-        x = X[:, j]
-        if x.dtype.kind == "f":
-            seen = ~np.isnan(x)
-            bad = seen & ((x < 0) | (x != np.floor(x)) | (x >= kernel.LARGEST))
-        else:
-            seen = np.ones(n, bool)
-            bad = (x < 0) | (x >= kernel.LARGEST)
-        if bad.any():
-            raise _no_level(X, int(bad.argmax()), j)
-        found, positions = np.unique(x[seen].astype(np.int64), return_inverse=True)
-        limbs = Limbs(classes * len(found), held)
-        kernel.weigh_columns(
-            positions.astype(np.int64), codes[seen], weights[seen], len(found), *limbs.arguments,
-        )  # fmt: skip
-        counts.append(limbs.exact((classes, len(found))))
-        levels.append(found)
-        kernel.weigh_columns(
-            np.full((~seen).sum(), j), codes[~seen], weights[~seen], d, *missing.arguments
-        )
-    total = ExactArray.zeros((classes, sum(map(len, levels))))
-    at = 0
-    for count in counts:
-        total = total.add(count, columns=np.arange(at, at + count.shape[1]))
-        at += count.shape[1]
-    return LevelStatistics(
-        {"count": total.trimmed(), "missing": missing.exact((classes, d))}, levels
-    )
 
 
 class CategoricalParameters(Parameters):
@@ -303,35 +129,49 @@ class CategoricalParameters(Parameters):
         self.observed = counts_of(statistics.observed(class_weight))
         self.n_free = self.classes * int(np.maximum(self.n_categories - 1, 0).sum())
         self._alpha = _level_alphas(family.alpha, self.classes, self.n_categories)
+        self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
         if isinstance(family.alpha, list | tuple):  # a value a level: all of them are declared
             self.declared = self.n_categories
 
-    def log_theta(self, feature: int, levels: Int64) -> Float64:
-        """Log [θ_jc]_α of the given level codes, (C, len(levels)); uniform if nothing is known."""
+    def log_theta(self, feature: int, levels: Levels) -> Float64:
+        """Log [θ_jc]_α of the given levels, (C, len(levels)); uniform if nothing is known."""
         known = self.levels[feature]
-        at = np.searchsorted(known, levels)
+        at, hit = find(known, levels)
         count = np.zeros((self.classes, len(levels)))
-        hit = np.append(known, -1)[at] == levels
         if hit.any():
             count[:, hit] = self.count[:, self.offsets[feature] + at[hit]]
-        alpha, total = self._alpha(feature, levels)
+        places = levels if levels.dtype.kind == "i" else np.where(hit, at, len(known))
+        return self._log_theta(feature, count, places)
+
+    def log_unseen(self, feature: int) -> Float64:
+        """Log [θ_jc]_α of a level that was never met, (C, 1)."""
+        return self._log_theta(
+            feature, np.zeros((self.classes, 1)), self.n_categories[feature : feature + 1]
+        )
+
+    def _log_theta(self, feature: int, count: Float64, places: Int64) -> Float64:
+        alpha, total = self._alpha(feature, places)
         below = (self.observed[:, feature] + total)[:, np.newaxis]
         theta = log(count + alpha) - log(np.where(below > 0, below, 1.0))
         return np.where(below > 0, theta, -math.log(max(self.n_categories[feature], 1)))
 
     @cached_property
-    def _scored_levels(self) -> list[Int64]:
+    def scored_levels(self) -> list[Levels]:
         """The levels that have a row in the table: seen or declared."""
-        pairs = zip(self.levels, self.declared, strict=True)
-        return [np.union1d(seen, np.arange(declared)) for seen, declared in pairs]
+        return [
+            np.union1d(seen, np.arange(declared))
+            if declared > 0 and seen.dtype.kind == "i"
+            else seen
+            for seen, declared in zip(self.levels, self.declared, strict=True)
+        ]
 
     @cached_property
     def _table(self) -> Float64:
         """log θ, (rows, C): of the scored levels; of any other level, d rows; zeros if missing."""
-        rows, beyond = [np.empty((0, self.classes))], []
-        for j, levels in enumerate(self._scored_levels):
+        rows, beyond = [np.empty((0, self.classes))], [np.empty((0, self.classes))]
+        for j, levels in enumerate(self.scored_levels):
             rows.append(self.log_theta(j, levels).T)
-            beyond.append(self.log_theta(j, self.n_categories[j : j + 1]).T)
+            beyond.append(self.log_unseen(j).T)
         unseen = np.concatenate(beyond)
         if self.unseen == "ignore":
             unseen[:] = 0.0
@@ -346,18 +186,20 @@ class CategoricalParameters(Parameters):
     @cached_property
     def _beyond(self) -> int:
         """The first row of the table for unseen levels."""
-        return sum(map(len, self._scored_levels))
+        return sum(map(len, self.scored_levels))
 
     @cached_property
     def _direct(self) -> tuple[Int64, Int64] | None:
-        """(offsets, the row of each code) for the kernel; None if the codes are too large."""
-        sizes = [int(levels[-1]) + 1 if len(levels) else 0 for levels in self._scored_levels]
+        """(offsets, the row of each code) for the kernel; None if that is no small table."""
+        if any(levels.dtype.kind != "i" for levels in self.scored_levels):
+            return None
+        sizes = [int(levels[-1]) + 1 if len(levels) else 0 for levels in self.scored_levels]
         if sum(sizes) > TABLE:
             return None
         offsets = np.cumsum([0, *sizes])
         lookup = np.repeat(self._beyond + np.arange(len(sizes)), sizes)
         at = 0
-        for start, levels in zip(offsets, self._scored_levels, strict=False):
+        for start, levels in zip(offsets, self.scored_levels, strict=False):
             lookup[start + levels] = np.arange(at, at + len(levels))
             at += len(levels)
         return offsets, lookup
@@ -365,7 +207,7 @@ class CategoricalParameters(Parameters):
     def _ranks(self, X: npt.NDArray[Any]) -> Float64:
         """Each code replaced by its rank among the scored levels, or by one beyond them."""
         ranks = X.astype(np.float64)
-        for j, levels in enumerate(self._scored_levels):
+        for j, levels in enumerate(self.scored_levels):
             x = ranks[:, j]
             at = np.searchsorted(levels, x)
             codes = np.append(levels, -1)
@@ -373,30 +215,49 @@ class CategoricalParameters(Parameters):
             x[valid] = np.where(codes[at] == x, at, len(levels))[valid]
         return ranks
 
-    def _coded(self, X: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int64, Int64]:
+    def _coded(self, X: npt.NDArray[Any] | Encoded) -> tuple[npt.NDArray[Any], Int64, Int64]:
         """(rows, offsets, lookup) as the kernels take them."""
+        if isinstance(X, Encoded):
+            return X.codes, *self._translated(X.levels)
         if self._direct is not None:
             return X, *self._direct
-        sizes = [len(levels) for levels in self._scored_levels]
+        sizes = [len(levels) for levels in self.scored_levels]
         return self._ranks(X), np.cumsum([0, *sizes]), np.arange(self._beyond)
 
-    def _columns(self, X: npt.NDArray[Any], first: int = 0) -> Int64:
+    def _translated(self, levels: list[Levels]) -> tuple[Int64, Int64]:
+        """(offsets, row of the table for each code of encoded columns and for what is missing)."""
+        if self._last[0] is not levels:
+            lookup, at = [], 0
+            for j, (known, given) in enumerate(zip(self.scored_levels, levels, strict=True)):
+                if known.dtype.kind == "i" and given.dtype.kind == "T":
+                    given_as = np.array([_code(text) for text in given.tolist()], np.int64)
+                else:
+                    given_as = given
+                found, hit = find(known, given_as)
+                lookup.append(np.where(hit, at + found, self._beyond + j))
+                lookup.append(np.array([self._beyond + len(levels)]))
+                at += len(known)
+            offsets = np.cumsum([0, *(len(given) + 1 for given in levels)])
+            self._last = levels, (offsets, np.concatenate([np.empty(0, np.int64), *lookup]))
+        return self._last[1]
+
+    def _columns(self, X: npt.NDArray[Any] | Encoded, first: int = 0) -> Int64:
         """The row of the table that each value names. Refuses what is no level."""
         out = np.empty(X.shape, np.int64)
         coded, *lookup = self._coded(X)
-        row, column = kernel.encode(coded, 0, len(X), *lookup, self._beyond, out)
+        row, column = kernel.encode(coded, 0, X.shape[0], *lookup, self._beyond, out)
         if row >= 0:
-            raise _no_level(X, row, column, first)
+            raise no_level(X, row, column, first)
         return out
 
-    def prepare(self, sparse: bool, workers: Workers) -> None:
+    def prepare(self, X: Data, workers: Workers) -> None:
         """Compute the table and the look-up."""
         _ = self._padded, self._direct
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Σ_α log [θ_jc]_α for the levels j of the row."""
         first = start
-        if is_sparse(X) or self._direct is None:
+        if not isinstance(X, Encoded) and (is_sparse(X) or self._direct is None):
             X, start, stop = dense(X[start:stop]), 0, stop - start
         if self.unseen == "error":
             self._refuse_unseen(X[start:stop], first)
@@ -405,32 +266,47 @@ class CategoricalParameters(Parameters):
             coded, start, stop, *lookup, self._beyond, *self._padded, out
         )
         if row >= 0:
-            raise _no_level(X, row, column, first - start)
+            raise no_level(X, row, column, first - start)
 
-    def _refuse_unseen(self, X: npt.NDArray[Any], first: int) -> None:
+    def _refuse_unseen(self, X: npt.NDArray[Any] | Encoded, first: int) -> None:
         columns = self._columns(X, first)
         unseen = (columns >= self._beyond) & (columns < self._beyond + X.shape[1])
         if unseen.any():
             row, column = np.argwhere(unseen)[0].tolist()
+            value = (
+                repr(str(X.levels[column][X.codes[row, column]]))
+                if isinstance(X, Encoded)
+                else X[row, column]
+            )
             raise InvalidValueError(
-                first + row, column,
-                f"Unseen level: {{where}} is {X[row, column]}, never met in training",
-            )  # fmt: skip
+                first + row, column, f"Unseen level: {{where}} is {value}, never met in training"
+            )
 
     def contributions(self, X: Data) -> Float64:
         """log [θ_jc]_α of each feature; 0 where it is missing or ignored."""
-        return np.moveaxis(self._table[self._columns(dense(X))], 2, 1)
+        X = X if isinstance(X, Encoded) else dense(X)
+        return np.moveaxis(self._table[self._columns(X)], 2, 1)
 
-    def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
-        """Rows of level codes."""
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
+        """Rows of level codes; `Encoded` ones where the levels are text."""
         out = np.empty((len(codes), len(self.levels)), np.int64)
-        for j, levels in enumerate(self._scored_levels):
-            levels = levels if len(levels) else np.zeros(1, np.int64)
+        for j, levels in enumerate(self.scored_levels):
+            if len(levels) == 0:
+                out[:, j] = 0
+                continue
             theta = np.exp(self.log_theta(j, levels))
             sums = np.cumsum(theta / theta.sum(axis=1, keepdims=True), axis=1)
             draw = (generator.random(len(codes))[:, np.newaxis] > sums[codes]).sum(axis=1)
-            out[:, j] = levels[np.minimum(draw, len(levels) - 1)]
-        return out
+            draw = np.minimum(draw, len(levels) - 1)
+            out[:, j] = levels[draw] if levels.dtype.kind == "i" else draw
+        if all(levels.dtype.kind == "i" for levels in self.scored_levels):
+            return out
+        return Encoded(out, self.scored_levels)
+
+
+def _code(text: str) -> int:
+    """The level code that a table has as text; -1, which no level has, if it is none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else -1
 
 
 def _check_min_categories(given: Any, n_features: int) -> Int64:

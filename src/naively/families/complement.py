@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Statistics
+from naively.families.base import LARGEST, Statistics
 from naively.families.linear import (
     Alpha,
     LinearParameters,
@@ -42,6 +42,7 @@ class Complement(Multinomial):
     norm: bool = False
 
     name = "complement"
+    support = (0.0, LARGEST)
     is_density = False
 
     def estimate(self, statistics: Statistics, class_weight: ExactArray) -> Any:

@@ -268,9 +268,9 @@ class GaussianParameters(Parameters):
         rest = [math.fsum([*terms, -total]) for terms, total in zip(zero.T, base, strict=True)]
         return mean, scale, norm, zero, base, np.array(rest)
 
-    def prepare(self, sparse: bool, workers: Workers) -> None:
-        """Compute what `log_prob` needs for dense or sparse rows."""
-        _ = self._sparse if sparse else self._scored
+    def prepare(self, X: Data, workers: Workers) -> None:
+        """Compute what `log_prob` needs for such rows."""
+        _ = self._sparse if is_sparse(X) else self._scored
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Σ_α log N(x_α; μ_αc, σ²_αc)."""
@@ -287,8 +287,8 @@ class GaussianParameters(Parameters):
         """Log N(x_α; μ_αc, σ²_αc) of each feature; 0 where it is missing."""
         scale, norm, _ = self._scored
         x = dense(X).astype(np.float64)[:, np.newaxis, :]
-        with np.errstate(over="ignore"):
-            terms = norm - ((x - self.mean) * scale) ** 2
+        with np.errstate(over="ignore", invalid="ignore"):  # an infinite difference times 0
+            terms = norm - np.where(scale > 0.0, (x - self.mean) * scale, 0.0) ** 2
         return np.where(np.isnan(x), 0.0, terms)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:

@@ -99,8 +99,9 @@ class LinearParameters(Parameters):
     def terms(self, columns: slice) -> Terms:
         """The terms of a block of columns."""
 
-    def prepare(self, sparse: bool, workers: Workers) -> None:
+    def prepare(self, X: Data, workers: Workers) -> None:
         """Compute the scorers for dense or sparse rows, blocks of columns in parallel."""
+        sparse = is_sparse(X)
         if sparse not in self._scorers:
             self._scorers[sparse] = self._scorer_pair(sparse, workers)
 
@@ -127,7 +128,7 @@ class LinearParameters(Parameters):
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Σ_α zero_αc + x_α · slope_αc; -inf where a class cannot produce the row."""
-        self.prepare(is_sparse(X), Serial())
+        self.prepare(X, Serial())
         finite, impossible = self._scorers[is_sparse(X)]
         finite.score(X, start, stop, self.threshold, out)
         with np.errstate(over="ignore", invalid="ignore"):

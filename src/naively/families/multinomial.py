@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Batch, Data, Family, Statistics, Workers, is_sparse
+from naively.families.base import LARGEST, Batch, Data, Family, Statistics, Workers, is_sparse
 from naively.families.linear import (
     Alpha,
     LinearParameters,
@@ -45,6 +45,7 @@ class Multinomial(Family):
     alpha: Alpha = 1.0
 
     name = "multinomial"
+    support = (0.0, LARGEST)
 
     def __post_init__(self) -> None:
         valid_alpha(self.alpha)

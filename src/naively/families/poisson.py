@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Batch, Data, Family, Statistics, Workers, is_sparse
+from naively.families.base import LARGEST, Batch, Data, Family, Statistics, Workers, is_sparse
 from naively.families.linear import (
     Alpha,
     LinearParameters,
@@ -24,7 +24,7 @@ from naively.families.linear import (
 from naively.families.multinomial import CountStatistics
 from naively.families.sums import sum_powers
 
-LARGEST = 1e290
+HIGHEST = 1e290
 """Of the rates, so that their sum is finite."""
 
 
@@ -43,6 +43,7 @@ class Poisson(Family):
     alpha: Alpha = 1.0
 
     name = "poisson"
+    support = (0.0, LARGEST)
 
     def __post_init__(self) -> None:
         valid_alpha(self.alpha)
@@ -82,7 +83,7 @@ class PoissonParameters(LinearParameters):
         rows = counts_of(self.statistics.observed(self.class_weight, columns)) + alpha
         counts = counts_of(self.counts.taken(1, columns)) + alpha
         rates = np.where(rows > 0, counts / np.where(rows > 0, rows, 1.0), 1.0)
-        return np.minimum(rates, LARGEST)
+        return np.minimum(rates, HIGHEST)
 
     def terms(self, columns: slice) -> Terms:
         """x_α log λ_αc - λ_αc."""

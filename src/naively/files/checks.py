@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 
 from naively.exact import ExactArray, Int64
-from naively.families.base import Statistics
-from naively.families.categorical import Categorical, LevelStatistics
+from naively.families.base import Family, Statistics
+from naively.families.categorical import Categorical
 from naively.families.gaussian import Gaussian
+from naively.families.grid import COARSEST, FINEST
+from naively.families.levels import LevelStatistics
+from naively.families.lognormal import LogNormal
+from naively.families.product import Product, ProductStatistics
 from naively.model import Model
 
 MOST_FEATURES = 1 << 31
@@ -23,6 +27,7 @@ WORDS = {
     "floor": ("largest", "feature"),
     "unseen": ("smooth", "ignore", "error"),
     "norm": (False, True),
+    "method": ("mdl", "frequency"),
 }  # the rest are numbers, or lists and arrays of them
 
 
@@ -57,12 +62,12 @@ def check_texts(extra: dict[str, Any]) -> None:
 
 def check_hyperparameter(name: str, value: Any) -> None:
     """Refuse a value of a kind that no hyperparameter of that name has."""
-    if name in WORDS:
+    if name in WORDS and not (name == "floor" and isinstance(value, float)):
         if not isinstance(value, str | bool | None) or value not in WORDS[name]:
             raise ValueError(f"{name} must be one of {WORDS[name]}, not {str(value)[:40]!r}")
         return
-    if name == "given" and isinstance(value, str):
-        return  # `Prior` knows its words
+    if name in ("given", "bandwidth") and isinstance(value, str):
+        return  # `Prior` and `KernelDensity` know their words
     if value is None and name in ("binarize", "min_categories"):
         return
     largest = _largest(value)
@@ -98,48 +103,82 @@ def exact(name: str, limbs: Any, low: Any) -> ExactArray:
     return ExactArray(limbs, low).trimmed()
 
 
-def levels(codes: Int64, counts: Int64, n_features: int) -> list[Int64]:
-    """The levels of each feature."""
-    if codes.dtype != np.int64 or codes.ndim != 1 or counts.dtype != np.int64:
-        raise ValueError("its levels are no lists of int64")
-    if counts.shape != (n_features,) or (counts < 0).any() or (counts > len(codes)).any():
+def levels(flat: Any, counts: Int64, n_features: int, kinds: str) -> list[Any]:
+    """The levels of each feature, of a dtype of one of these kinds."""
+    if flat.ndim != 1 or flat.dtype.kind not in kinds or counts.dtype != np.int64:
+        raise ValueError("its levels are no lists of codes, numbers or text")
+    if counts.shape != (n_features,) or (counts < 0).any() or (counts > len(flat)).any():
         raise ValueError("its levels do not belong to its features")
     ends = np.cumsum(counts)
-    if ends[-1] != len(codes):
+    if ends[-1] != len(flat):
         raise ValueError("its levels do not belong to its features")
-    if len(codes) and (codes.min() < 0 or codes.max() >= 1 << 53):
+    if flat.dtype.kind == "i" and len(flat) and (flat.min() < 0 or flat.max() >= 1 << 53):
         raise ValueError("a level is out of range")
-    parts = np.split(codes, ends[:-1])
-    if any((part[1:] <= part[:-1]).any() for part in parts):
+    if flat.dtype.kind == "f" and not np.isfinite(flat).all():
+        raise ValueError("a level is not finite")
+    parts = np.split(flat, ends[:-1])
+    if any(not (part[1:] > part[:-1]).all() for part in parts):
         raise ValueError("the levels of a feature are not sorted and distinct")
     return parts
 
 
-def sized_by(statistics: Statistics) -> str:
-    """The table whose shape says how many features there are."""
-    return "statistics." + ("missing" if isinstance(statistics, LevelStatistics) else "sum")
+def texts(flat: Any, lengths: Any) -> Any:
+    """Text from its bytes in UTF-8 and the number of bytes of each piece."""
+    if flat.dtype != np.uint8 or lengths.dtype != np.int64 or lengths.ndim != 1 or flat.ndim != 1:
+        raise ValueError("its levels are no text")
+    if (lengths < 0).any() or (lengths > len(flat)).any() or lengths.sum() != len(flat):
+        raise ValueError("the lengths of its levels do not add up")
+    raw, ends = flat.tobytes(), np.cumsum(lengths).tolist()
+    pieces = [raw[end - size : end].decode() for end, size in zip(ends, lengths, strict=True)]
+    return np.array(pieces, np.dtypes.StringDType())
+
+
+def exponents(values: Any, n_features: int) -> Int64:
+    """The exponents of the cells of each feature."""
+    if values is None or values.dtype != np.int64 or values.shape != (n_features,):
+        raise ValueError("its grid has no exponents for its features")
+    if len(values) and (values.min() < FINEST or values.max() > COARSEST):
+        raise ValueError("an exponent of its grid is out of range")
+    return np.array(values, np.int64)
 
 
 def check_model(model: Model) -> None:
     """Refuse statistics that do not fit together, and parameters that cannot follow from them."""
-    family, statistics, weight = model.family, model.statistics, model.class_weight
+    weight = model.class_weight
     classes = len(model.classes)
-    known = family.empty(0, model.n_features).tables.keys()
-    if statistics.tables.keys() != known:
-        raise ValueError(f"its statistics are {sorted(statistics.tables)}, not {sorted(known)}")
     if weight.shape != (classes,):
         raise ValueError(f"it has {classes} classes with weights of shape {weight.shape}")
+    if weight.any_negative() or not math.isfinite(weight.rounded().sum()):
+        raise ValueError("a class weight is negative or too large")
+    family, statistics = model.family, model.statistics
+    if isinstance(family, Product) and isinstance(statistics, ProductStatistics):
+        for one, size, part in zip(family.families, family.sizes, statistics.parts, strict=True):
+            _check_statistics(one, part, weight, size)
+    else:
+        _check_statistics(family, statistics, weight, model.n_features)
+    if classes == 0:
+        return
+    with np.errstate(all="ignore"):
+        parameters = model.parameters  # refuses hyperparameters of other shapes or ranges
+    for part in getattr(parameters, "parts", [parameters]):
+        mean = getattr(part, "mean", None)
+        if mean is not None and not np.isfinite(mean).all():
+            raise ValueError("a mean is not finite")
+
+
+def _check_statistics(
+    family: Family, statistics: Statistics, weight: ExactArray, n_features: int
+) -> None:
+    (classes,) = weight.shape
     for name, table in statistics.tables.items():
-        columns = model.n_features
+        columns = n_features
         if isinstance(statistics, LevelStatistics) and name == "count":
             columns = int(statistics.offsets[-1])
         if table.shape != (classes, columns):
             raise ValueError(f"{name!r} has the shape {table.shape}, not {(classes, columns)}")
-        signed = isinstance(family, Gaussian) and name == "sum"
+        signed = name == "log" or (isinstance(family, Gaussian | LogNormal) and name == "sum")
         if not signed and table.any_negative():
             raise ValueError(f"a cell of {name!r} is negative")
-    if weight.any_negative() or not math.isfinite(weight.rounded().sum()):
-        raise ValueError("a class weight is negative or too large")
     if classes == 0:
         return
     rows = weight.rounded()[:, np.newaxis]
@@ -148,14 +187,9 @@ def check_model(model: Model) -> None:
     if (missing + present > rows * (1 + 1e-9)).any():  # decay rounds: they need not add up exactly
         raise ValueError("features were seen or missing in more rows than there are")
     if isinstance(family, Categorical) and family.min_categories is not None:
-        declared = np.broadcast_to(np.asarray(family.min_categories), model.n_features)
+        declared = np.broadcast_to(np.asarray(family.min_categories), n_features)
         if declared.min() < 0 or declared.sum(dtype=np.float64) > MOST_DECLARED:
             raise ValueError(f"min_categories cannot be {str(family.min_categories)[:40]}")
-    with np.errstate(all="ignore"):
-        parameters = model.parameters  # refuses hyperparameters of other shapes or ranges
-    mean = getattr(parameters, "mean", None)
-    if mean is not None and not np.isfinite(mean).all():
-        raise ValueError("a mean is not finite")
 
 
 def positions(values: list[Any], length: int) -> list[int]:

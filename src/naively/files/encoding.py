@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from naively.families.base import Family
+from naively.families.registry import FAMILIES
+
 Arrays = dict[str, npt.NDArray[Any]]
 
 NUMBERS = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"}
@@ -45,6 +48,10 @@ def encode(value: Any, arrays: Arrays) -> Any:
         return [encode(item, arrays) for item in value]
     if isinstance(value, tuple):
         return {"tuple": [encode(item, arrays) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": [[encode(key, arrays), encode(one, arrays)] for key, one in value.items()]}
+    if isinstance(value, Family):
+        return {"family": value.name, **{k: encode(v, arrays) for k, v in vars(value).items()}}
     if hasattr(value, "__array__"):
         array = storable(np.asarray(value))
         for name, other in arrays.items():
@@ -74,6 +81,10 @@ def decode(value: Any, arrays: Arrays) -> Any:
             return tuple(decode(item, arrays) for item in items)
         case {"array": str(name), **rest} if not rest and name in arrays:
             return arrays[name]
+        case {"dict": list(pairs), **rest} if not rest:
+            return {decode(key, arrays): decode(one, arrays) for key, one in pairs}
+        case {"family": str(name), **fields} if name in FAMILIES:
+            return FAMILIES[name](**{str(key): decode(one, arrays) for key, one in fields.items()})
     raise ValueError(f"no value of a hyperparameter: {str(value)[:60]}")
 
 

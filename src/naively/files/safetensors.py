@@ -1,8 +1,9 @@
 """A model as one safetensors file: exact statistics, no pickle.
 
 The tensors are the limbs of the class weights and of each table of statistics, the levels of
-categorical features, numeric class labels, and hyperparameters that are arrays. All else is one
-JSON text in the metadata, under the key ``naively``. Equal models give equal bytes.
+categorical features and cells of grids, numeric class labels, and hyperparameters that are
+arrays. All else is one JSON text in the metadata, under the key ``naively``. Equal models give
+equal bytes.
 """
 
 from __future__ import annotations
@@ -21,26 +22,17 @@ from safetensors.numpy import save_file
 
 from naively import __version__
 from naively.families.base import Family
-from naively.families.bernoulli import Bernoulli
-from naively.families.categorical import Categorical, LevelStatistics
-from naively.families.complement import Complement
-from naively.families.gaussian import Gaussian
-from naively.families.multinomial import Multinomial
-from naively.families.poisson import Poisson
-from naively.files import checks
+from naively.families.product import Product
+from naively.families.registry import FAMILIES
+from naively.files import checks, tables
 from naively.files.atomic import replacing
 from naively.files.encoding import Arrays, decode, decode_labels, encode, encode_labels
+from naively.files.statistics import decode_statistics, encode_statistics
 from naively.model import Model
 from naively.prior import Prior
 
 VERSION = 1
 KEY = "naively"
-
-FAMILIES: dict[str, type[Family]] = {
-    family.name: family
-    for family in (Bernoulli, Categorical, Complement, Gaussian, Multinomial, Poisson)
-}
-"""Every family that a file may name."""
 
 
 class ModelFileError(ValueError):
@@ -53,14 +45,14 @@ class Saved:
 
     Attributes
     ----------
-    model : Model
+    model : Model, or TableModel
     estimator : str, name of the scikit-learn estimator.
     params : dict, that estimator's parameters.
     extra : dict of str, what else was noted: the command line keeps the target's name here.
     written_by : str, version of naively.
     """
 
-    model: Model
+    model: Any
     estimator: str
     params: dict[str, Any]
     extra: dict[str, str] = field(default_factory=dict)
@@ -68,13 +60,13 @@ class Saved:
 
 
 def save(
-    model: Model,
+    model: Any,
     path: str | os.PathLike[str],
     estimator: str,
     params: dict[str, Any],
     extra: dict[str, str] | None = None,
 ) -> None:
-    """Write a model to a file, whole or not at all.
+    """Write a `Model` or `TableModel` to a file, whole or not at all.
 
     Raises
     ------
@@ -140,37 +132,37 @@ def _text(document: dict[str, Any]) -> str:
 
 
 def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
-    model = saved.model.canonical()
-    arrays: Arrays = {}
-    statistics = model.statistics
-    tables = {"class_weight": model.class_weight}
-    tables |= {f"statistics.{name}": table for name, table in statistics.tables.items()}
-    for name, table in tables.items():
-        limbs = table.limbs
-        # the table that says how many features there are weighs something even if it is all
-        # zeros: so a reader knows that their number is no empty claim
-        if limbs.shape[-1] == 0 and name == checks.sized_by(statistics):
-            limbs = np.zeros((*limbs.shape[:-1], 1), np.int64)
-        arrays[name] = np.array(limbs, "<i8", order="C")
-    if isinstance(statistics, LevelStatistics):
-        arrays["levels"] = np.concatenate([np.empty(0, "<i8"), *statistics.levels])
-        arrays["level_counts"] = np.array([len(levels) for levels in statistics.levels], "<i8")
+    plain = saved.model if isinstance(saved.model, Model) else saved.model.model
+    model = plain.canonical()
+    weight = model.class_weight
+    arrays: Arrays = {"class_weight": np.array(weight.limbs, "<i8", order="C")}
+    low = {"class_weight": weight.low, **encode_statistics(model.statistics, arrays)}
     document = {
         "format": "naively model",
         "version": VERSION,
         "written_by": saved.written_by,
         "estimator": saved.estimator,
         "params": {name: encode(value, arrays) for name, value in saved.params.items()},
-        "family": {"name": model.family.name, **_fields(model.family, arrays)},
         "prior": _fields(model.prior, arrays),
         "classes": encode_labels(model.classes, arrays),
         "announced": np.flatnonzero(np.isin(model.classes, model.announced)).tolist(),
         "n_features": model.n_features,
-        "feature_names": model.feature_names,
-        "low": {name: table.low for name, table in tables.items()},
+        "low": low,
         "extra": saved.extra,
     }
+    if isinstance(saved.model, Model):
+        document |= {
+            "family": _family_fields(model.family, arrays),
+            "feature_names": model.feature_names,
+        }
+    else:
+        families = [_family_fields(block.family, arrays) for block in saved.model.schema.blocks]
+        document["table"] = tables.encode_table(saved.model, families)
     return document, arrays
+
+
+def _family_fields(family: Family, arrays: Arrays) -> dict[str, Any]:
+    return {"name": family.name, **_fields(family, arrays)}
 
 
 def _fields(value: Any, arrays: Arrays) -> dict[str, Any]:
@@ -195,40 +187,43 @@ def _decoded(document: Any, arrays: Arrays) -> Saved:
     checks.expect(
         document,
         {
-            "checksum": str, "written_by": str, "estimator": str, "params": dict, "family": dict,
-            "prior": dict, "classes": dict, "announced": list, "n_features": int, "low": dict,
+            "checksum": str, "written_by": str, "estimator": str, "params": dict, "prior": dict,
+            "classes": dict, "announced": list, "n_features": int, "low": dict,
             "extra": dict,
         },
     )  # fmt: skip
     if document["checksum"] != checksum(document, arrays):
         raise ValueError("its checksum is wrong: some of it was changed after it was written")
-    family = _family(document["family"], arrays)
     prior = Prior(**_hyperparameters(Prior, document["prior"], arrays))
     classes = decode_labels(document["classes"], arrays)
-    n_features = document["n_features"]
-    names = document.get("feature_names")
-    checks.check_features(n_features, names)
     checks.check_texts(document["extra"])
-    tables = {
-        name: checks.exact(name, arrays.get(name), low) for name, low in document["low"].items()
-    }
-    if "class_weight" not in tables:
-        raise ValueError("it has no class weights")
-    weight = tables.pop("class_weight")
-    statistics = family.empty(0, 0)
-    statistics.tables = {name.removeprefix("statistics."): t for name, t in tables.items()}
-    sized = arrays.get(checks.sized_by(statistics))
-    if sized is None or sized.shape[-1] == 0:
-        raise ValueError("nothing in it weighs as much as its features would")
-    if isinstance(statistics, LevelStatistics):
-        statistics.levels = checks.levels(arrays["levels"], arrays["level_counts"], n_features)
+    n_features, low = document["n_features"], document["low"]
+    table = None
+    if "table" in document:
+        checks.expect(document, {"table": dict})
+        table = tables.decode_table(document["table"], lambda one: _family(one, arrays))
+        family: Family = table.product
+        names = table.names
+    else:
+        checks.expect(document, {"family": dict})
+        family = _family(document["family"], arrays)
+        names = document.get("feature_names")
+    checks.check_features(n_features, names)
+    if isinstance(family, Product) and sum(family.sizes) != n_features:
+        raise ValueError(f"it has {n_features} features in blocks of {family.sizes}")
+    if absent := low.keys() - arrays.keys():
+        raise ValueError(f"it has no tensor {min(absent)!r}")
+    weight = checks.exact("class_weight", arrays.get("class_weight"), low.get("class_weight"))
+    statistics = decode_statistics(family, n_features, arrays, low)
     model = Model(family, prior, n_features, names, classes, weight, statistics)
     checks.check_model(model)
     model.announced = classes[checks.positions(document["announced"], len(classes))]
     params = {name: decode(value, arrays) for name, value in document["params"].items()}
+    model = model.canonical()
     return Saved(
-        model.canonical(), document["estimator"], params, document["extra"], document["written_by"]
-    )
+        model if table is None else tables.table_model(document["table"], table, model),
+        document["estimator"], params, document["extra"], document["written_by"],
+    )  # fmt: skip
 
 
 def _family(encoded: dict[str, Any], arrays: Arrays) -> Family:

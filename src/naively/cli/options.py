@@ -1,0 +1,97 @@
+"""What the options of the command line mean."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from naively.cli.errors import UsageError
+from naively.families.base import Family
+from naively.families.registry import FAMILIES
+from naively.files.safetensors import Saved
+from naively.prior import Prior
+from naively.tables.inference import Wishes
+from naively.tables.inputs import MISSING
+from naively.tables.learning import Question
+
+
+def question(
+    target: str, columns: Sequence[str] | None, skip: Sequence[str] | None, family: str | None,
+    weight: str | None, holdout: float, alpha: float, prior: Any, unseen: Any,
+    missing: Sequence[str] | None, seed: int,
+) -> Question:  # fmt: skip
+    """What `naively fit` is asked."""
+    if not 0 <= holdout < 1:
+        raise UsageError(f"--holdout is the part of the rows to hold out, as 0.2, not {holdout:g}")
+    if seed < 0:
+        raise UsageError(f"--seed must not be negative, but is {seed}")
+    if not 0 <= alpha < float("inf"):
+        raise UsageError(f"--alpha must be a finite number >= 0, not {alpha:g}")
+    wanted: dict[Any, Any] = {}
+    for name in skip or ():
+        _wish(wanted, name, "skip", target, weight)
+    for text in columns or ():
+        name, equals, value = text.rpartition("=") if "(" not in text else _before(text)
+        if not equals or not name:
+            raise UsageError(f'--columns {text}: write "column=family", as age=gamma')
+        _wish(wanted, name, "skip" if value == "skip" else parsed_family(value), target, weight)
+    wishes = Wishes(
+        wanted,
+        None if family in (None, "auto") else parsed_family(str(family)),
+        family == "auto",
+        alpha,
+        unseen,
+        MISSING if missing is None else ("", *missing),
+    )
+    return Question(target, wishes, Prior(prior), weight, holdout, seed)
+
+
+def again(saved: Saved, weight: str | None) -> Question:
+    """What `naively update` and `forget` are asked of a model."""
+    table = saved.model
+    if table.target is None:
+        raise UsageError("the model does not name its target; go on in Python with partial_fit")
+    wishes = Wishes({}, missing=table.schema.missing)
+    return Question(table.target, wishes, table.model.prior, weight or saved.extra.get("weight"))
+
+
+def _wish(wanted: dict[Any, Any], name: str, choice: Any, *taken: str | None) -> None:
+    """Note what is wanted of a column, once."""
+    if name in taken:
+        what = "target" if name == taken[0] else "weight"
+        raise UsageError(f"{name!r} is the {what}, and no column to learn from")
+    if name in wanted:
+        raise UsageError(f"--columns and --skip name {name!r} more than once")
+    wanted[name] = choice
+
+
+def parsed_family(text: str) -> Family:
+    """A family such as ``gamma`` or ``categorical(alpha=0.5)``."""
+    name = text.split("(")[0].strip()
+    if name not in FAMILIES:
+        raise UsageError(f"{name!r} is no family: use one of {', '.join(sorted(FAMILIES))}")
+    try:
+        call = ast.parse(text.strip() if "(" in text else f"{text.strip()}()", mode="eval").body
+        assert isinstance(call, ast.Call)
+        assert not call.args
+        values = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+    except (SyntaxError, ValueError, AssertionError):
+        raise UsageError(f"{text!r}: write it as {name}(alpha=0.5)") from None
+    kind: Any = FAMILIES[name]
+    known = [one.name for one in fields(kind)]
+    if strangers := [one for one in values if one not in known]:
+        has = f"it has {', '.join(known)}" if known else "it has no options"
+        raise UsageError(f"{text!r}: {name} has no {strangers[0]!r}; {has}")
+    try:
+        return kind(**values)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{text!r}: {error}") from None
+
+
+def _before(text: str) -> tuple[str, str, str]:
+    """(column, "=", family) of ``column=family(name=value)``."""
+    head, paren, tail = text.partition("(")
+    name, equals, family = head.rpartition("=")
+    return name, equals, family + paren + tail

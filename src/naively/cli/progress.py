@@ -1,0 +1,57 @@
+"""Progress and notes for people, on standard error, and only if someone is looking."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from naively.cli.errors import printable
+from naively.tables.readers import Source
+
+PATIENCE = 1.0  # seconds of work after which a bar is shown
+
+
+def note(text: str) -> None:
+    """One line on standard error."""
+    print(f"naively: note: {printable(text)}", file=sys.stderr)
+
+
+@contextmanager
+def bar(what: str, source: Source) -> Iterator[None]:
+    """Show how much of a source has been read, once the work takes long."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    done = threading.Event()
+    watcher = threading.Thread(target=_watch, args=(what, source, done), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _watch(what: str, source: Source, done: threading.Event) -> None:
+    if done.wait(PATIENCE):
+        return
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(what, total=source.size)
+        while not done.wait(0.1):
+            shown.update(task, completed=source.read_bytes())

@@ -1,0 +1,283 @@
+"""The distribution of numeric features on a grid that adds up: weights of dyadic cells."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import ExactArray, Float64, Int64
+from naively.families.base import Batch, Data, Family, InvalidValueError, Statistics, Workers, dense
+from naively.families.levels import LevelStatistics
+from naively.families.sums import Limbs, Window, window
+from naively.kernels import levels as kernel
+from naively.kernels.limbs import DIGIT
+
+MOST = 4096  # occupied cells of a feature, from 2: zero is always an edge
+FINEST = -1074  # the exponent at which every float64 is a cell of its own
+COARSEST = 1024  # the exponent at which the sign is all that is left
+LARGEST = float(np.finfo(np.float64).max)
+SAMPLE = 1 << 15  # rows that give a first idea of the grid
+SPAN = 1 << 18  # cells of a look-up table, beyond which values are sorted
+
+
+class GridStatistics(LevelStatistics):
+    """The weight of each occupied cell of each feature, by class.
+
+    A cell is an interval [k 2^e, (k + 1) 2^e) with one exponent e a feature: the smallest one at
+    which at most `MOST` cells are occupied, over all classes. Cells of e are unions of cells of
+    e - 1, so e depends on nothing but the set of all values; to merge is to take the larger
+    exponent, unite the cells, and coarsen them while they are too many. Statistics of any split,
+    in any order, therefore have the same bits. At e = -1074 the cells are the values themselves.
+
+    To forget subtracts weights and leaves the exponent alone, unless the feature has no value
+    left. So ``(a + b) - b == a`` holds as long as `a + b` needed no coarser grid than `a`: always,
+    where a feature has at most `MOST` distinct values. Elsewhere the difference is `a` on the
+    grid of ``a + b``, bit for bit.
+
+    Attributes
+    ----------
+    tables : ``count`` (C, total number of cells), feature after feature, and ``missing`` (C, d).
+    levels : list of d sorted float64 arrays, the lower edges of the cells (-1.8e308 for -2^1024).
+    exponents : (d,) int64, e of each feature.
+    """
+
+    levels: list[Float64]
+
+    def __init__(
+        self, tables: dict[str, ExactArray], levels: list[Float64], exponents: Int64
+    ) -> None:
+        super().__init__(tables, levels)
+        self.exponents = exponents
+
+    def add(self, other: Statistics, classes: Int64, sign: int = 1) -> None:
+        """Add (or subtract) statistics, on the coarser of the two grids or one coarser still."""
+        assert isinstance(other, GridStatistics)
+        exponents = np.maximum(self.exponents, other.exponents)
+        self._replace(self.coarsened(exponents))
+        super().add(other.coarsened(exponents), classes, sign)
+        if sign > 0 and max(map(len, self.levels), default=0) > MOST:
+            self._replace(self.canonical())  # cells that were forgotten do not count
+            pairs = zip(self.levels, self.exponents.tolist(), strict=True)
+            self._replace(self.coarsened(np.array([grid_exponent(*pair) for pair in pairs])))
+
+    def coarsened(self, exponents: Int64) -> Self:
+        """The same weights on a grid of the given exponents, each at least as large as before."""
+        changed = np.flatnonzero((exponents > self.exponents) & [len(a) > 0 for a in self.levels])
+        if len(changed) == 0:
+            return self._renewed(self.tables, list(self.levels), exponents)
+        levels, starts = list(self.levels), [np.arange(len(a)) for a in self.levels]
+        for j in changed:
+            levels[j], starts[j] = np.unique(
+                cell_edges(self.levels[j], int(exponents[j])), return_index=True
+            )
+        firsts = [at + first for at, first in zip(self.offsets, starts, strict=False)]
+        tables = {**self.tables, "count": _sum_groups(self.tables["count"], np.concatenate(firsts))}
+        return self._renewed(tables, levels, exponents)
+
+    def centres(self, feature: int) -> Float64:
+        """What stands for the values of each cell: the value itself, or the cell's midpoint."""
+        return self.levels[feature] + 0.5 * self.width(feature)
+
+    def width(self, feature: int) -> float:
+        """The width of the cells of a feature; 0 if they are values."""
+        e = int(self.exponents[feature])
+        return 0.0 if e == FINEST else float(np.ldexp(1.0, min(e, COARSEST - 1)))
+
+    def canonical(self) -> Self:
+        """The same statistics without empty cells; where there are no others, on no grid yet."""
+        count = self.tables["count"]
+        keep = count.nonzero().any(axis=0)
+        parts = np.split(keep, self.offsets[1:-1])
+        levels = [a[k] for a, k in zip(self.levels, parts, strict=False)]
+        tables = {
+            "count": count.taken(1, keep).trimmed(),
+            "missing": self.tables["missing"].trimmed(),
+        }
+        exponents = np.where([len(a) > 0 for a in levels], self.exponents, FINEST)
+        return self._renewed(tables, levels, exponents)
+
+    def with_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+        """Some of the features among others, which have no values: own[k] is positions[k]."""
+        source = np.full(n_features, -1)
+        source[positions] = own
+        cells = np.split(np.arange(self.offsets[-1]), self.offsets[1:-1])
+        nothing = np.empty(0, np.int64)
+        taken = [nothing, *(cells[k] if k >= 0 else nothing for k in source)]
+        missing = self.tables["missing"].taken(1, own).placed(1, positions, n_features)
+        return self._renewed(
+            {"count": self.tables["count"].taken(1, np.concatenate(taken)), "missing": missing},
+            [self.levels[k] if k >= 0 else np.empty(0) for k in source],
+            np.array([self.exponents[k] if k >= 0 else FINEST for k in source], np.int64),
+        )
+
+    def _replace(self, other: GridStatistics) -> None:
+        self.tables, self.levels, self.exponents = other.tables, other.levels, other.exponents
+
+    def _renewed(
+        self, tables: dict[str, ExactArray], levels: list[Float64], exponents: Int64
+    ) -> Self:
+        return type(self)(tables, levels, exponents.astype(np.int64))
+
+    def _with(self, tables: dict[str, ExactArray]) -> Self:
+        return self._renewed(tables, list(self.levels), self.exponents)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GridStatistics):
+            return NotImplemented
+        same = np.array_equal(self.canonical().exponents, other.canonical().exponents)
+        return same and super().__eq__(other)
+
+    __hash__ = None
+
+
+class Gridded(Family):
+    """A family whose statistics are those of a grid: they add to any other's of this kind."""
+
+    def adds_to(self, other: Family) -> bool:
+        """Whether the other family's statistics are of a grid too."""
+        return isinstance(other, Gridded)
+
+    def summarise(self, X: Data, batch: Batch, workers: Workers) -> GridStatistics:
+        """The weight of each cell by class and feature, exactly."""
+        return count_cells(dense(X), batch, workers)
+
+    def empty(self, n_classes: int, n_features: int) -> GridStatistics:
+        """The statistics of no rows."""
+        count, missing = ExactArray.zeros((n_classes, 0)), ExactArray.zeros((n_classes, n_features))
+        return GridStatistics(
+            {"count": count, "missing": missing},
+            [np.empty(0)] * n_features,
+            np.full(n_features, FINEST, np.int64),
+        )
+
+
+def cell_edges(x: Float64, exponent: int) -> Float64:
+    """⌊x / 2^e⌋ 2^e of finite values, exactly; -2^1024 as the lowest float64, which is above it."""
+    if exponent == FINEST:
+        return x + 0.0  # without negative zeros
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = np.ldexp(x, -exponent)  # exact unless it overflows or is far below 1
+        number = np.where(np.abs(scaled) < 1.0, np.where(x < 0.0, -1.0, 0.0), np.floor(scaled))
+        edges = np.maximum(np.ldexp(number, exponent), -LARGEST)
+    return np.where(np.abs(scaled) >= 2.0**53, x, edges)  # a multiple of 2^e already
+
+
+def grid_exponent(edges: Float64, exponent: int = FINEST) -> int:
+    """The smallest e, from `exponent` on, that leaves at most `MOST` cells of sorted values."""
+    if len(edges) <= MOST:
+        return exponent
+    low, high = exponent, COARSEST  # too many cells at low; few enough at high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if np.count_nonzero(np.diff(cell_edges(edges, middle))) < MOST:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _sum_groups(count: ExactArray, starts: Int64) -> ExactArray:
+    """The exact sums of the columns from each start up to the next one."""
+    size = count.limbs.shape[-1]
+    lazy = np.zeros((count.shape[0], len(starts), size + 1), np.int64)
+    if size == 0:
+        return ExactArray.zeros(lazy.shape[:2])
+    lazy[..., :size] = np.add.reduceat(count.limbs & DIGIT, starts, axis=1)
+    lazy[..., size] = np.add.reduceat(count.limbs[..., -1] >> 32, starts, axis=1)
+    return ExactArray.from_lazy(lazy, count.low)
+
+
+def numbers(X: npt.NDArray[Any], column: int, first: int = 0) -> Float64:
+    """A column of the rows as float64, NaN where missing.
+
+    Raises
+    ------
+    InvalidValueError : for an infinite value, counting rows from `first`.
+    """
+    x = X[:, column].astype(np.float64)
+    infinite = np.isinf(x)
+    if infinite.any():
+        row = int(infinite.argmax())
+        problem = f"Input X contains infinity: {{where}} is {x[row]}"
+        raise InvalidValueError(first + row, column, problem)
+    return x
+
+
+def count_cells(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> GridStatistics:
+    """The weight of each cell by class and feature, exactly; a column at a time.
+
+    Raises
+    ------
+    InvalidValueError : for an infinite value.
+    """
+    (n, d), classes, weights = X.shape, batch.n_classes, batch.weights
+    held = window(weights.min(), weights.max()) if len(weights) else None
+
+    def one(j: int) -> tuple[Float64, int, ExactArray, ExactArray]:
+        x = numbers(X, j)
+        seen = ~np.isnan(x)
+        if seen.all():
+            rows: Any = slice(None)
+            missing = ExactArray.zeros((classes, 1))
+        else:
+            rows = np.flatnonzero(seen)
+            missing = _weigh(np.zeros(n - len(rows), np.int64), batch, ~seen, 1, held)
+        levels, exponent, positions = _cells_of(x[rows])
+        return levels, exponent, _weigh(positions, batch, rows, len(levels), held), missing
+
+    parts = workers.map(one, range(d))
+    levels = [part[0] for part in parts]
+    count = ExactArray.zeros((classes, sum(map(len, levels))))
+    missing = ExactArray.zeros((classes, d))
+    at = 0
+    for j, (_, _, own, gone) in enumerate(parts):
+        count = count.add(own, columns=np.arange(at, at + own.shape[1]))
+        missing = missing.add(gone, columns=np.array([j]))
+        at += own.shape[1]
+    tables = {"count": count.trimmed(), "missing": missing.trimmed()}
+    exponents = np.array([part[1] for part in parts], np.int64)
+    return GridStatistics(tables, levels, exponents).canonical()
+
+
+def _weigh(
+    positions: Int64, batch: Batch, rows: Any, width: int, held: Window | None
+) -> ExactArray:
+    """The weight of the rows of each class at each position, (C, width)."""
+    codes, shape = batch.codes[rows], (batch.n_classes, width)
+    if held is None:
+        counts = np.bincount(codes * width + positions, minlength=batch.n_classes * width)
+        return ExactArray.from_integers(counts.astype(np.int64).reshape(shape))
+    limbs = Limbs(batch.n_classes * width, held)
+    kernel.weigh_columns(positions, codes, batch.weights[rows], width, *limbs.arguments)
+    return limbs.exact(shape)
+
+
+def _cells_of(x: Float64) -> tuple[Float64, int, Int64]:
+    """(edges of the occupied cells, exponent, position of the cell of each value)."""
+    exponent = grid_exponent(np.unique(x[:SAMPLE]))  # more values can only make it larger
+    if exponent > FINEST:
+        x = cell_edges(x, exponent)
+        with np.errstate(over="ignore"):
+            number = np.floor(np.ldexp(x, -exponent))
+        first = number.min()
+        if number.max() - first < SPAN and abs(first) < 2.0**52:
+            return _look_up(x, (number - first).astype(np.int64), exponent)
+    edges = np.unique(x + 0.0)
+    exponent = grid_exponent(edges, exponent)
+    edges = np.unique(cell_edges(edges, exponent))
+    return edges, exponent, np.searchsorted(edges, cell_edges(x, exponent))
+
+
+def _look_up(edges: Float64, number: Int64, exponent: int) -> tuple[Float64, int, Int64]:
+    """`_cells_of` for numbered cells that lie close together, without sorting the values."""
+    one_each = np.full(int(number.max()) + 1, -1)
+    one_each[number] = np.arange(len(number))  # some value in each cell
+    occupied = np.flatnonzero(one_each >= 0)
+    fine = edges[one_each[occupied]]
+    exponent = grid_exponent(fine, exponent)
+    cells, group = np.unique(cell_edges(fine, exponent), return_inverse=True)
+    position = np.zeros(len(one_each), np.int64)
+    position[occupied] = group
+    return cells, exponent, position[number]

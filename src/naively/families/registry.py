@@ -1,0 +1,24 @@
+"""Every family by its name."""
+
+from __future__ import annotations
+
+from naively.families.base import Family
+from naively.families.bernoulli import Bernoulli
+from naively.families.categorical import Categorical
+from naively.families.complement import Complement
+from naively.families.discretized import Discretized
+from naively.families.exponential import Exponential
+from naively.families.gamma import Gamma
+from naively.families.gaussian import Gaussian
+from naively.families.kernel_density import KernelDensity
+from naively.families.lognormal import LogNormal
+from naively.families.multinomial import Multinomial
+from naively.families.poisson import Poisson
+
+FAMILIES: dict[str, type[Family]] = {
+    family.name: family
+    for family in (
+        Bernoulli, Categorical, Complement, Discretized, Exponential, Gamma, Gaussian,
+        KernelDensity, LogNormal, Multinomial, Poisson,
+    )
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Tables in files, read as a stream of Arrow batches."""

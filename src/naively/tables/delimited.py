@@ -1,0 +1,366 @@
+"""Delimited text (CSV and its kin): cut into blocks at rows, which Arrow then parses.
+
+Arrow's own reader of blocks does not say on which line something is wrong, and fixes the types
+with the first block for good. Here each block is parsed on its own, with the types of the first as
+a guess.
+"""
+
+from __future__ import annotations
+
+import csv as python_csv
+import io
+import re
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv as csv
+
+from naively.tables import inputs
+from naively.tables.inputs import (
+    BOM,
+    TEXT,
+    Block,
+    Input,
+    Options,
+    Stream,
+    TableError,
+    Task,
+    blocks,
+    brief,
+    checked_names,
+    first_bad_byte,
+    message_of,
+    no_utf8,
+    one_batch,
+)
+
+Positions = npt.NDArray[np.int64]
+QUOTE, LF, CR = b'"\n\r'
+NONE = np.zeros(0, np.int64)
+DELIMITERS = b",;\t|"
+NUMBERS = (pa.int64(), pa.float64())
+BAD_VALUE = re.compile(r"In CSV column #(\d+):(?: Row #\d+:)? CSV conversion error to ")
+BAD_COUNT = re.compile(r"CSV parse error:(?: Row #(\d+):)? Expected (\d+) columns, got (\d+)")
+
+
+class Delimited:
+    """A file of delimited text with a header."""
+
+    def __init__(self, source: Input, stream: Stream, options: Options) -> None:
+        self.source = source
+        self.name = source.name
+        self.options = options
+        self._stream: Stream | None = None
+        self._begun: tuple[Stream, int] | None = self._begin(stream)
+        self.wanted = self.names if options.columns is None else list(options.columns)
+        if source.again:  # a thousand files need not be open at once
+            stream.close()
+            self._begun = None
+
+    def read_bytes(self) -> int:
+        """Bytes of the file that have been read, before decompression."""
+        return self._stream.raw.count if self._stream else 0
+
+    def tasks(self) -> Iterator[Task]:
+        """One task a block; the first block of all files decides the types of the columns."""
+        begun = self._begun or self._begin(self.source.open())
+        self._begun = None
+        self._stream, line = begun
+        types = self.options.types
+        try:
+            for block in blocks(self._stream, line, self._cut, self.newline):
+                if types:
+                    yield partial(self._parsed, block)
+                    continue
+                batch = self._parsed(block)
+                types |= {f.name: f.type for f in batch.schema if not pa.types.is_null(f.type)}
+                yield partial(lambda found: found, batch)
+                del batch
+        finally:
+            self._stream.close()
+
+    # ---- rows --------------------------------------------------------------------------------
+
+    def _begin(self, stream: Stream) -> tuple[Stream, int]:
+        """Read the header; (the stream after it, the line on which that is)."""
+        data = stream.read(inputs.HEAD).removeprefix(BOM)
+        while True:
+            text = data.lstrip(b"\r\n")
+            # only files without any \n have lines that end in \r
+            lone = b"\n" not in data and b"\r" in text.rstrip(b"\r")
+            self.newline = b"\r" if lone else b"\n"
+            self.delimiter = self.options.delimiter or sniffed(text, self.newline)
+            starts, ends = quoted(text, self.delimiter.encode())
+            end = first_end(text, starts, ends, self.newline)
+            if end or len(data) > inputs.LONGEST:
+                break
+            if not (more := stream.read(max(inputs.HEAD, len(data)))):
+                break
+            data += more
+        line = 1 + data.count(self.newline, 0, len(data) - len(text))
+        if not text:
+            raise TableError(f"{self.name} is empty; a table needs a header and rows")
+        if not end:
+            self._check_closed(text, starts, ends, line)
+        header = text[: end or len(text)]
+        where = f"{self.name}, line {line} (the header)"
+        if b"\0" in header:
+            raise TableError(f"{where}: holds a NUL byte; save the table as text in UTF-8")
+        if (bad := first_bad_byte(header)) is not None:
+            raise no_utf8(where, header[bad])
+        lines = io.StringIO(header.decode().rstrip("\r\n"), newline="")
+        try:
+            fields = next(python_csv.reader(lines, delimiter=self.delimiter))
+        except python_csv.Error as error:
+            raise TableError(f"{where}: {error}") from None
+        fields = [column or f"Unnamed: {i}" for i, column in enumerate(fields)]
+        self.names = checked_names(self.name, fields)
+        stream.unread(text[len(header) :])
+        return stream, line + header.count(self.newline)
+
+    def _cut(self, data: bytes, line: int, final: bool) -> int:
+        """Where the last row ends; see `Cut`."""
+        starts, ends = quoted(data, self.delimiter.encode())
+        end = last_end(data, starts, ends, self.newline)
+        if final or (end == 0 and len(data) > inputs.LONGEST):
+            self._check_closed(data, starts, ends, line)
+        return end
+
+    def _check_closed(self, data: bytes, starts: Positions, ends: Positions, line: int) -> None:
+        if len(ends) and ends[-1] == len(data):
+            first = len(starts) - 1
+            while first and ends[first - 1] + 1 == starts[first]:
+                first -= 1  # two quotes are one character
+            line += data.count(self.newline, 0, int(starts[first]))
+            raise TableError(f"a quote opened on line {line} of {self.name} is never closed")
+
+    # ---- values ------------------------------------------------------------------------------
+
+    def _parsed(self, block: Block) -> pa.RecordBatch:
+        """The rows of a block.
+
+        Each column has the type it was found to have at first, if it can: otherwise whole numbers
+        become numbers, and all else text.
+        """
+        known = self.options.types
+        varied = self.options.varied
+        types = {name: kind for name, kind in known.items() if name not in varied}
+        while True:
+            try:
+                table = self._read(block, types)
+            except (pa.ArrowException, UnicodeDecodeError) as error:
+                culprit = self._culprit(block, error)
+                if types.get(culprit) in NUMBERS:
+                    # This may not be the only one. Arrow will find types for this block, which
+                    # takes one more pass however many columns of numbers fail.
+                    types = {name: kind for name, kind in types.items() if kind not in NUMBERS}
+                elif culprit in types and types[culprit] != TEXT:
+                    types[culprit] = TEXT
+                else:
+                    raise self._unreadable(block, error) from None
+                continue
+            if any(_is_binary(kind) for kind in table.schema.types):
+                raise self._no_utf8(block)
+            # What began as numbers goes on as text, not as dates or truth values.
+            wanted = set(self.wanted)
+            strange = [
+                name for name, kind in known.items()
+                if name in wanted and kind in NUMBERS and name not in types
+                and not _may_follow(table.schema.field(name).type)
+            ]  # fmt: skip
+            if not strange:
+                break
+            types |= dict.fromkeys(strange, TEXT)
+        return one_batch(self._widened(table))
+
+    def _widened(self, table: Any) -> Any:
+        """Missing values, and whole numbers in a column of floats, have the column's type."""
+        for i, column in enumerate(table.schema):
+            kind = self.options.types.get(column.name)
+            if kind is None or kind == column.type:
+                continue
+            whole = kind == pa.float64() and column.type == pa.int64()
+            if whole or pa.types.is_null(column.type):
+                table = table.set_column(i, column.name, table.column(i).cast(kind, safe=False))
+            elif kind in NUMBERS:
+                self.options.varied.add(column.name)  # saves the next blocks a vain attempt
+        return table
+
+    def _read(self, block: Block, types: dict[str, Any]) -> Any:
+        data = block.data
+        return csv.read_csv(
+            pa.BufferReader(data),
+            read_options=csv.ReadOptions(
+                use_threads=False, column_names=self.names, block_size=len(data) + 1
+            ),
+            parse_options=csv.ParseOptions(
+                delimiter=self.delimiter, newlines_in_values=b'"' in data
+            ),
+            convert_options=csv.ConvertOptions(
+                column_types=types,
+                include_columns=self.wanted,
+                null_values=list(self.options.missing),
+                strings_can_be_null=True,
+                # else a column of numbers in quotes would be text for a missing one
+                quoted_strings_can_be_null=True,
+                auto_dict_encode=True,
+                auto_dict_max_cardinality=2**31 - 1,
+            ),
+        )
+
+    # ---- errors ------------------------------------------------------------------------------
+
+    def _culprit(self, block: Block, error: Exception) -> str:
+        """The column with a value that is not of its type."""
+        match = BAD_VALUE.match(message_of(error))
+        return self.names[int(match[1])] if match else ""
+
+    def _unreadable(self, block: Block, error: Exception) -> TableError:
+        text = message_of(error)
+        if match := BAD_COUNT.match(text):
+            if match[1] is None:
+                return TableError(f"{self.name}: {brief(error)}")
+            start = row_start(block.data, self.delimiter, int(match[1]))
+            line = block.line + block.data.count(self.newline, 0, start)
+            row = block.data[start : start + 80].splitlines()[0].decode(errors="replace")
+            return TableError(
+                f"{self.name}, line {line}: expected {match[2]} fields, got {match[3]}: {row[:60]}"
+            )
+        if first_bad_byte(block.data) is not None:
+            return self._no_utf8(block)
+        return TableError(f"{self.name}, line {block.line} or below: {brief(error)}")
+
+    def _no_utf8(self, block: Block) -> TableError:
+        data = block.data
+        bad = first_bad_byte(data)
+        if bad is None:  # cannot be
+            return TableError(f"{self.name}, line {block.line} or below: no text")
+        starts, ends = quoted(data, self.delimiter.encode())
+        begin = last_end(data[:bad], *_until(bad, starts, ends), self.newline)
+        within = _outside(np.flatnonzero(_bytes(data[:bad]) == ord(self.delimiter)), starts, ends)
+        column = self.names[min(int((within >= begin).sum()), len(self.names) - 1)]
+        line = block.line + data.count(self.newline, 0, bad)
+        return no_utf8(f"{self.name}, line {line}, column {column!r}", data[bad])
+
+
+# ---- quotes ----------------------------------------------------------------------------------
+
+
+def quoted(data: bytes, delimiters: bytes) -> tuple[Positions, Positions]:
+    """Where the quoted fields of some rows begin and end, as Arrow sees it.
+
+    Only a quote at the start of a field opens one; others are ordinary characters outside, and
+    close it inside, unless doubled. The last field may end with the data: it is still open.
+    """
+    if b'"' not in data:
+        return NONE, NONE
+    array = _bytes(data)
+    marks = np.flatnonzero(array == QUOTE)
+    opening, closing = marks[::2], marks[1::2]
+    # They alternate if each that should open a field follows a delimiter, or a quote: then the two
+    # are one character of a field.
+    before = array[opening - 1]
+    if opening[0] == 0:
+        before[0] = LF
+    starting = np.zeros(256, np.bool_)
+    starting[[*delimiters, LF, CR, QUOTE]] = True
+    right = starting[before]
+    if not right.all():
+        return _quoted_with_strays(data, delimiters, marks, 2 * int(right.argmin()))
+    if len(marks) % 2:
+        closing = np.append(closing, len(data))
+    return opening, closing
+
+
+def _quoted_with_strays(
+    data: bytes, delimiters: bytes, marks: Positions, stray: int
+) -> tuple[Positions, Positions]:
+    """The same for quotes of which the one at `stray` is the first that does not open a field."""
+    starts, ends = marks[:stray:2].tolist(), marks[1:stray:2].tolist()
+    at: list[int] = marks[stray:].tolist()
+    starting = {*delimiters, LF, CR}
+    i, n = 0, len(at)
+    while i < n:
+        if at[i] and data[at[i] - 1] not in starting:
+            i += 1
+            continue
+        j = i + 1
+        while j + 1 < n and at[j + 1] == at[j] + 1:
+            j += 2
+        starts.append(at[i])
+        ends.append(at[j] if j < n else len(data))
+        i = j + 1
+    return np.array(starts, np.int64), np.array(ends, np.int64)
+
+
+def _outside(places: Positions, starts: Positions, ends: Positions) -> Positions:
+    """Those places that are in no quoted field."""
+    if not len(starts):
+        return places
+    field = np.searchsorted(starts, places, side="right") - 1
+    return places[(field < 0) | (ends[field] <= places)]
+
+
+def last_end(data: bytes, starts: Positions, ends: Positions, newline: bytes) -> int:
+    """Where the last whole row ends, 0 if none does."""
+    at = data.rfind(newline)
+    while at >= 0:
+        field = int(np.searchsorted(starts, at)) - 1
+        if field < 0 or ends[field] < at:
+            return at + 1
+        at = data.rfind(newline, 0, int(starts[field]))
+    return 0
+
+
+def first_end(data: bytes, starts: Positions, ends: Positions, newline: bytes) -> int:
+    """Where the first row ends, 0 if it does not."""
+    at = data.find(newline)
+    while at >= 0:
+        field = int(np.searchsorted(starts, at)) - 1
+        if field < 0 or ends[field] < at:
+            return at + 1
+        at = data.find(newline, int(ends[field]))
+    return 0
+
+
+def row_start(data: bytes, delimiter: str, row: int) -> int:
+    """Where a row starts, the first being 1; blank lines are none."""
+    array = _bytes(data)
+    last = np.append(array[1:], 0)
+    breaks = np.flatnonzero((array == LF) | ((array == CR) & (last != LF)))
+    begins = [0, *(_outside(breaks, *quoted(data, delimiter.encode())) + 1).tolist(), len(data)]
+    rows = [a for a, b in pairwise(begins) if data[a:b].strip(b"\r\n")]
+    return rows[min(row, len(rows)) - 1]
+
+
+def sniffed(data: bytes, newline: bytes) -> str:
+    """The delimiter that the first row has most of."""
+    starts, ends = quoted(data, DELIMITERS)
+    array = _bytes(data[: first_end(data, starts, ends, newline) or len(data)])
+    counts = [len(_outside(np.flatnonzero(array == c), starts, ends)) for c in DELIMITERS]
+    return chr(DELIMITERS[int(np.argmax(counts))])
+
+
+def _until(end: int, starts: Positions, ends: Positions) -> tuple[Positions, Positions]:
+    count = int(np.searchsorted(starts, end))
+    return starts[:count], ends[:count]
+
+
+def _bytes(data: bytes) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(data, np.uint8)
+
+
+def _is_binary(kind: Any) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_binary(kind))
+
+
+def _may_follow(kind: Any) -> bool:
+    """Whether a block may have values of this type in a column that began as numbers."""
+    return kind in NUMBERS or kind == TEXT or bool(pa.types.is_null(kind))

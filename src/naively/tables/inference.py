@@ -1,0 +1,252 @@
+"""Which family fits a column: a rule over the first rows of a table.
+
+====================================================  =============================================
+the column holds                                      its family
+====================================================  =============================================
+true and false                                        Bernoulli
+text, categories                                      Categorical
+whole numbers, at most 10 different ones              Categorical
+whole numbers >= 0 whose variance is half to twice    Poisson
+their mean
+other numbers                                         Gaussian, or the family that was asked for
+one value only, or none                               left out: constant, or no values
+text of which more than half is different             left out: like an identifier
+whole numbers, each once and without gaps             left out: like an identifier
+dates and times, lists, structures                    left out
+====================================================  =============================================
+
+With ``auto``, columns of numbers that would be Gaussian or Poisson get the family that predicts
+the class best on rows held out of those first ones (see `naively.tables.choice`).
+
+Text that is all numbers is numbers, and numbers that are all whole are whole numbers, whatever
+the type of the column: so files and frames of the same values get the same families.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from naively.families.base import Family
+from naively.families.bernoulli import Bernoulli
+from naively.families.categorical import Categorical, Unseen
+from naively.families.gaussian import Gaussian
+from naively.families.poisson import Poisson
+from naively.families.registry import FAMILIES
+from naively.tables import values
+from naively.tables.choice import choose
+from naively.tables.inputs import MISSING
+from naively.tables.model import Coded
+from naively.tables.names import no_column
+from naively.tables.schema import Block, Schema
+
+ROWS = 100_000
+"""Rows from which families are inferred: the first ones."""
+
+FEW = 10  # different whole numbers that are levels rather than amounts
+MANY = 20  # rows from which on a column of different values is an identifier
+
+Choice = Family | str
+Columns = Mapping[str | tuple[str, ...], Choice]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user says about columns.
+
+    Attributes
+    ----------
+    columns : families, names of families or "skip", by column or tuple of columns (one block).
+    numeric : Family of the columns of numbers; None for the rule.
+    auto : whether that is the family that predicts held-out rows best.
+    alpha, unseen : of the columns of levels whose families are inferred.
+    missing : spellings of a missing value.
+    """
+
+    columns: Columns
+    numeric: Family | None = None
+    auto: bool = False
+    alpha: float = 1.0
+    unseen: Unseen = "smooth"
+    missing: tuple[str, ...] = MISSING
+
+    def schema(self, table: pa.Table, names: Sequence[str] | None = None) -> Schema:
+        """The schema for a table's columns, from its first rows.
+
+        Raises
+        ------
+        ValueError : if no column is left, or `columns` names one that is not there.
+        """
+        table = table.slice(0, ROWS)
+        names = list(table.column_names if names is None else names)
+        given = self._given(names, table.column_names)
+        blocks: list[Block] = []
+        why: dict[str, str] = {}
+        for name in names:
+            if name in given:
+                key, choice = given[name]
+                why[name] = "as asked"
+                if choice is not None and name == key[0]:
+                    blocks.append(Block(choice, key))
+                continue
+            family, why[name] = self._rule(values.flat(table.column(name)))
+            if family is not None:
+                blocks.append(Block(family, (name,)))
+        return Schema(tuple(_together(blocks, self.numeric)), why, self.missing)
+
+    def _given(
+        self, names: list[str], there: list[str]
+    ) -> dict[str, tuple[tuple[str, ...], Family | None]]:
+        """For each named column: its block's columns and family; None to leave it out."""
+        given: dict[str, tuple[tuple[str, ...], Family | None]] = {}
+        wanted = set(names)
+        for key, choice in self.columns.items():
+            block = (key,) if isinstance(key, str) else tuple(key)
+            family = named(choice)
+            for name in block:
+                if name not in there and len(names) == len(there):
+                    raise ValueError(f"`columns`: {no_column(name, names)}")
+                if name in given:
+                    raise ValueError(f"`columns` names {name!r} more than once")
+                if name in wanted:
+                    given[name] = block, family
+        return given
+
+    def _rule(self, column: pa.Array) -> tuple[Family | None, str]:
+        """(family of a column, or None to leave it out; the reason)."""
+        kind = column.type
+        if pa.types.is_boolean(kind):
+            met = len(column.unique().drop_null())
+            if met < 2:
+                return None, "constant" if met else "no values"
+            return Bernoulli(self.alpha, binarize=None), "true or false"
+        if pa.types.is_temporal(kind):
+            return None, "dates or times"
+        if values.is_number(kind):
+            return self._number_rule(values.numbers(column, self.missing)[0])
+        if not (values.is_text(kind) or pa.types.is_null(kind) or pa.types.is_dictionary(kind)):
+            return None, f"no plain values but {kind}"
+        codes, known = values.levels(column, self.missing)
+        counts = np.bincount(codes, minlength=len(known) + 1)[:-1]
+        levels, present = int((counts > 0).sum()), int(counts.sum())  # slices know more levels
+        if levels < 2:
+            return None, "constant" if levels else "no values"
+        if values.is_text(kind):
+            numbers, strangers = values.numbers(column, self.missing)
+            if not strangers:
+                return self._number_rule(numbers)
+        if present >= MANY and levels > present / 2:
+            return None, f"like an identifier: {levels} different values in {present} rows"
+        return Categorical(self.alpha, unseen=self.unseen), f"text, {levels} levels"
+
+    def _number_rule(self, x: Any) -> tuple[Family | None, str]:
+        x = x[np.isfinite(x)]
+        distinct = np.unique(x)
+        if len(distinct) < 2:
+            return None, "constant" if len(distinct) else "no values"
+        if not (x == np.floor(x)).all() or np.abs(distinct[[0, -1]]).max() > 2**53:
+            return self.numeric or Gaussian(floor="feature"), "numbers"
+        span = distinct[-1] - distinct[0] + 1
+        if len(x) >= MANY and len(distinct) == len(x) == span:
+            return None, "like an identifier: whole numbers, each once"
+        if self.numeric is not None:
+            return self.numeric, "whole numbers"
+        if len(distinct) <= FEW:
+            return (
+                Categorical(self.alpha, unseen=self.unseen),
+                f"whole numbers, {len(distinct)} different",
+            )
+        if distinct[0] >= 0 and 0.5 <= x.var() / x.mean() <= 2:
+            return Poisson(self.alpha), "counts, variance about the mean"
+        return Gaussian(floor="feature"), "whole numbers"
+
+
+def infer(
+    wishes: Wishes, table: pa.Table, labels: Coded, names: Sequence[str] | None = None
+) -> Schema:
+    """The schema for some columns of a table (all by default), from its first rows.
+
+    Raises
+    ------
+    ValueError : if `columns` names one that is not there.
+    """
+    table = table.slice(0, ROWS)
+    schema = wishes.schema(table, names)
+    return _chosen(wishes, schema, table, labels) if wishes.auto else schema
+
+
+def _chosen(wishes: Wishes, schema: Schema, table: pa.Table, labels: Coded) -> Schema:
+    """The schema with the best family for each column of numbers that is not named."""
+    classes, codes = labels
+    codes = codes[: table.num_rows]
+    asked = {n for key in wishes.columns for n in ([key] if isinstance(key, str) else key)}
+    open_ = [
+        name
+        for name, family in schema.known.items()
+        if name not in asked and isinstance(family, Gaussian | Poisson)
+    ]
+    known = codes < len(classes)
+    if not open_ or not known.any():
+        return schema
+    X = np.column_stack(
+        [values.numbers(values.flat(table.column(name)), wishes.missing)[0] for name in open_]
+    )
+    X[np.isinf(X)] = np.nan
+    best = dict(zip(open_, choose(X[known], codes[known], len(classes)), strict=True))
+    why = dict(schema.why)
+    blocks = []
+    for name, family in schema.known.items():
+        if name in best:
+            family, score = best[name]
+            why[name] = f"{why[name]}; log P(y | x) {score:.4g} on rows held out"
+        elif name in asked:
+            continue
+        blocks.append(Block(family, (name,)))
+    blocks += [block for block in schema.blocks if asked & set(block.names)]
+    return Schema(tuple(_together(blocks)), why, schema.missing)
+
+
+def named(choice: Choice) -> Family | None:
+    """The family that a user means; None for "skip".
+
+    Raises
+    ------
+    ValueError : if it is no family, or no name of one.
+    """
+    if isinstance(choice, Family):
+        return choice
+    if choice == "skip":
+        return None
+    if isinstance(choice, str) and choice in FAMILIES:
+        return FAMILIES[choice]()
+    names = ", ".join(sorted(FAMILIES))
+    raise ValueError(f'{choice!r} is no family: use one of {names}, or "skip"')
+
+
+def _together(blocks: list[Block], numeric: Family | None = None) -> list[Block]:
+    """Single columns of equal families in one block, for speed; and all those of `numeric`."""
+    shared: list[tuple[Family, list[str]]] = []
+    for block in blocks:
+        alone = len(block.names) == 1 and block.divisible
+        names = next(
+            (
+                names
+                for family, names in shared
+                if block.family is numeric is family or (alone and _equal(family, block.family))
+            ),
+            None,
+        )
+        if names is None:
+            shared.append((block.family, list(block.names)))
+        else:
+            names.extend(block.names)
+    return [Block(family, tuple(names)) for family, names in shared]
+
+
+def _equal(a: Family, b: Family) -> bool:
+    """Whether columns of these families can share a block."""
+    return type(a) is type(b) and Block(a, ()).divisible and a == b

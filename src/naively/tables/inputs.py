@@ -1,0 +1,289 @@
+"""What every format of table needs: bytes of files, decompressed; blocks of lines; errors."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import re
+import stat
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Protocol, cast
+
+import pyarrow as pa
+
+MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")
+"""How a missing value is written, unless somebody says otherwise."""
+BLOCK = 8 << 20
+"""Bytes of text in one task, about."""
+LONGEST = 64 << 20
+"""Bytes of the longest row that is believed; a longer one is an open quote."""
+HEAD = 1 << 16
+MOST = 16 << 20
+"""Bytes asked for at once: memory is set aside for them before it is known that they exist."""
+HOLDS_ROWS = re.compile(rb"[^\r\n]")
+BOM = b"\xef\xbb\xbf"
+TEXT = pa.dictionary(pa.int32(), pa.string())
+COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\0": "xz",
+              b"BZh": "bz2"}  # fmt: skip
+
+Task = Callable[[], pa.RecordBatch]
+
+
+class TableError(ValueError):
+    """A table that cannot be read; the message says where, and what to do."""
+
+
+@dataclass
+class Options:
+    """How to read.
+
+    Attributes
+    ----------
+    missing : spellings of a missing value.
+    delimiter : of the fields, if it is known.
+    columns : the columns to read, all if None.
+    types : of the columns of delimited text, inferred once for all files.
+    varied : columns of numbers that are known to hold other things further down.
+    """
+
+    missing: Sequence[str] = MISSING
+    delimiter: str | None = None
+    columns: Sequence[str] | None = None
+    types: dict[str, Any] = field(default_factory=dict)
+    varied: set[str] = field(default_factory=set)
+
+
+class Part(Protocol):
+    """One file of a table."""
+
+    @property
+    def names(self) -> list[str]:
+        """All columns that it has, in order."""
+
+    def tasks(self) -> Iterator[Task]:
+        """Pieces of work in order, each of which makes a batch."""
+
+    def read_bytes(self) -> int:
+        """About how many bytes of the file have been read."""
+
+
+class Block(NamedTuple):
+    """Whole rows of text, and the line of the file on which they start."""
+
+    data: bytes
+    line: int
+
+
+class Raw(io.RawIOBase):
+    """A file that knows how much of it was read, and whose start can be looked at."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        self.count = 0
+        self.head = b""
+        while len(self.head) < 16 and (more := file.read(16 - len(self.head))):
+            self.head += more
+        self._pending = self.head
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """The next bytes, as few as the file likes to give."""
+        if self._pending:
+            size = min(len(buffer), len(self._pending))
+            buffer[:size] = self._pending[:size]
+            self._pending = self._pending[size:]
+        else:
+            size = self.file.readinto(buffer)
+        self.count += size
+        return size
+
+
+class Stream:
+    """The bytes of an input from its start, decompressed."""
+
+    def __init__(self, name: str, file: Any, owned: bool) -> None:
+        self.name = name
+        self.raw = Raw(file)
+        self.owned = owned
+        head = self.raw.head
+        self.codec = next((c for magic, c in COMPRESSED.items() if head.startswith(magic)), None)
+        if self.codec == "bz2" and head[4:10] not in (b"1AY&SY", b"\x17rE8P\x90"):
+            self.codec = None  # text that happens to begin with these letters
+        self._source: Any = self.raw
+        if self.codec == "xz":
+            self._source = lzma.open(cast(BinaryIO, self.raw))  # noqa: SIM115 - closed with the file
+        elif self.codec:
+            self._source = pa.CompressedInputStream(pa.PythonFile(self.raw, mode="r"), self.codec)
+        self._pending = b""
+
+    def read(self, size: int) -> bytes:
+        """So many bytes; fewer only at the end."""
+        pieces, have = [], 0
+        if self._pending:
+            piece, self._pending = self._pending[:size], self._pending[size:]
+            pieces, have = [piece], len(piece)
+        try:
+            while have < size and (piece := self._source.read(min(size - have, MOST))):
+                pieces.append(piece)
+                have += len(piece)
+        except (OSError, EOFError, lzma.LZMAError) as error:
+            if not self.codec:
+                raise
+            raise TableError(
+                f"{self.name}: cannot be decompressed ({brief(error)}); is the file whole?"
+            ) from None
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def unread(self, data: bytes) -> None:
+        """Let `data` be read next."""
+        self._pending = data + self._pending
+
+    def close(self) -> None:
+        """Close the file, unless it is standard input."""
+        if self.owned:
+            self.raw.file.close()
+
+
+class Input:
+    """A file, or standard input, that streams are opened from."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.name = "standard input" if path is None else str(path)
+        self.size: int | None = None
+        self.used = False
+        if path is not None:
+            mode = path.stat()
+            if stat.S_ISREG(mode.st_mode):
+                self.size = mode.st_size
+
+    @property
+    def again(self) -> bool:
+        """Whether it can be opened more than once; pipes cannot."""
+        return self.size is not None
+
+    def open(self) -> Stream:
+        """A stream that starts at the first byte."""
+        if self.used and not self.again:
+            raise TableError(f"{self.name}: can be read only once; save it in a file first")
+        self.used = True
+        if self.path is None:
+            return Stream(self.name, sys.stdin.buffer, owned=False)
+        return Stream(self.name, self.path.open("rb", buffering=0), owned=True)
+
+
+def seekable(source: Input, stream: Stream) -> Any:
+    """A file that one can seek in: what cannot be sought in is copied to a temporary file."""
+    if source.again and stream.codec is None:
+        stream.close()
+        return pa.OSFile(source.name)
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - it goes when Arrow lets go of it
+    while piece := stream.read(BLOCK):
+        file.write(piece)
+    stream.close()
+    file.seek(0)
+    return pa.PythonFile(file, mode="r")
+
+
+class Cut(Protocol):
+    """How a format finds the ends of its rows."""
+
+    def __call__(self, data: bytes, line: int, final: bool) -> int:
+        """Where the last whole row of `data` ends, 0 if none does.
+
+        It may refuse what has grown too long, and what is left at the end (`final`). `data` starts
+        on the line `line`.
+        """
+
+
+def blocks(stream: Stream, line: int, cut: Cut, newline: bytes) -> Iterator[Block]:
+    """Blocks of whole rows that are not blank.
+
+    Parameters
+    ----------
+    stream : what is left to read, from the start of a row.
+    line : the line of the file on which that is.
+    cut : where a block may end.
+    newline : the byte that ends a line.
+    """
+    carry = b""
+    final = False
+    while not final:
+        chunk = stream.read(BLOCK)
+        final = len(chunk) < BLOCK
+        data = carry + chunk if carry else chunk
+        zero = data.find(b"\0", len(carry))
+        if zero >= 0:
+            where = line + data.count(newline, 0, zero)
+            raise TableError(
+                f"{stream.name}, line {where}: holds a NUL byte, which text does not; "
+                "save the table as text in UTF-8"
+            )
+        end = cut(data, line, final)
+        if final:  # the last line need not end
+            end = len(data)
+        if not end and len(data) > LONGEST:
+            raise TableError(
+                f"{stream.name}, line {line}: is longer than {LONGEST >> 20} MB; is this a table?"
+            )
+        if HOLDS_ROWS.search(data, 0, end):
+            yield Block(data[:end], line)
+        line += data.count(newline, 0, end)
+        carry = data[end:]
+
+
+def lines_end(data: bytes, line: int, final: bool) -> int:
+    """Where the last line ends: the `Cut` of formats whose rows are lines."""
+    return data.rfind(b"\n") + 1
+
+
+def checked_names(name: str, names: Sequence[str]) -> list[str]:
+    """The names of columns, if no two are the same."""
+    twice = [column for column, count in Counter(names).items() if count > 1]
+    if twice:
+        listed = ", ".join(map(repr, twice[:8])) + (", ..." if len(twice) > 8 else "")
+        raise TableError(f"{name}: several columns are named {listed}; give them other names")
+    return list(names)
+
+
+def one_batch(table: Any) -> pa.RecordBatch:
+    """A table as one batch."""
+    if table.num_rows == 0:
+        arrays = [pa.array([], column.type) for column in table.schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=table.schema)
+    found = table.to_batches()
+    return found[0] if len(found) == 1 else table.combine_chunks().to_batches()[0]
+
+
+def first_bad_byte(data: bytes) -> int | None:
+    """Where text stops being UTF-8, None if it is."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
+def no_utf8(where: str, byte: int) -> TableError:
+    """What to say of a byte that is no UTF-8."""
+    return TableError(f"{where}: the byte 0x{byte:02x} is no UTF-8 text; save the table as UTF-8")
+
+
+def message_of(error: Exception) -> str:
+    """What Arrow says, even if it quotes half a character."""
+    if isinstance(error, UnicodeDecodeError):
+        return error.object.decode(errors="replace")
+    return str(error)
+
+
+def brief(error: Exception) -> str:
+    """One line of what Arrow says."""
+    return re.sub(r"\s+", " ", message_of(error)).strip()[:200] or type(error).__name__

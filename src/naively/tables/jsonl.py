@@ -1,0 +1,206 @@
+"""JSON lines: one object a line, the keys of which are columns."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as arrow_json
+
+from naively.tables import inputs
+from naively.tables.inputs import (
+    BOM,
+    Block,
+    Input,
+    Options,
+    Stream,
+    TableError,
+    Task,
+    blocks,
+    brief,
+    first_bad_byte,
+    lines_end,
+    no_utf8,
+    one_batch,
+)
+
+NULL = re.compile(rb"\}\s*null")
+STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.S)
+DEEPEST = 500
+"""Values nested more deeply are refused."""
+
+
+class JsonLines:
+    """A file of JSON lines. Its columns are the keys in its first block."""
+
+    def __init__(self, source: Input, stream: Stream, options: Options) -> None:
+        self.source = source
+        self.name = source.name
+        self.options = options
+        self._stream: Stream | None = None
+        self._begun: tuple[Stream, Block, Iterator[Block]] | None = self._begin(stream)
+        first = self._parsed(self._begun[1], everything=True)
+        self.names = list(first.schema.names)
+        if not self.names:
+            raise TableError(f"{self.name}: the objects have no keys; there must be columns")
+        if source.again:
+            stream.close()
+            self._begun = None
+
+    def read_bytes(self) -> int:
+        """Bytes of the file that have been read, before decompression."""
+        return self._stream.raw.count if self._stream else 0
+
+    def _begin(self, stream: Stream) -> tuple[Stream, Block, Iterator[Block]]:
+        """(the stream, its first block, the others)."""
+        head = stream.read(inputs.HEAD).removeprefix(BOM)
+        stream.unread(head)
+        if head.lstrip().startswith(b"["):
+            raise TableError(
+                f"{self.name}: this is a JSON list; write one object a line, without commas between"
+            )
+        found = blocks(stream, 1, lines_end, b"\n")
+        first = next(found, None)
+        if first is None:
+            raise TableError(f"{self.name} is empty; a table needs rows")
+        return stream, first, found
+
+    def tasks(self) -> Iterator[Task]:
+        """One task a block."""
+        self._stream, first, rest = self._begun or self._begin(self.source.open())
+        self._begun = None
+        try:
+            yield partial(self._parsed, first)
+            del first
+            for block in rest:
+                yield partial(self._parsed, block)
+        finally:
+            self._stream.close()
+
+    def _parsed(self, block: Block, everything: bool = False) -> pa.RecordBatch:
+        """The rows of a block.
+
+        Arrow does what it can: keys of one type each. What it cannot, Python does.
+        """
+        data = block.data
+        try:
+            self._check_safe(block)
+            table = arrow_json.read_json(
+                pa.BufferReader(data),
+                read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+            )
+        except (pa.ArrowException, UnicodeDecodeError):
+            table = self._from_objects(self._objects(block))
+        if not everything and self.options.columns is not None:
+            have = set(table.schema.names)
+            table = table.select([name for name in self.options.columns if name in have])
+        if any(pa.types.is_nested(kind) for kind in table.schema.types):
+            whole = self._from_objects(self._objects(block))
+            table = whole.select(table.schema.names)
+        missing = pa.array(list(self.options.missing), pa.string())
+        for i, column in enumerate(table.schema):
+            if pa.types.is_string(column.type):
+                texts = table.column(i).dictionary_encode().combine_chunks()
+                if pc.any(pc.is_in(texts.dictionary, missing)).as_py():
+                    known = table.column(i)
+                    known = pc.if_else(pc.is_in(known, missing), None, known)
+                    texts = known.dictionary_encode().combine_chunks()
+                table = table.set_column(i, column.name, texts)
+        return one_batch(table)
+
+    def _check_safe(self, block: Block) -> None:
+        """Keep from Arrow what it does not look at, or crashes over.
+
+        That is text that is no UTF-8, a null for an object, and deeply nested values.
+        """
+        for i, line in enumerate(block.data.split(b"\n")):
+            if line[:1] != b"{" and line.strip()[:1] not in (b"{", b""):
+                self._objects(block)  # says what is wrong
+            if len(line) > DEEPEST and _depth(line) > DEEPEST:
+                where = f"{self.name}, line {block.line + i}"
+                raise TableError(f"{where}: the values are nested too deeply")
+        if NULL.search(block.data) or first_bad_byte(block.data) is not None:
+            self._objects(block)
+
+    def _objects(self, block: Block) -> list[dict[str, Any]]:
+        """The objects of a block, or an error that names the line."""
+        found = []
+        for i, text in enumerate(block.data.split(b"\n")):
+            if not text.strip():
+                continue
+            where = f"{self.name}, line {block.line + i}"
+            if (bad := first_bad_byte(text)) is not None:
+                raise no_utf8(where, text[bad])
+            try:
+                value = json.loads(text, object_pairs_hook=partial(_unique, where))
+            except json.JSONDecodeError as error:
+                raise TableError(
+                    f"{where}: this is no JSON ({error.msg} at character {error.colno}); "
+                    "each line must hold one object"
+                ) from None
+            if not isinstance(value, dict):
+                raise TableError(
+                    f"{where}: this is no object; write {{...}} with the columns as keys"
+                )
+            found.append(value)
+        return found
+
+    def _from_objects(self, objects: list[dict[str, Any]]) -> Any:
+        """A table of objects: values of several types are text, nested ones JSON text."""
+        names = list(dict.fromkeys(name for row in objects for name in row))
+        columns = [_column([row.get(name) for row in objects]) for name in names]
+        try:
+            return pa.table(columns, names=names)
+        except (pa.ArrowException, UnicodeError) as error:
+            raise TableError(f"{self.name}: {brief(error)}") from None
+
+
+def _depth(line: bytes) -> int:
+    """How deeply the values of a line are nested."""
+    if line.count(b"[") + line.count(b"{") <= DEEPEST:
+        return 0
+    array = np.frombuffer(STRING.sub(b"", line), np.uint8)
+    step = np.zeros(256, np.int8)
+    step[list(b"[{")] = 1
+    step[list(b"]}")] = -1
+    return int(step[array].cumsum(dtype=np.int64).max(initial=0))
+
+
+def _unique(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise TableError(f"{where}: the key {twice!r} is there twice")
+    return found
+
+
+def _column(values: list[Any]) -> Any:
+    kinds = {type(value) for value in values if value is not None}
+    if not kinds:
+        return pa.nulls(len(values))
+    if kinds == {bool}:
+        return pa.array(values, pa.bool_())
+    if kinds == {int} and all(v is None or -(2**63) <= v < 2**63 for v in values):
+        return pa.array(values, pa.int64())
+    if kinds <= {int, float}:
+        return pa.array([None if v is None else _float(v) for v in values], pa.float64())
+    return pa.array([None if v is None else _text(v) for v in values], pa.string())
+
+
+def _float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _text(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text.encode(errors="replace").decode()  # half of a surrogate pair is no text

@@ -1,0 +1,231 @@
+"""Learning from a stream of batches: one pass in constant memory, rows held out on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from naively.engines.stream import in_order
+from naively.exact import Float64
+from naively.prior import Prior
+from naively.tables import values
+from naively.tables.inference import ROWS, Wishes, infer
+from naively.tables.inputs import TableError
+from naively.tables.model import BATCH, Coded, TableModel
+from naively.tables.names import no_column
+
+CELLS = 1 << 22  # of rows held out, at most
+MOST = 100_000  # rows held out, at most
+
+Task = Callable[[], pa.RecordBatch]
+
+
+class LearningError(TableError):
+    """A table that cannot be learned as asked; the message does not name the file."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What to learn from a table.
+
+    Attributes
+    ----------
+    target : name of the column of labels.
+    wishes : Wishes, about the other columns.
+    prior : Prior
+    weight : name of the column of row weights, or None.
+    holdout : part of the rows to hold out, from 0 to below 1: at most 100,000 rows.
+    seed : which ones.
+    """
+
+    target: str
+    wishes: Wishes
+    prior: Prior = field(default_factory=Prior)
+    weight: str | None = None
+    holdout: float = 0.0
+    seed: int = 0
+
+
+@dataclass
+class Held:
+    """Rows that were held out, each with a random number below the threshold."""
+
+    tables: list[pa.Table] = field(default_factory=list)
+    draws: list[Float64] = field(default_factory=list)
+    rows: int = 0
+
+    def add(self, table: pa.Table, draws: Float64) -> None:
+        """Hold out more rows."""
+        if table.num_rows:
+            self.tables.append(table)
+            self.draws.append(draws)
+            self.rows += table.num_rows
+
+    def release(self, threshold: float) -> Iterator[pa.Table]:
+        """Give up the rows that are not below a lower threshold."""
+        tables, draws = self.tables, self.draws
+        self.tables, self.draws, self.rows = [], [], 0
+        for table, own in zip(tables, draws, strict=True):
+            kept = own < threshold
+            yield table.filter(pa.array(~kept))
+            self.add(table.filter(pa.array(kept)), own[kept])
+
+    def smallest(self, count: int) -> float:
+        """The threshold below which so many rows are."""
+        return float(np.partition(np.concatenate(self.draws), count)[count])
+
+
+def learn(
+    tasks: Iterable[Task], question: Question, threads: int, known: TableModel | None = None
+) -> tuple[TableModel, Held]:
+    """(what was learned from all rows but those held out, these).
+
+    Families are inferred from the first 100,000 rows, unless the model is known. Labels, levels
+    and whatever else the rows hold are counted as they come; the result does not depend on how
+    the rows are cut into batches, nor on the number of threads.
+
+    Raises
+    ------
+    LearningError : if there is no such column, no row, or a weight that is none.
+    TableError : if the table cannot be read.
+    ValueError : if no column is left to learn from.
+    """
+    stream = iter(tasks)
+    head = _head(stream)
+    if not any(batch.num_rows for batch in head):
+        raise LearningError("there are no rows")
+    table = together(head)
+    _check(table, question)
+    if known is None:
+        schema = _schema(table, question)
+    else:
+        schema = known.schema
+    blank = TableModel.blank(schema, question.prior)
+    blank.target = question.target
+    limit = max(1, min(MOST, CELLS // max(1, table.num_columns)))
+    del table
+    threshold = question.holdout
+    held = Held()
+
+    def one(numbered: tuple[int, Task]) -> tuple[list[TableModel], pa.Table, Float64]:
+        number, task = numbered
+        batch = pa.Table.from_batches([task()])
+        draws = np.zeros(0)
+        out = batch.slice(0, 0)
+        if question.holdout > 0:
+            draws = np.random.default_rng([question.seed, number]).random(batch.num_rows)
+            chosen = draws < threshold
+            out, batch, draws = (
+                batch.filter(pa.array(chosen)), batch.filter(pa.array(~chosen)), draws[chosen],
+            )  # fmt: skip
+        return [summarise(blank, part, question) for part in parts(batch)], out, draws
+
+    total = blank.copy()
+    numbered = enumerate(_chained(head, stream))
+    for learned, out, draws in in_order(one, numbered, threads):
+        for part in learned:
+            total.absorb(part)
+        held.add(out, draws)
+        if held.rows > 2 * limit:
+            threshold = held.smallest(limit)
+            for released in held.release(threshold):
+                total.absorb(summarise(blank, released, question))
+    return total, held
+
+
+def summarise(like: TableModel, batch: pa.Table, question: Question) -> TableModel:
+    """A model like another one that learned these rows alone."""
+    weights = None
+    if question.weight is not None:
+        weights = _weights(batch, question.weight, question.wishes.missing)
+    return like.summarise(batch, labelled(batch, question.target), weights)
+
+
+def labelled(batch: pa.Table, target: str) -> Coded:
+    """The labels of a batch; none if it lacks the column, as JSON lines may."""
+    if target not in batch.column_names:
+        return values.labels(pa.nulls(batch.num_rows, pa.string()))
+    return values.labels(values.flat(batch.column(target)))
+
+
+def parts(batch: pa.Table) -> Iterator[pa.Table]:
+    """A batch in pieces that are counted at a time."""
+    for at in range(0, batch.num_rows, BATCH):
+        yield batch.slice(at, BATCH)
+
+
+def together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
+    """One table of batches whose columns may differ in type: then they become numbers or text."""
+    if len(batches) == 1:
+        return pa.Table.from_batches(batches)
+    names = list(dict.fromkeys(name for batch in batches for name in batch.schema.names))
+    columns = {name: _joined([_column(batch, name) for batch in batches]) for name in names}
+    return pa.table(columns)
+
+
+def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
+    at = batch.schema.get_field_index(name)
+    return pa.nulls(batch.num_rows) if at < 0 else batch.column(at)
+
+
+def _joined(arrays: list[pa.Array]) -> pa.ChunkedArray:
+    kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
+    if len(kinds) <= 1:
+        kind = kinds.pop() if kinds else pa.null()
+    elif all(values.is_number(kind) for kind in kinds):
+        kind = pa.float64()
+    else:
+        kind = pa.string()
+    return pa.chunked_array([array if array.type == kind else array.cast(kind) for array in arrays])
+
+
+def _head(stream: Iterator[Task]) -> list[pa.RecordBatch]:
+    """The batches of the first rows, from which families are inferred."""
+    head, rows = [], 0
+    for task in stream:
+        head.append(task())
+        rows += head[-1].num_rows
+        if rows >= ROWS:
+            break
+    return head
+
+
+def _chained(head: list[pa.RecordBatch], stream: Iterator[Task]) -> Iterator[Task]:
+    while head:
+        batch = head.pop(0)
+        yield lambda batch=batch: batch  # type: ignore[misc]
+    yield from stream
+
+
+def _check(table: pa.Table, question: Question) -> None:
+    for name in filter(None, (question.target, question.weight)):
+        if name not in table.column_names:
+            raise LearningError(no_column(name, table.column_names))
+    if question.target == question.weight:
+        raise LearningError(f"{question.target!r} cannot be the target and the weight")
+
+
+def _schema(table: pa.Table, question: Question) -> Any:
+    names = [n for n in table.column_names if n not in (question.target, question.weight)]
+    first = table.slice(0, ROWS)
+    return infer(question.wishes, first, labelled(first, question.target), names)
+
+
+def _weights(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:
+    if name not in batch.column_names:
+        return np.zeros(batch.num_rows)
+    weights, strangers = values.numbers(values.flat(batch.column(name)), missing)
+    if strangers:
+        raise LearningError(
+            f"the weight column {name!r} holds {strangers[0]!r}, which is no number"
+        )
+    weights = np.nan_to_num(weights)  # a row of unknown weight weighs nothing
+    if (weights < 0).any():
+        raise LearningError(
+            f"the weight column {name!r} holds {weights.min():g}, which is negative"
+        )
+    return weights

@@ -1,0 +1,25 @@
+"""Names of columns that are not there."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+
+def no_column(name: str, names: Sequence[str]) -> str:
+    """What to say of a column that is not among these."""
+    folded = {known.strip().casefold(): known for known in reversed(names)}
+    close = folded.get(name.strip().casefold())
+    if close is None:
+        close = next(iter(difflib.get_close_matches(name, names, 1)), None)
+    if close is not None:
+        return f"there is no column {name!r}; did you mean {close!r}?"
+    headless = any(known.strip().replace(".", "", 1).isdigit() for known in names)
+    hint = "; does the first line hold the names?" if headless else ""
+    return f"there is no column {name!r}; its columns are {', '.join(names[:5])}{hint}"
+
+
+def few(names: Sequence[str]) -> str:
+    """The first of many names."""
+    shown = ", ".join(map(repr, names[:5]))
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5:,} more"

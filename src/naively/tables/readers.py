@@ -1,0 +1,379 @@
+"""Tables in files, or on standard input, as a stream of Arrow batches in constant memory."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from naively.tables import inputs
+from naively.tables.arff import Arff
+from naively.tables.delimited import Delimited
+from naively.tables.inputs import (
+    BOM,
+    MISSING,
+    Input,
+    Options,
+    Part,
+    Stream,
+    TableError,
+    Task,
+    brief,
+    checked_names,
+    seekable,
+)
+from naively.tables.jsonl import JsonLines
+
+__all__ = ["MISSING", "Source", "TableError", "open_source"]
+
+ROWS = 1 << 15
+"""Rows of a batch of Parquet or Arrow: few, so that several batches fit in memory."""
+FORMATS = {
+    "csv": "csv", "tsv": "tsv", "tab": "tsv", "jsonl": "jsonl", "ndjson": "jsonl",
+    "parquet": "parquet", "pq": "parquet", "arrow": "arrow", "feather": "arrow", "ipc": "arrow",
+    "arff": "arff",
+}  # fmt: skip
+FOREIGN = {
+    b"PK\x03\x04": "a zip or Excel file", b"\xd0\xcf\x11\xe0": "an Excel file",
+    b"%PDF-": "a PDF file", b"SQLite format 3": "an SQLite file",
+    b"FEA1\0": "a Feather file of the first version", b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+}  # fmt: skip
+PARQUET = re.compile(rb"PAR1[^\t\r\n -~]")  # a column may well be called PAR1
+RELATION = re.compile(rb"(?:\s|%[^\n]*\n)*@(?:relation|attribute)\b", re.I)
+
+
+@dataclass
+class Source:
+    """A table in files (or standard input), read in batches.
+
+    Attributes
+    ----------
+    names : of the columns, in order.
+    size : bytes to read in all; None for standard input.
+    """
+
+    names: list[str]
+    size: int | None
+    _parts: list[Part] = field(default_factory=list, repr=False)
+
+    def read_bytes(self) -> int:
+        """About how many bytes have been read so far."""
+        return sum(part.read_bytes() for part in self._parts)
+
+    def tasks(self) -> Iterator[Task]:
+        """Pieces of work, in the order of the rows, each of which makes a batch when called.
+
+        They may be called in other threads, several at once. Files are read as the iterator is
+        advanced, and here alone. The types of columns may differ from batch to batch: a column
+        that began with whole numbers may go on with floats, or with text.
+        """
+        some = False
+        for part in self._parts:
+            for task in part.tasks():
+                some = True
+                yield task
+        if not some:
+            empty = pa.schema([(name, pa.string()) for name in self.names]).empty_table()
+            yield lambda: inputs.one_batch(empty)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The batches, one after the other."""
+        for task in self.tasks():
+            yield task()
+
+
+def open_source(
+    path: str | Path | list[Any],
+    *,
+    missing: Sequence[str] = MISSING,
+    format: str | None = None,
+    delimiter: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> Source:
+    """A table in one or more files.
+
+    Parameters
+    ----------
+    path : a file, "-" for standard input, a pattern such as "data/*.csv", a folder, or a list of
+        those. Several files must have the same columns.
+    missing : spellings of a missing value in text.
+    format : csv, tsv, jsonl, parquet, arrow or arff; by default the suffix or the content says.
+    delimiter : of fields of text; by default the one that the header has most of.
+    columns : the columns to read, in this order; by default all.
+
+    Raises
+    ------
+    TableError : if a file holds no table, or another one than the first.
+    FileNotFoundError : if there is no such file.
+    """
+    if format is not None and format.lower() not in FORMATS:
+        known = ", ".join(dict.fromkeys(FORMATS.values()))
+        raise TableError(f"there is no format {format!r}; there are {known}")
+    if delimiter is not None and (len(delimiter.encode()) != 1 or delimiter in '"\r\n'):
+        raise TableError(f"the delimiter {delimiter!r} is not one character of ASCII")
+    options = Options(missing, delimiter, columns)
+    parts: list[Part] = []
+    inputs_ = [Input(each) for each in _files(path)]
+    for each in inputs_:
+        part = _part(each, format, options)
+        if parts and isinstance(part, JsonLines):
+            pass  # keys of JSON may come and go
+        elif columns is not None:
+            _check_columns(each.name, columns, part.names)
+        elif parts:
+            _check_same(inputs_[0].name, parts[0].names, each.name, part.names)
+        if not parts and columns is None:
+            options.columns = list(part.names) if not isinstance(part, JsonLines) else None
+        parts.append(part)
+    sizes = [each.size for each in inputs_]
+    size = None if None in sizes else sum(size for size in sizes if size is not None)
+    names = list(columns) if columns is not None else list(parts[0].names)
+    return Source(names, size, parts)
+
+
+# ---- which files -----------------------------------------------------------------------------
+
+
+def _files(path: str | Path | list[Any]) -> list[Path | None]:
+    """The files meant, None for standard input."""
+    if isinstance(path, (list, tuple)):
+        if not path:
+            raise TableError("no files were given to read")
+        return [file for each in path for file in _files(each)]
+    if str(path) == "-":
+        return [None]
+    place = Path(path)
+    if place.is_dir():
+        found = sorted(
+            file for file in place.iterdir()
+            if file.is_file() and file.name[:1] not in "._" and _by_suffix(file)
+        )  # fmt: skip
+        if not found:
+            raise TableError(f"{place}: no file in this folder has a known suffix, such as .csv")
+        return list(found)
+    if not place.exists() and glob.has_magic(str(path)):
+        matches = sorted(Path(name) for name in glob.glob(str(path), recursive=True))  # noqa: PTH207
+        files = [file for file in matches if not file.is_dir()]
+        if not files:
+            raise TableError(f"no file matches {path}")
+        return list(files)
+    if not place.exists():
+        raise FileNotFoundError(2, "there is no such file", str(path))
+    return [place]
+
+
+def _by_suffix(path: Path) -> str | None:
+    name = re.sub(r"\.(gz|zst|xz|bz2)$", "", path.name.lower())
+    return FORMATS.get(name.rpartition(".")[2]) if "." in name else None
+
+
+def _check_columns(name: str, wanted: Sequence[str], names: list[str]) -> None:
+    absent = [column for column in wanted if column not in names]
+    if absent:
+        have = ", ".join(n if n.isprintable() else repr(n) for n in names[:8])
+        have += f", ... ({len(names)} in all)" if len(names) > 8 else ""
+        listed = ", ".join(map(repr, absent[:8])) + (", ..." if len(absent) > 8 else "")
+        raise TableError(f"{name}: there is no column {listed}; the columns are {have}")
+
+
+def _check_same(first: str, expected: list[str], name: str, names: list[str]) -> None:
+    absent = [column for column in expected if column not in names]
+    new = [column for column in names if column not in expected]
+    said = [
+        f"{what} {', '.join(map(repr, which[:8]))}{', ...' if len(which) > 8 else ''}"
+        for what, which in (("it lacks", absent), ("only it has", new))
+        if which
+    ]
+    if said:
+        raise TableError(
+            f"{name}: the columns differ from those of {first}: {'; '.join(said)}; "
+            "files read together must have the same columns"
+        )
+
+
+# ---- which format ----------------------------------------------------------------------------
+
+
+def _part(source: Input, format: str | None, options: Options) -> Part:
+    stream = source.open()
+    try:
+        head = stream.read(inputs.HEAD)
+        stream.unread(head)
+        known = FORMATS[format.lower()] if format else _recognised(source, head)
+        if known == "arff":
+            return Arff(source, stream, options)
+        if known == "jsonl":
+            return JsonLines(source, stream, options)
+        if known == "parquet":
+            return Parquet(source, stream, options)
+        if known == "arrow":
+            return Arrow(source, stream, options)
+        if known == "tsv" and options.delimiter is None:
+            # the types inferred are shared with the other files
+            options = Options(options.missing, "\t", options.columns, options.types, options.varied)
+        return Delimited(source, stream, options)
+    except BaseException:
+        stream.close()
+        raise
+
+
+def _recognised(source: Input, head: bytes) -> str:
+    """The format of a file: what the first bytes say for certain, the suffix, the first bytes."""
+    if not head:
+        raise TableError(f"{source.name} is empty")
+    if PARQUET.match(head):
+        return "parquet"
+    if head.startswith(b"ARROW1\0"):
+        return "arrow"
+    for magic, what in FOREIGN.items():
+        if head.startswith(magic):
+            raise TableError(f"{source.name}: this is {what}; save the table as CSV in UTF-8")
+    if source.path is not None and (known := _by_suffix(source.path)):
+        return known
+    if head.startswith(b"\xff\xff\xff\xff"):  # of a message in a stream
+        return "arrow"
+    text = head.removeprefix(BOM).lstrip()
+    if text.startswith((b"{", b"[{")):
+        return "jsonl"
+    return "arff" if RELATION.match(text) else "csv"
+
+
+# ---- formats that Arrow reads by itself ------------------------------------------------------
+
+
+@contextmanager
+def _whole(name: str, what: str) -> Iterator[None]:
+    """Say it in our words if Arrow finds a file damaged."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise TableError(
+            f"{name}: cannot be read as {what} ({brief(error)}); is the file whole?"
+        ) from None
+
+
+class Parquet:
+    """A Parquet file."""
+
+    def __init__(self, source: Input, stream: Stream, options: Options) -> None:
+        self.source, self.options = source, options
+        self._done = 0.0
+        self._file: Any = seekable(source, stream)
+        with _whole(source.name, "Parquet"):
+            schema = parquet.ParquetFile(self._file).schema_arrow
+            self.names = checked_names(source.name, schema.names)
+            self._texts = [f.name for f in schema if _is_text(f.type)]
+        if source.again:
+            self._file.close()
+            self._file = None
+
+    def read_bytes(self) -> int:
+        """The share of the rows that have been read, in bytes."""
+        return int(self._done * (self.source.size or 0))
+
+    def tasks(self) -> Iterator[Task]:
+        """One task a batch, which is decoded already: Arrow has its own threads for that."""
+        file, self._file = self._file, None
+        file = file or seekable(self.source, self.source.open())
+        wanted = list(self.names if self.options.columns is None else self.options.columns)
+        try:
+            with _whole(self.source.name, "Parquet"):
+                # buffers, because a column of a row group may be large
+                opened = parquet.ParquetFile(
+                    file, read_dictionary=self._texts, buffer_size=1 << 20, pre_buffer=False
+                )
+                rows = 0
+                for batch in opened.iter_batches(ROWS, columns=wanted, use_threads=True):
+                    rows += batch.num_rows
+                    self._done = rows / max(opened.metadata.num_rows, 1)
+                    yield partial(_checked, self.source.name, "Parquet", batch.select(wanted))
+        finally:
+            file.close()
+
+
+class Arrow:
+    """An Arrow file, or a stream of Arrow's messages."""
+
+    def __init__(self, source: Input, stream: Stream, options: Options) -> None:
+        self.source, self.options = source, options
+        self._done = 0.0
+        self._raw: Any = None
+        self._begun: tuple[Any, Any] | None = self._begin(stream)
+        with _whole(source.name, "Arrow"):
+            self.names = checked_names(source.name, self._begun[0].schema.names)
+        if source.again:
+            self._begun[1].close()
+            self._begun = self._raw = None
+
+    def read_bytes(self) -> int:
+        """What has been read of a stream; the share of the batches of a file, in bytes."""
+        return self._raw.count if self._raw else int(self._done * (self.source.size or 0))
+
+    def _begin(self, stream: Stream) -> tuple[Any, Any]:
+        """(Arrow's reader, what it reads from)."""
+        head = stream.read(8)
+        stream.unread(head)
+        with _whole(self.source.name, "Arrow"):
+            if head.startswith(b"ARROW1"):
+                file = seekable(self.source, stream)
+                return pa.ipc.open_file(file), file
+            self._raw = stream.raw
+            return pa.ipc.open_stream(pa.PythonFile(_Readable(stream), mode="r")), stream
+
+    def tasks(self) -> Iterator[Task]:
+        """One task a batch, or a part of one."""
+        reader, file = self._begun or self._begin(self.source.open())
+        self._begun = None
+        wanted = list(self.names if self.options.columns is None else self.options.columns)
+        try:
+            with _whole(self.source.name, "Arrow"):
+                for batch in self._batches(reader):
+                    for start in range(0, max(batch.num_rows, 1), ROWS):
+                        chosen = batch.select(wanted).slice(start, ROWS)
+                        yield partial(_checked, self.source.name, "Arrow", chosen)
+        finally:
+            file.close()
+
+    def _batches(self, reader: Any) -> Iterator[pa.RecordBatch]:
+        if not hasattr(reader, "num_record_batches"):
+            yield from reader
+            return
+        count = reader.num_record_batches
+        for i in range(count):
+            yield reader.get_batch(i)
+            self._done = (i + 1) / count
+
+
+class _Readable:
+    """A stream as Arrow wants it."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self.closed = False
+
+    def read(self, size: int) -> bytes:
+        return self.stream.read(size)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _checked(name: str, what: str, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch without offsets that lead anywhere, or text that is none."""
+    with _whole(name, what):
+        batch.validate(full=True)
+    return batch
+
+
+def _is_text(kind: Any) -> bool:
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind))

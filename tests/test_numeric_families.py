@@ -1,0 +1,510 @@
+"""The numeric families beyond the Gaussian: SciPy as the oracle, the laws over drawn operations."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kit import exact
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse, stats
+
+from naively.engines.threads import workers
+from naively.families.base import InvalidValueError, Serial
+from naively.families.exponential import Exponential
+from naively.families.gamma import Gamma
+from naively.families.lognormal import LogNormal
+from naively.files.safetensors import load, save
+from naively.model import Model
+from naively.prior import Prior
+
+NAN = float("nan")
+FAMILIES = {
+    "lognormal": LogNormal(),
+    "lognormal-1": LogNormal(ddof=1, var_smoothing=1e-3),
+    "exponential": Exponential(),
+    "gamma": Gamma(),
+}
+every_family = pytest.mark.parametrize("name", FAMILIES)
+every_positive_family = pytest.mark.parametrize("name", ["lognormal", "gamma"])
+DRAWS = {
+    "lognormal": lambda rng, y, d: rng.lognormal(
+        y[:, None] / 2, 0.3 + 0.2 * y[:, None], (len(y), d)
+    ),
+    "exponential": lambda rng, y, d: rng.exponential(1.0 + y[:, None], (len(y), d)),
+    "gamma": lambda rng, y, d: rng.gamma(0.7 + 2.0 * y[:, None], 1.0 + np.arange(d), (len(y), d)),
+}
+
+
+def rows_of(name, n=300, d=4, seed=0):
+    """Random rows of a family's own kind, and their labels 0, 1, 2."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    return DRAWS[name.split("-")[0]](rng, y, d), y
+
+
+def learned(name, X, y, weights=None, jobs=None):
+    """A model that learned these rows."""
+    X = X if sparse.issparse(X) else np.asarray(X)
+    model = Model(FAMILIES[name], Prior(), X.shape[1])
+    model.absorb(model.summarise(X, np.asarray(y), weights, jobs or Serial()))
+    return model
+
+
+def state(model):
+    """All that a model learned, equal only if every bit is."""
+    model = model.canonical()
+    tables = {key: exact(table) for key, table in model.statistics.tables.items()}
+    return model.classes.tolist(), exact(model.class_weight), tables
+
+
+def assert_same(a, b, probe):
+    """Two models learned the same, and score the probe rows alike, bit for bit."""
+    assert state(a) == state(b)
+    assert_array_equal(
+        a.joint_log_proba(probe).view(np.int64), b.joint_log_proba(probe).view(np.int64)
+    )
+
+
+def fitted_by_scipy(name, x):
+    """SciPy's distribution, fitted to one sample."""
+    if name == "lognormal":
+        return stats.lognorm(*stats.lognorm.fit(x, floc=0))
+    if name == "exponential":
+        return stats.expon(*stats.expon.fit(x, floc=0))
+    return stats.gamma(*stats.gamma.fit(x, floc=0))
+
+
+# ---- against SciPy -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_parameters_are_those_of_maximum_likelihood(seed):
+    X, y = rows_of("lognormal", seed=seed)
+    parameters = learned("lognormal", X, y).parameters
+    for c in range(3):
+        s, _, scale = stats.lognorm.fit(X[y == c, 1], floc=0)
+        assert_allclose(parameters.mean[c, 1], math.log(scale), rtol=1e-6)
+        assert_allclose(math.sqrt(parameters.variance[c, 1]), s, rtol=1e-6)
+    X, y = rows_of("exponential", seed=seed)
+    parameters = learned("exponential", X, y).parameters
+    for c in range(3):
+        assert_allclose(parameters.mean[c, 1], stats.expon.fit(X[y == c, 1], floc=0)[1], rtol=1e-6)
+    X, y = rows_of("gamma", seed=seed)
+    parameters = learned("gamma", X, y).parameters
+    for c in range(3):
+        a, _, scale = stats.gamma.fit(X[y == c, 1], floc=0)
+        assert_allclose(parameters.shape[c, 1], a, rtol=1e-6)
+        assert_allclose(parameters.scale[c, 1], scale, rtol=1e-6)
+
+
+@pytest.mark.parametrize("k", [1e-2, 0.3, 1.0, 50.0, 99.0, 101.0, 1e4, 1e8])
+def test_no_other_gamma_density_is_likelier(k):
+    X = np.random.default_rng(1).gamma(k, 3.0, (500, 1))
+    X = np.maximum(X, 1e-300)
+    a = learned("gamma", X, np.zeros(500)).parameters
+    shape, scale = a.shape[0, 0], a.scale[0, 0]
+    best = stats.gamma(shape, scale=scale).logpdf(X).sum()
+    step = 0.02
+    for factor in (1 - step, 1 + step):
+        assert stats.gamma(shape * factor, scale=scale / factor).logpdf(X).sum() < best
+        assert (
+            stats.gamma(shape, scale=scale * (1 + (factor - 1) / math.sqrt(k * 500)))
+            .logpdf(X)
+            .sum()
+            < best
+        )
+
+
+@pytest.mark.parametrize("name", ["lognormal", "exponential", "gamma"])
+def test_scores_are_log_densities(name):
+    X, y = rows_of(name)
+    model = learned(name, X, y)
+    prior = np.log(np.bincount(y) / len(y))
+    p = model.parameters
+    rows = np.vstack([X[:50], X[:50] * 100, X[:50] / 1000])
+    if name == "lognormal":
+        density = stats.lognorm(np.sqrt(p.variance), scale=np.exp(p.mean))
+    elif name == "exponential":
+        density = stats.expon(scale=p.mean)
+    else:
+        density = stats.gamma(p.shape, scale=p.scale)
+    expected = density.logpdf(rows[:, None, :]).sum(axis=2)
+    base = p.log_base(rows)[:, None]
+    assert_allclose(model.joint_log_proba(rows) - prior + base, expected, rtol=1e-10, atol=1e-10)
+    total = np.logaddexp.reduce(expected + prior, axis=1)
+    assert_allclose(model.score_samples(rows), total, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["lognormal", "exponential", "gamma"])
+@pytest.mark.parametrize("labels", [[0] * 40, [0, 1] * 20])
+def test_density_of_features_that_tell_nothing(name, labels):
+    X, _ = rows_of(name, n=20)
+    X = np.repeat(X, 2, axis=0)  # the same values in both classes
+    model = learned(name, X, labels)
+    expected = sum(fitted_by_scipy(name, X[:, j]).logpdf(X[:, j]) for j in range(4))
+    assert_allclose(model.score_samples(X), expected, rtol=1e-6, atol=1e-6)
+    if len(set(labels)) > 1:
+        far = np.full((1, 4), 1e300)
+        assert_array_equal(model.proba(far), [[0.5, 0.5]])
+
+
+def test_the_linear_form_of_the_exponential():
+    X, y = rows_of("exponential")
+    model = learned("exponential", X, y)
+    weight, bias = model.linear()
+    log_p = model.log_proba(X)
+    apart = X @ weight.T + bias - log_p
+    assert_allclose(apart, np.repeat(apart[:, :1], 3, axis=1), rtol=1e-10, atol=1e-10)
+
+
+@every_positive_family
+def test_the_others_have_no_linear_form(name):
+    with pytest.raises(ValueError, match="log x"):
+        learned(name, *rows_of(name)).linear()
+
+
+def test_the_logarithm_is_within_an_ulp():
+    from mpmath import mp, mpf
+
+    from naively.families.lognormal import log
+
+    rng = np.random.default_rng(2)
+    x = np.r_[
+        5e-324, 2.2e-308, 1.0, 1 - 2.0**-53, 1 + 2.0**-52, 1.7976931348623157e308, 0.5**0.5,
+        np.exp(rng.uniform(-744, 709, 300)), rng.uniform(0.5, 2, 300), 1 + rng.normal(0, 1e-6, 300),
+    ]  # fmt: skip
+    with mp.workprec(200):
+        for value, ours in zip(x.tolist(), log(x).tolist(), strict=True):
+            assert abs(mpf(ours) - mp.log(mpf(value))) <= np.spacing(abs(ours))
+    assert np.isnan(log(np.array([NAN]))).all()
+
+
+# ---- the laws ------------------------------------------------------------------------------------
+
+SIZES = st.sampled_from([1.0, 3.0, 0.1, 1 / 3, 1e8, 1e8 + 1, 1e-300, 1e300, 5e-324, 1.7e308])
+HOSTILE = SIZES | st.floats(5e-324, allow_infinity=False)
+TAME = st.integers(1, 80).map(lambda k: k / 8)
+WEIGHTS = st.sampled_from([1.0, 1.0, 2.0, 0.1, 1e-300, 5e-324, 1e8 + 1 / 3, 1e200])
+
+
+@st.composite
+def tables(draw, values, missing=True, least=1, most=10):
+    """(X, y) of a few rows and columns."""
+    d = draw(st.integers(1, 3))
+    cell = values | st.just(NAN) if missing else values
+    row = st.tuples(st.lists(cell, min_size=d, max_size=d), st.integers(0, 2))
+    rows = draw(st.lists(row, min_size=least, max_size=most))
+    return np.array([x for x, _ in rows]), np.array([label for _, label in rows])
+
+
+@every_family
+@given(data=st.data())
+def test_any_split_order_and_form_gives_the_same_model(name, data):
+    X, y = data.draw(tables(HOSTILE))
+    weights = np.array(data.draw(st.lists(WEIGHTS, min_size=len(y), max_size=len(y))))
+    whole = learned(name, X, y, weights)
+    order = np.array(data.draw(st.permutations(range(len(y)))))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(y)), max_size=4)))
+    total = Model(FAMILIES[name], Prior(), X.shape[1])
+    for piece in np.split(order, cuts):
+        if len(piece):
+            form = data.draw(
+                st.sampled_from(
+                    [np.asfortranarray, sparse.csr_array, lambda x: x[::-1].copy()[::-1]]
+                )
+            )
+            total.absorb(learned(name, form(X[piece]), y[piece], weights[piece]))
+    assert_same(whole, total, X)
+
+
+@every_family
+@given(data=st.data())
+def test_forgetting_undoes_learning(name, data):
+    X, y = data.draw(tables(HOSTILE, least=2))
+    weights = np.array(data.draw(st.lists(WEIGHTS, min_size=len(y), max_size=len(y))))
+    cut = data.draw(st.integers(1, len(y) - 1))
+    a, b = slice(0, cut), slice(cut, None)
+    both = learned(name, X, y, weights)
+    both.forget(learned(name, X[b], y[b], weights[b]))
+    assert_same(learned(name, X[a], y[a], weights[a]), both, X)
+    before = state(both)
+    twice = [*range(cut), *range(cut)]
+    with pytest.raises(ValueError, match="cannot forget what was never learned"):
+        both.forget(learned(name, X[twice], y[twice], weights[twice]))
+    assert state(both) == before
+
+
+UNKNOWN = {
+    "another number": ([[1], [2], [3]], [0, 1, 1], [[5]], [0]),
+    "the last row, another number": ([[1], [2]], [0, 0], [[1], [2.5]], [0, 0]),
+    "larger than all": ([[5], [2], [1]], [0, 0, 1], [[8]], [0]),
+    "present for missing": ([[NAN], [NAN], [2], [1]], [0, 0, 0, 1], [[2], [2]], [0, 0]),
+    "missing for present": ([[1], [2], [3]], [0, 0, 1], [[NAN]], [0]),
+}
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+@every_family
+def test_what_was_never_learned_is_not_forgotten(name, case):
+    X, y, rows, labels = UNKNOWN[case]
+    model = learned(name, np.array(X, float), y)
+    if (name, case) in {("exponential", "missing for present"), ("gamma", "missing for present")}:
+        labels = [1]  # the sums of one value left tell; of one of two they cannot
+    before = state(model)
+    with pytest.raises(ValueError, match="cannot forget what was never learned"):
+        model.forget(learned(name, np.array(rows, float), labels))
+    assert state(model) == before
+
+
+def test_gamma_does_not_forget_what_would_leave_impossible_logarithms():
+    model = learned("gamma", [[1.0], [5.0], [9.0]], [0, 0, 0])
+    with pytest.raises(ValueError, match="these rows were not all learned before"):
+        model.forget(learned("gamma", [[0.1], [7.0]], [0, 0]))
+
+
+@every_family
+@given(data=st.data())
+def test_a_weight_is_that_many_rows(name, data):
+    X, y = data.draw(tables(HOSTILE))
+    times = np.array(data.draw(st.lists(st.integers(0, 5), min_size=len(y), max_size=len(y))))
+    times[0] += 1
+    repeated = learned(name, np.repeat(X, times, axis=0), np.repeat(y, times))
+    assert_same(learned(name, X, y, times.astype(float)), repeated, X)
+
+
+@every_family
+def test_workers_and_chunks_do_not_matter(name):
+    X, y = rows_of(name, n=70_001, d=5)
+    X[::7, 2] = NAN
+    X[1234] *= 1e200
+    one = learned(name, X, y)
+    for other in (
+        learned(name, X, y, jobs=workers(2)),
+        learned(name, np.asfortranarray(X), y, jobs=workers(5)),
+        learned(name, X, y, np.ones(len(y)), workers(2)),
+    ):
+        assert_same(one, other, X[:2000])
+    parts = learned(name, X[:33], y[:33])
+    parts.absorb(learned(name, X[:32:-1], y[:32:-1]))
+    assert_same(one, parts, X[:2000])
+    together = one.joint_log_proba(X[:20_000], workers(2))
+    alone = np.vstack([one.joint_log_proba(X[i : i + 1]) for i in range(300)])
+    assert_array_equal(together[:300], alone)
+    assert_array_equal(one.joint_log_proba(np.asfortranarray(X[:20_000])), together)
+
+
+@every_family
+def test_features_are_learned_apart(name):
+    X, y = rows_of(name, n=100, d=9)
+    X[np.random.default_rng(5).random(X.shape) < 0.2] = NAN
+    whole = learned(name, X, y)
+    probe = np.nan_to_num(X, nan=1.0)
+    contributions = whole.explain(probe).contributions
+    for j in range(9):
+        seen = ~np.isnan(X[:, j])
+        alone = learned(name, X[seen, j : j + 1], y[seen])
+        one = alone.explain(probe[:, j : j + 1]).contributions
+        assert_array_equal(one[:, :, 0], contributions[:, :, j])
+
+
+@every_family
+@given(data=st.data())
+def test_contributions_sum_to_the_joint_and_missing_values_drop_out(name, data):
+    X, y = data.draw(tables(TAME, missing=False))
+    model = learned(name, X, y)
+    explained = model.explain(X)
+    size = abs(explained.contributions).sum(axis=2).max(initial=1.0)
+    assert_allclose(explained.joint, model.joint_log_proba(X), rtol=1e-12, atol=1e-13 * size)
+    j = data.draw(st.integers(0, X.shape[1] - 1))
+    holed = X.copy()
+    holed[:, j] = NAN
+    others = np.delete(explained.contributions, j, axis=2).sum(axis=2)
+    for rows in (holed, sparse.csr_array(holed)):
+        joint = model.joint_log_proba(rows)
+        assert_allclose(joint, explained.prior + others, rtol=1e-11, atol=1e-13 * size)
+    if X.shape[1] > 1:
+        rest = learned(name, np.delete(X, j, axis=1), y)
+        assert_allclose(
+            model.score_samples(holed), rest.score_samples(np.delete(X, j, axis=1)),
+            rtol=1e-9, atol=1e-12 * size,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["lognormal", "exponential", "gamma"])
+def test_a_class_without_values_takes_those_of_all(name):
+    X, y = rows_of(name, n=60, d=2)
+    X[y == 1, 0] = NAN
+    contributions = learned(name, X, y).explain(np.nan_to_num(X, nan=1.0)).contributions
+    alike = learned(name, X[y != 1], np.zeros((y != 1).sum()))
+    pooled = alike.explain(np.nan_to_num(X, nan=1.0)).contributions
+    assert_allclose(contributions[:, 1, 0], pooled[:, 0, 0], rtol=1e-12)
+    empty = learned(name, np.full((4, 1), NAN), [0, 0, 1, 1])
+    assert_array_equal(empty.proba(np.array([[1e300], [2.0], [NAN]])), np.full((3, 2), 0.5))
+
+
+@pytest.mark.parametrize("name", ["lognormal", "exponential", "gamma"])
+def test_samples_teach_their_parameters(name):
+    first = learned(name, *rows_of(name, seed=3))
+    X, y = first.sample(60_000, np.random.default_rng(11))
+    second = learned(name, X, y)
+    n = second.class_weight.rounded()[:, None]
+    a, b = first.parameters, second.parameters
+    if name == "lognormal":
+        assert (abs(b.mean - a.mean) < 5 * np.sqrt(a.variance / n)).all()
+        assert (abs(b.variance / a.variance - 1) < 5 * np.sqrt(2 / n)).all()
+    elif name == "exponential":
+        assert (abs(b.mean / a.mean - 1) < 5 / np.sqrt(n)).all()
+    else:
+        assert (abs(b.mean / a.mean - 1) < 5 / np.sqrt(a.shape * n)).all()
+        assert (abs(b.shape / a.shape - 1) < 5 * np.sqrt(2 / n)).all()
+
+
+@every_family
+def test_a_loaded_model_is_the_saved_one(name, tmp_path):
+    X, y = rows_of(name, n=50)
+    X[3, 1] = NAN
+    X[:, 2] /= 1e5  # whose logarithms are below 0
+    model = learned(name, X, np.array(["é", "b", "c"])[y], np.linspace(0.1, 3, 50))
+    save(model, tmp_path / "model", "", {})
+    loaded = load(tmp_path / "model").model
+    assert loaded.family == model.family
+    assert_same(model, loaded, X)
+
+
+@every_family
+@given(gamma=st.floats(1e-6, 1.0))
+def test_decay_keeps_the_parameters(name, gamma):
+    X, y = rows_of(name, n=40)
+    model, decayed = learned(name, X, y), learned(name, X, y)
+    decayed.decay(gamma)
+    if name != "lognormal-1":  # n - 1 is another number then
+        assert_allclose(decayed.joint_log_proba(X), model.joint_log_proba(X), rtol=1e-9)
+
+
+# ---- hostile values ------------------------------------------------------------------------------
+
+
+def assert_probabilities(model, X):
+    p = model.proba(X)
+    assert ((p >= 0) & (p <= 1)).all()
+    assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    log_p = model.log_proba(X)
+    assert not np.isnan(log_p).any()
+    assert not np.isnan(model.explain(X).contributions).any()
+    with np.errstate(over="ignore"):  # a density below all floats is 0
+        assert not np.isnan(model.score_samples(X)).any()
+
+
+@every_family
+@given(data=st.data())
+def test_posteriors_are_probabilities(name, data):
+    X, y = data.draw(tables(HOSTILE))
+    if name == "exponential":
+        least = data.draw(st.sampled_from([0.0, 1.0]))
+        X[least > X] = 0.0
+    probe = np.array(
+        data.draw(st.lists(st.lists(HOSTILE, min_size=X.shape[1], max_size=X.shape[1]), min_size=1))
+    )
+    model = learned(name, X, y)
+    assert_probabilities(model, np.vstack([X, probe]))
+    assert_probabilities(model, sparse.csr_array(np.vstack([X, probe])))
+
+
+@every_family
+def test_extreme_rows_go_to_the_likelier_class(name):
+    X, y = rows_of(name, n=400, d=2)
+    assert_probabilities(
+        learned(name, X, y), np.array([[1e300, 1e300], [1e-300, 1e-300], [1e300, 1e-300]])
+    )
+    for scale in (1.0, 1e-300, 1e290):  # the second class is the first one times ten
+        model = learned(name, np.vstack([X, 10 * X]) * scale, np.repeat([0, 1], 400))
+        far = np.array([[1.7e308, 1.7e308], [NAN, 1.7e308], [1e-305, 1e-306], [1e-306, NAN]])
+        assert_array_equal(model.predict_codes(far), [1, 1, 0, 0])
+        assert_array_equal(model.predict_codes(sparse.csr_array(far)), [1, 1, 0, 0])
+        assert np.isfinite(model.joint_log_proba(far)).any(axis=1).all()
+
+
+@every_family
+def test_one_row_a_class_and_equal_values(name):
+    for X in ([[1.0], [2.0], [4.0]], [[3.0], [3.0], [3.0]], [[1e-300], [1.0], [1e300]]):
+        model = learned(name, X, [0, 1, 2])
+        assert_probabilities(model, np.array([*X, [1e300], [1e-300]]))
+        if len(np.unique(X)) > 1 and name not in ("exponential", "lognormal-1"):
+            assert_array_equal(model.predict_codes(np.array(X)), [0, 1, 2])
+    constant = learned(name, [[5.0], [5.0], [1.0], [9.0]], [0, 0, 1, 1])
+    assert_probabilities(constant, np.array([[5.0], [5.1], [1e300]]))
+    if name != "exponential":
+        assert_array_equal(constant.predict_codes(np.array([[5.0], [5.5]])), [0, 1])
+
+
+def test_values_that_are_all_zero():
+    model = learned("exponential", [[0.0, 0.0], [0.0, 0.0], [2.0, 0.0]], [0, 0, 1])
+    assert_probabilities(model, np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1e300], [1e300, 0.0]]))
+    assert_array_equal(model.predict_codes(np.array([[0.0, 7.0], [1.0, 0.0]])), [0, 1])
+    assert not model.sample(10, np.random.default_rng(0))[0][:, 1].any()
+
+
+BAD = {0.0: "is 0, not above 0", -1.0: "is -1, not above 0", np.inf: "infinit", -np.inf: ""}
+
+
+@pytest.mark.parametrize("bad", BAD)
+@every_family
+def test_values_without_density_are_refused_by_name(name, bad):
+    X, y = rows_of(name, n=40_000, d=5)
+    y = y.astype(str)
+    model = learned(name, X, y)
+    X[37_000, 3] = bad
+    X[39_000, 1] = bad
+    if name == "exponential" and bad == 0.0:
+        learned(name, X, y)
+        return
+    message = BAD[bad] if name != "exponential" or bad > 0 else "Negative values|infinit"
+    for rows in (X, sparse.csr_array(X)) if bad else (X,):
+        with pytest.raises(
+            InvalidValueError,
+            match=rf"row 37000, column 3.*({message})|{message}.*row 37000, column 3",
+        ):
+            learned(name, rows, y, jobs=workers(2))
+        with pytest.raises(InvalidValueError, match="row 37000, column 3"):
+            model.proba(rows)
+
+
+@every_positive_family
+def test_sparse_rows_hold_zeros(name):
+    X, y = rows_of(name, n=30)
+    full = sparse.csr_array(X)
+    assert_same(learned(name, X, y), learned(name, full, y), X)
+    assert_array_equal(learned(name, X, y).proba(full), learned(name, X, y).proba(X))
+    X[11, 2] = 0.0
+    with pytest.raises(InvalidValueError, match="row 11, column 2 is 0, not above 0"):
+        learned(name, sparse.csr_array(X), y)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", ">f8", "uint8"])
+@every_family
+def test_other_numbers(name, dtype):
+    X = np.random.default_rng(0).integers(1, 100, (50, 3)).astype(dtype)
+    y = np.arange(50) % 3
+    plain = X.astype(np.float64)
+    model = learned(name, plain, y)
+    if dtype != ">f8" or name != "exponential":  # the estimators turn the bytes round
+        assert_same(model, learned(name, X, y), plain)
+        assert_array_equal(model.proba(X), model.proba(plain))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"ddof": 2}, {"var_smoothing": -1.0}, {"var_smoothing": math.inf}, {"ddof": "0"}]
+)
+def test_wrong_hyperparameters(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        LogNormal(**wrong)
+
+
+@every_family
+def test_families_can_be_pickled_and_compared(name):
+    family = FAMILIES[name]
+    assert pickle.loads(pickle.dumps(family)) == family
+    assert family.adds_to(family)

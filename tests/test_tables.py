@@ -1,0 +1,526 @@
+"""`NaiveBayes` on tables: sources, schema, missing values, laws, oracles, hostile input."""
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naively
+from naively import (
+    Bernoulli,
+    Categorical,
+    Discretized,
+    Exponential,
+    Gamma,
+    Gaussian,
+    KernelDensity,
+    LogNormal,
+    Multinomial,
+    NaiveBayes,
+    Poisson,
+)
+from naively.tables.inference import Wishes
+from naively.tables.learning import Question, learn
+from naively.tables.readers import open_source
+
+LETTERS = st.sampled_from(["a", "b", "ü", "d e", 'q"', "x,y"])
+WHOLE = st.integers(-5, 40)
+REAL = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 6) + 0.0)
+KINDS = [LETTERS, WHOLE, REAL, st.booleans(), st.floats(0.5, 9.0).map(lambda x: round(x, 3))]
+
+
+@st.composite
+def tables(draw, least=4):
+    """(columns by name, labels), with None for missing values."""
+    rows = draw(st.integers(least, 25))
+    columns = {
+        f"c{k}": draw(
+            st.lists(draw(st.sampled_from(KINDS)) | st.none(), min_size=rows, max_size=rows)
+        )
+        for k in range(draw(st.integers(1, 4)))
+    }
+    labels = draw(st.lists(st.sampled_from(["no", "yes"]), min_size=rows, max_size=rows))
+    labels[:2] = ["no", "yes"]
+    return columns, labels
+
+
+def fitted(X, y, **options):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return NaiveBayes(**options).fit(X, y)
+    except ValueError as error:
+        if "no column is left" not in str(error):
+            raise
+        return None
+
+
+def same(a, b):
+    if a is None or b is None:
+        return a is b
+    return (
+        a.model_ == b.model_
+        and a.table_.schema.blocks == b.table_.schema.blocks
+        and a.table_.schema.why == b.table_.schema.why
+    )
+
+
+@given(tables())
+def test_all_sources_give_the_same_bits(tmp_path_factory, table):
+    columns, labels = table
+    folder = tmp_path_factory.mktemp("t")
+    arrow = pa.table({name: pa.array(values) for name, values in columns.items()})
+    model = fitted(arrow, labels)
+    frame = pd.DataFrame({name: pd.Series(values) for name, values in columns.items()})
+    for other in (frame, pl.DataFrame(arrow), columns, arrow.to_batches()[0]):
+        assert same(model, fitted(other, labels)), type(other)
+    whole = arrow.append_column("label", pa.array(labels))
+    pyarrow.csv.write_csv(whole, folder / "t.csv")
+    pyarrow.parquet.write_table(whole, folder / "t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        source = open_source(folder / name)
+        if model is None:
+            with pytest.raises(ValueError, match="no column is left"):
+                learn(source.tasks(), Question("label", Wishes({})), 1)
+            continue
+        learned, _ = learn(source.tasks(), Question("label", Wishes({})), 2)
+        assert learned.model == model.model_, name
+        assert learned.schema == model.table_.schema
+
+
+FAMILIES = {
+    "text": Categorical(),
+    "level": Categorical(alpha=0.5, unseen="ignore"),
+    "flag": Bernoulli(binarize=None),
+    "normal": Gaussian(floor="feature"),
+    "tied": Gaussian(tie="classes"),
+    "count": Poisson(),
+    "wait": Exponential(),
+    "size": LogNormal(),
+    "amount": Gamma(),
+    "shape": KernelDensity(),
+    "cut": Discretized(),
+    ("w1", "w2", "w3"): Multinomial(),
+}
+
+
+@st.composite
+def mixed(draw, least=2):
+    """A table with a column of every family, and labels."""
+    rows = draw(st.integers(least, 20))
+
+    def column(values):
+        return draw(st.lists(values | st.none(), min_size=rows, max_size=rows))
+
+    positive = st.floats(1e-3, 1e3)
+    table = {
+        "text": pa.array(column(LETTERS), pa.string()),
+        "level": pa.array(column(st.integers(0, 3)), pa.int64()),
+        "flag": pa.array(column(st.booleans()), pa.bool_()),
+        "count": pa.array(column(st.integers(0, 30)), pa.int64()),
+    }
+    for name in ("normal", "tied", "shape", "cut"):
+        table[name] = pa.array(column(st.floats(-1e6, 1e6)), pa.float64())
+    for name in ("wait", "size", "amount"):
+        table[name] = pa.array(column(positive), pa.float64())
+    for name in ("w1", "w2", "w3"):
+        table[name] = pa.array(column(st.integers(0, 9)), pa.int64())
+    labels = draw(st.lists(st.sampled_from("abc"), min_size=rows, max_size=rows))
+    return pa.table(table), np.array(labels)
+
+
+@given(mixed(), st.data())
+def test_training_is_addition(table, data):
+    X, y = table
+    split = data.draw(st.integers(1, len(y) - 1))
+    order = np.array(data.draw(st.permutations(range(len(y)))))
+    whole = NaiveBayes(FAMILIES).partial_fit(X, y)
+    first, rest = X.slice(0, split), X.slice(split)
+    parts = NaiveBayes(FAMILIES).partial_fit(first, y[:split]).partial_fit(rest, y[split:])
+    assert parts.model_ == whole.model_
+    assert NaiveBayes(FAMILIES).partial_fit(X.take(order), y[order]).model_ == whole.model_
+    a = NaiveBayes(FAMILIES).partial_fit(first, y[:split])
+    b = NaiveBayes(FAMILIES).partial_fit(rest, y[split:])
+    assert (a + b).model_ == (b + a).model_ == whole.model_
+    assert (a + b).forget(rest, y[split:]).model_ == a.model_
+    weights = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(y), max_size=len(y))))
+    if weights.any():
+        again = np.repeat(np.arange(len(y)), weights)
+        repeated = NaiveBayes(FAMILIES).partial_fit(X.take(again), y[again])
+        weighted = NaiveBayes(FAMILIES).partial_fit(X, y, sample_weight=weights)
+        assert weighted.model_ == repeated.model_
+
+
+@given(mixed(), mixed())
+def test_posteriors_and_explanations(table, other):
+    (X, y), (probe, _) = table, other
+    model = NaiveBayes(FAMILIES).partial_fit(X, y)
+    p = model.predict_proba(probe)
+    assert ((p >= 0) & (p <= 1)).all()
+    assert np.allclose(p.sum(axis=1), 1)
+    joint = model.predict_joint_log_proba(probe)
+    told = model.explain(probe)
+    assert told.features == X.column_names
+    finite = joint > -1e300  # sums beyond are kept finite, so that they rank
+    assert np.allclose(told.joint[finite], joint[finite], rtol=1e-9, atol=1e-9)
+    assert (told.joint[~finite] <= -1e300).all()
+    gone = probe.set_column(0, "text", pa.nulls(probe.num_rows, pa.string()))
+    with pytest.warns(UserWarning, match="lacks the column"):
+        assert np.array_equal(model.predict_proba(probe.drop_columns(["text"])),
+                              model.predict_proba(gone))  # fmt: skip
+
+
+@given(mixed(least=4), st.integers(1, 3))
+def test_the_same_file_in_blocks(tmp_path_factory, table, threads):
+    """Blocks, threads and rows held out on the way change nothing."""
+    X, y = table
+    path = tmp_path_factory.mktemp("t") / "t.csv"
+    pyarrow.csv.write_csv(X.append_column("y", pa.array(y)), path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("naively.tables.inputs.BLOCK", 100)
+        question = Question("y", Wishes(FAMILIES))
+        learned, held = learn(open_source(path).tasks(), question, threads)
+    assert held.rows == 0
+    assert learned.model == NaiveBayes(FAMILIES).partial_fit(X, y).model_
+
+
+@given(mixed())
+def test_saving(tmp_path_factory, table):
+    X, y = table
+    folder = tmp_path_factory.mktemp("t")
+    model = NaiveBayes(FAMILIES).partial_fit(X, y)
+    model.save(folder / "a")
+    loaded = naively.load(folder / "a")
+    assert same(loaded, model)
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    loaded.save(folder / "b")
+    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
+    assert loaded.partial_fit(X, y).forget(X, y).model_ == model.model_
+
+
+def test_sampling_recovers_the_model():
+    generator = np.random.default_rng(0)
+    n = 4000
+    y = generator.integers(0, 2, n)
+    X = {
+        "text": np.where(generator.random(n) < 0.3 + 0.4 * y, "s", "t"),
+        "normal": generator.normal(3.0 * y, 1.0 + y),
+        "count": generator.poisson(2 + 5 * y),
+        "amount": generator.gamma(2.0 + y, 1.0, n),
+        "flag": generator.random(n) < 0.2 + 0.5 * y,
+    }
+    families = {name: FAMILIES[name] for name in X}
+    model = NaiveBayes(families).fit(X, y)
+    again = NaiveBayes(families).fit(*model.sample(40_000, 0))
+    probe = model.sample(500, 1)[0]
+    assert np.abs(again.predict_proba(probe) - model.predict_proba(probe)).max() < 0.06
+
+
+# ---- the schema ----------------------------------------------------------------------------------
+
+
+def numbers(n=60):
+    return np.random.default_rng(0).normal(size=n)
+
+
+RULE = {
+    "true or false": (np.arange(60) % 3 == 0, "bernoulli"),
+    "text": (np.array(["a", "b", "c"])[np.arange(60) % 3], "categorical"),
+    "few whole": (np.arange(60) % 7, "categorical"),
+    "few whole floats": (np.arange(60) % 7 * 1.0, "categorical"),
+    "text of numbers": (numbers().round(3).astype(str), "gaussian"),
+    "counts": (np.random.default_rng(0).poisson(12, 60), "poisson"),
+    "whole": (np.random.default_rng(0).integers(-900, 900, 60), "gaussian"),
+    "numbers": (numbers(), "gaussian"),
+    "constant": (np.full(60, 3.5), "constant"),
+    "constant text": (np.full(60, "x"), "constant"),
+    "nothing": (np.full(60, np.nan), "no values"),
+    "identifier": (np.random.default_rng(0).permutation(60) + 1000, "identifier"),
+    "key": (np.array([f"k{i}" for i in range(60)]), "identifier"),
+    "date": (pd.date_range("2026-01-01", periods=60), "dates"),
+    "lists": ([[1, 2]] * 60, "no plain values"),
+}
+
+
+@pytest.mark.parametrize("name", RULE)
+def test_the_rule(name):
+    values, expected = RULE[name]
+    y = np.arange(60) % 2
+    model = NaiveBayes().fit({name: values, "other": numbers()}, y)
+    schema = model.table_.schema
+    if name in schema.known:
+        assert schema.known[name].name == expected
+    else:
+        assert expected in schema.skipped[name]
+
+
+def test_the_word_of_the_user():
+    y = np.arange(60) % 2
+    X = {"a": numbers(), "b": np.arange(60) % 5, "c": np.arange(60), "d": np.arange(60) % 4}
+    columns = {"a": Gaussian(tie="classes"), "b": "poisson", "c": "gamma", "d": "skip"}
+    schema = NaiveBayes({**columns, "c": Gaussian()}).fit(X, y).table_.schema
+    assert schema.known == {"a": Gaussian(tie="classes"), "b": Poisson(), "c": Gaussian()}
+    assert schema.skipped == {"d": "as asked"}
+    for wrong, match in [
+        ({"A": "gamma"}, "did you mean 'a'"),
+        ({"a": "gama"}, "'gama' is no family"),
+        ({("a", "b"): "multinomial", "a": "gamma"}, "more than once"),
+        (dict.fromkeys("abcd", "skip"), "no column is left"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            NaiveBayes(wrong).fit(X, y)
+
+
+def test_auto_finds_the_family():
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 2, 3000)
+    X = {
+        "bell": generator.normal(y, 1.0),
+        "two humps": np.where(y == 0, generator.normal(size=3000),
+                              generator.choice([-3.0, 3.0], 3000) + generator.normal(size=3000)),
+        "waiting": generator.exponential(1.0 + 3.0 * y),
+        "named": generator.normal(y, 1.0),
+    }  # fmt: skip
+    model = NaiveBayes({"named": "gamma"}, family="auto")
+    with pytest.warns(UserWarning, match="'named' .gamma.: .* values such as"):
+        model.fit(X, y)
+    found = {name: family.name for name, family in model.table_.schema.known.items()}
+    assert found["bell"] == "gaussian"
+    assert found["two humps"] in ("kernel_density", "discretized")
+    assert found["waiting"] in ("exponential", "gamma")
+    assert found["named"] == "gamma"
+    assert model.score(X, y) > NaiveBayes(family="gaussian").fit(X, y).score(X, y)
+
+
+# ---- what is missing, new, or strange ------------------------------------------------------------
+
+
+def test_missing_values_are_marginalised():
+    y = [0, 0, 1, 1, 1, 0]
+    X = {"t": ["a", "?", "b", "b", None, " NA "], "x": [1.5, np.nan, 2.5, None, 3.25, 0.5]}
+    model = NaiveBayes({"t": Categorical(), "x": Gaussian()}).fit(X, y)
+    missing = [part.tables["missing"].rounded().sum() for part in model.model_.statistics.parts]
+    assert missing == [3, 2]
+    nothing = {"t": ["?"], "x": [np.nan]}
+    assert np.allclose(model.predict_proba(nothing), [[0.5, 0.5]])
+    alone = NaiveBayes({"t": Categorical()}).fit({"t": X["t"]}, y)
+    assert np.allclose(
+        model.predict_proba({"t": ["a"], "x": [None]}), alone.predict_proba({"t": ["a"]})
+    )
+    words = NaiveBayes({"t": Categorical()}, missing=["b"]).fit({"t": X["t"]}, y)
+    assert words.model_.statistics.parts[0].levels[0].tolist() == ["?", "NA", "a"]
+
+
+@pytest.mark.parametrize("unseen", ["smooth", "ignore", "error"])
+def test_unseen_levels(unseen):
+    X, y = {"t": ["a", "a", "b", "b"], "u": ["x", "y", "x", "y"]}, [0, 0, 1, 0]
+    model = NaiveBayes(unseen=unseen).fit(X, y)
+    probe = {"t": ["new"], "u": ["x"]}
+    if unseen == "error":
+        with pytest.raises(ValueError, match="column 't' is 'new', never met"):
+            model.predict(probe)
+    elif unseen == "ignore":
+        gone = {"t": [None], "u": ["x"]}
+        assert np.allclose(model.predict_proba(probe), model.predict_proba(gone))
+    else:
+        odds = (3 / 4 * (1 / 5) * (2 / 5)) / (1 / 4 * (1 / 3) * (2 / 3))
+        assert math.isclose(model.predict_proba(probe)[0, 0], odds / (1 + odds))
+
+
+def test_columns_classes_and_levels_met_later():
+    model = NaiveBayes({"t": Categorical()}).partial_fit({"t": ["a", "b"]}, [0, 0])
+    model.partial_fit({"t": ["c", "a"], "x": [1.5, 2.5]}, [1, 0])
+    assert model.classes_.tolist() == [0, 1]
+    assert model.feature_names_in_.tolist() == ["t", "x"]
+    assert model.model_.statistics.parts[0].levels[0].tolist() == ["a", "b", "c"]
+    assert model.model_.statistics.parts[1].tables["missing"].rounded().tolist() == [[2], [0]]
+    whole = NaiveBayes({"t": Categorical(), "x": Gaussian(floor="feature")}).partial_fit(
+        {"t": ["a", "b", "c", "a"], "x": [None, None, 1.5, 2.5]}, [0, 0, 1, 0]
+    )
+    assert model.model_ == whole.model_
+
+
+def test_sums_of_models_of_different_columns():
+    a = NaiveBayes().partial_fit({"x": [1.5, 2.5, 4.0], "z": [0.5, 0.25, 1.0]}, [0, 1, 1])
+    b = NaiveBayes().partial_fit({"w": [5.5, 2.5], "x": [0.5, 7.25]}, [1, 0])
+    families = dict.fromkeys("xzw", Gaussian(floor="feature"))
+    both = NaiveBayes(families).partial_fit(
+        {"x": [1.5, 2.5, 4.0, 0.5, 7.25], "z": [0.5, 0.25, 1.0, None, None],
+         "w": [None, None, None, 5.5, 2.5]}, [0, 1, 1, 1, 0],
+    )  # fmt: skip
+    assert (a + b).model_ == both.model_
+    c = NaiveBayes().partial_fit({"x": ["u", "v"]}, [0, 1])
+    with pytest.raises(ValueError, match="column 'x' is gaussian in one model and categorical"):
+        a + c
+
+
+def test_absent_and_unknown_columns():
+    X, y = {"x": numbers(), "z": numbers() ** 2}, np.arange(60) % 2
+    model = NaiveBayes().fit(X, y)
+    with pytest.warns(UserWarning, match="lacks the column.s. 'z'") as caught:
+        model.predict({"x": X["x"]})
+    assert len(caught) == 1
+    with pytest.warns(UserWarning, match="never learned: ignored") as caught:
+        model.predict({**X, "w": X["x"], "v": X["x"]})
+    assert len(caught) == 1
+    with pytest.raises(ValueError, match="none of the columns that were learned"):
+        model.predict({"w": X["x"]})
+    named = NaiveBayes().fit({**X, "y": y}, "y")
+    named.predict({**X, "y": y})  # the target is no stranger: no warning
+
+
+def test_values_that_do_not_fit_count_as_missing():
+    X = {"n": [1, 2, -3, 4], "t": ["1.5", "2.5", "many", "?"], "x": [1.5, math.inf, 2.0, 3.0]}
+    columns = {"n": Poisson(), "t": Gaussian(), "x": Gaussian()}
+    with pytest.warns(UserWarning, match="count as missing") as caught:
+        model = NaiveBayes(columns).fit(X, [0, 1, 1, 0])
+    told = [str(warning.message) for warning in caught]
+    assert len(told) == 3
+    for name, example in (("n", "-3"), ("t", "'many'"), ("x", "inf")):
+        assert any(f"{name!r}" in line and example in line and " 1 " in line for line in told)
+    missing = [part.tables["missing"].rounded().sum() for part in model.model_.statistics.parts]
+    assert missing == [1, 2, 1]
+
+
+def test_rows_without_a_label():
+    X = {"x": numbers()}
+    y = np.where(np.arange(60) % 5 == 0, None, np.where(np.arange(60) % 2 == 0, "a", "b"))
+    with pytest.warns(UserWarning, match="12 of 60 rows have no label"):
+        model = NaiveBayes().fit(X, y)
+    kept = np.arange(60) % 5 > 0
+    assert model.model_ == NaiveBayes().fit({"x": X["x"][kept]}, y[kept]).model_
+
+
+def test_bad_tables_are_refused():
+    y = np.arange(60) % 2
+    good = NaiveBayes().fit({"x": numbers()}, y)
+    before = good.model_.canonical()
+    for X, target, match in [
+        ({"x": numbers()}, y[:5], "X has 60 rows, y has 5"),
+        ({"x": numbers(), "z": numbers(5)}, y, "columns must be of one length"),
+        ({"x": numbers()}, "z", "y names 'z'"),
+        (numbers(), y, "1 dimensions"),
+        ({"x": []}, [], "no rows"),
+        (pd.DataFrame(np.ones((60, 2)), columns=["x", "x"]), y, "more than one is called 'x'"),
+        ({"x": numbers()}, numbers(), "Unknown label type"),
+        ({"x": numbers()}, None, "requires y"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            good.partial_fit(X, target)
+        assert good.model_ == before
+    with pytest.raises(ValueError, match="only one class"):
+        NaiveBayes().fit({"x": numbers()}, np.zeros(60, int))
+    with pytest.raises(ValueError, match="never learned"):
+        good.forget({"x": [99.0]}, [0])
+    with pytest.raises(ValueError, match="never learned"):
+        good.forget({"x": [0.5]}, [7])
+    with pytest.raises(ValueError, match="row 2 weighs -1"):
+        good.partial_fit({"x": numbers(3)}, [0, 1, 1], sample_weight=[1, 0, -1])
+    assert good.model_ == before
+
+
+def test_arrays_and_rows():
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(80, 3)), np.arange(80) % 2
+    model = NaiveBayes().fit(X, y)
+    assert model.feature_names_in_.tolist() == ["x0", "x1", "x2"]
+    assert np.array_equal(model.predict(X.tolist()), model.predict(X))
+    rows = [{"a": 1.5, "b": "u"}, {"a": 2.5}, {"b": "v", "a": 3.5}, {"a": 0.5, "b": "u"}]
+    model = NaiveBayes().fit(rows, [0, 1, 1, 0])
+    assert model.predict([{"b": "u"}, {"b": "v", "a": 3.0}]).tolist() == [0, 1]
+
+
+# ---- oracles -------------------------------------------------------------------------------------
+
+
+def test_weather_with_numbers():
+    """The worked example with unbiased variances: P(yes) = .207902."""
+    outlook = "sunny sunny overcast rainy rainy rainy overcast sunny sunny rainy sunny overcast"
+    X = {
+        "outlook": f"{outlook} overcast rainy".split(),
+        "temperature": [85, 80, 83, 70, 68, 65, 64, 72, 69, 75, 75, 72, 81, 71],
+        "humidity": [85, 90, 86, 96, 80, 70, 65, 95, 70, 80, 70, 90, 75, 91],
+        "windy": [False, True, False, False, False, True, True, False, False, False, True, True,
+                  False, True],
+    }  # fmt: skip
+    y = np.array(["no", "yes"])[[0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 0]]
+    day = {"outlook": ["sunny"], "temperature": [66], "humidity": [90], "windy": [True]}
+    plain = Gaussian(ddof=1, var_smoothing=0)
+    columns = {
+        "temperature": plain, "humidity": plain, "outlook": Categorical(alpha=0),
+        "windy": Bernoulli(alpha=0, binarize=None),
+    }  # fmt: skip
+    model = NaiveBayes(columns).fit(X, y)
+    assert abs(model.predict_proba(day)[0, 1] - 0.207902) < 5e-7
+    joint = np.exp(model.predict_joint_log_proba(day)[0])
+    assert np.allclose(joint, [1.363472e-4, 3.57871e-5], rtol=1e-5)
+
+
+def test_house_votes_as_e1071(data_folder):
+    table = pd.read_csv(data_folder / "vote" / "mlbench-HouseVotes84.csv")
+    X, y = table.drop(columns="Class"), table["Class"]
+    columns = {name: Categorical(alpha=3) for name in X.columns}
+    model = NaiveBayes(columns).fit(X, y)
+    p = pd.crosstab(model.predict(X), y)
+    assert p.to_numpy().tolist() == [[237, 12], [30, 156]]
+    columns = {name: Categorical(alpha=0) for name in X.columns}
+    model = NaiveBayes(columns).fit(X, y)
+    assert pd.crosstab(model.predict(X), y).to_numpy().tolist() == [[238, 13], [29, 155]]
+    expected = [1.0292087e-07, 5.8204151e-08, 0.0056849366, 0.99857985, 0.96667198]
+    assert np.allclose(model.predict_proba(X[:5])[:, 0], expected, rtol=1e-7)
+
+
+def test_titanic_as_e1071(data_folder):
+    lines = (data_folder / "titanic" / "titanic-orange-2201.tab").read_text().splitlines()
+    rows = [line.split("\t") for line in lines[3:] if line]
+    table = pd.DataFrame(rows, columns=lines[0].split("\t"))
+    X, y = table.drop(columns="survived"), table["survived"]
+    model = NaiveBayes({name: Categorical(alpha=0) for name in X.columns}).fit(X, y)
+    prior = dict(zip(model.classes_, model.model_.class_prior, strict=True))
+    assert abs(prior["no"] - 0.67696502) < 1e-8
+    who = {"status": ["first"], "sex": ["male"], "age": ["child"]}
+    assert abs(model.predict_proba(who)[0, 0] - 0.31693454) < 1e-8
+
+
+def test_adult_own_test_file(data_folder):
+    """A real table without a header: the mixed model beats one Gaussian for all columns."""
+    names = [f"c{k}" for k in range(14)] + ["income"]
+    train, test = (
+        pd.read_csv(
+            data_folder / "adult" / f"adult-{part}.csv.gz", names=names, comment="|",
+            skipinitialspace=True, na_values="?",
+        )
+        for part in ("train", "test")
+    )  # fmt: skip
+    truth = test["income"].str.rstrip(".")
+    model = NaiveBayes(family="auto").fit(train, "income")
+    assert model.score(test, truth) > 0.835
+    assert NaiveBayes().fit(train, "income").score(test, truth) > 0.82
+
+
+# ---- hostile tables ------------------------------------------------------------------------------
+
+
+def test_many_columns():
+    X = np.random.default_rng(0).normal(size=(30, 20_000))
+    y = np.arange(30) % 2
+    model = NaiveBayes().fit(X, y)
+    assert model.n_features_in_ == 20_000
+    assert np.array_equal(model.predict(X), y)
+
+
+def test_many_levels():
+    levels = np.array([f"k{i}" for i in range(200_000)])
+    y = np.arange(200_000) % 2
+    model = NaiveBayes().fit({"id": levels, "x": y * 1.5 + 0.1}, y)
+    assert "like an identifier" in model.table_.schema.skipped["id"]
+    model = NaiveBayes({"id": Categorical()}).fit({"id": levels}, y)
+    assert model.score({"id": levels}, y) == 1.0
