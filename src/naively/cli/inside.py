@@ -36,11 +36,13 @@ class Section:
     meaning : str, what the numbers are; ``p`` is a fraction here and in % when printed.
     signs : str, what goes between two numbers of a class.
     rows : dict of column name to a list of (label, {number's name: (C,) values}).
+    words : dict of column name to a few words, where numbers by class would be too many.
     """
 
     meaning: str
     signs: str = ""
     rows: dict[str, list[tuple[str, dict[str, Float64]]]] = field(default_factory=dict)
+    words: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -137,6 +139,10 @@ def _section(part: Parameters, names: list[str]) -> Section:
                               np.exp(part.log_theta(j, levels)))
                 for j, (name, levels) in enumerate(zip(names, part.levels, strict=True))
             },
+            words={
+                name: _listed([str(level) for level in levels[:5].tolist()], len(levels))
+                for name, levels in zip(names, part.levels, strict=True)
+            },
         )  # fmt: skip
     if isinstance(part, DiscretizedParameters):
         return Section(
@@ -145,6 +151,7 @@ def _section(part: Parameters, names: list[str]) -> Section:
                 name: _pieces(_ranges(name, part.cuts[j]), np.exp(part.log_theta[j][:, :-1]))
                 for j, name in enumerate(names)
             },
+            words={name: _cut_at(part.cuts[j]) for j, name in enumerate(names)},
         )
     if isinstance(part, LogNormalParameters):
         numbers = {"median": np.exp(part.mean), "factor": np.exp(np.sqrt(part.variance))}
@@ -182,6 +189,21 @@ def _single(meaning: str, signs: str, names: list[str], numbers: dict[str, Float
 
 def _pieces(labels: list[str], p: Float64) -> list[tuple[str, dict[str, Float64]]]:
     return [(label, {"p": p[:, k]}) for k, label in enumerate(labels)]
+
+
+def _listed(levels: list[str], total: int) -> str:
+    """How many levels there are, and the first of them."""
+    if total == 0:
+        return "no values"
+    return f"{total:,} level{'s'[: total > 1]}: {', '.join(levels)}" + ", ..." * (total > 5)
+
+
+def _cut_at(cuts: Float64) -> str:
+    """The cuts, or the first of them."""
+    if len(cuts) == 0:
+        return "one range: it tells nothing"
+    shown = ", ".join(f"{cut:.6g}" for cut in cuts[:6].tolist())
+    return f"{len(cuts) + 1:,} ranges, cut at {shown}" + (", ..." if len(cuts) > 6 else "")
 
 
 def _ranges(name: str, cuts: Float64) -> list[str]:

@@ -159,15 +159,8 @@ def _words(section: inside.Section, model: Model) -> Iterator[tuple[str, str]]:
     """(column, its parameters in a few words)."""
     classes = [clean(label, 12) for label in model.classes.tolist()]
     for name, rows in section.rows.items():
-        if len(rows) != 1 or rows[0][0] != name:
-            levels = [label.removeprefix(f"{name} = ") for label, _ in rows]
-            listed = ", ".join(clean(level, 16) for level in levels[:4])
-            if not levels:
-                yield name, "no values"
-                continue
-            what = "ranges" if "range" in section.meaning else "levels"
-            more = ", ..." if len(levels) > 4 else ""
-            yield name, f"{len(levels):,} {what}: {listed.replace(f'{name}: ', '')}{more}"
+        if name in section.words:
+            yield name, clean(section.words[name], 200)
             continue
         values = rows[0][1]
         texts = [_cell(section, values, c) for c in range(len(classes))]
