@@ -704,3 +704,15 @@ def test_real_text(data_folder, small):
     assert titanic["age"].count(None) == 177
     covtype = open_source(data_folder / "stream-elec" / "elec.csv.gz")
     assert sum(batch.num_rows for batch in covtype.batches()) == 45312
+
+
+def test_codes_with_leading_zeros_stay_text(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(
+        b"zip, n ,x,day\n02139,10,0.5,2026-01-02\n,7,01.5,2026-01-03\n10001,1,2,2026-01-04\n"
+    )
+    (batch,) = open_source(path).batches()
+    assert batch.schema.names == ["zip", "n", "x", "day"]
+    assert batch.column("zip").to_pylist() == ["02139", None, "10001"]
+    assert batch.column("n").to_pylist() == [10, 7, 1]
+    assert batch.column("x").to_pylist() == [0.5, 1.5, 2.0]

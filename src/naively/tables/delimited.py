@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as csv
 
 from naively.tables import inputs
@@ -44,6 +45,7 @@ QUOTE, LF, CR = b'"\n\r'
 NONE = np.zeros(0, np.int64)
 DELIMITERS = b",;\t|"
 NUMBERS = (pa.int64(), pa.float64())
+LEADING_ZERO = re.compile(rb"(?:^|[^0-9.])0[0-9]")
 BAD_VALUE = re.compile(r"In CSV column #(\d+):(?: Row #\d+:)? CSV conversion error to ")
 BAD_COUNT = re.compile(r"CSV parse error:(?: Row #(\d+):)? Expected (\d+) columns, got (\d+)")
 
@@ -77,6 +79,7 @@ class Delimited:
                 if types:
                     yield partial(self._parsed, block)
                     continue
+                types |= dict.fromkeys(self._codes(block), TEXT)
                 batch = self._parsed(block)
                 types |= {f.name: f.type for f in batch.schema if not pa.types.is_null(f.type)}
                 yield partial(lambda found: found, batch)
@@ -118,7 +121,7 @@ class Delimited:
             fields = next(python_csv.reader(lines, delimiter=self.delimiter))
         except python_csv.Error as error:
             raise TableError(f"{where}: {error}") from None
-        fields = [column or f"Unnamed: {i}" for i, column in enumerate(fields)]
+        fields = [column.strip() or f"Unnamed: {i}" for i, column in enumerate(fields)]
         self.names = checked_names(self.name, fields)
         stream.unread(text[len(header) :])
         return stream, line + header.count(self.newline)
@@ -177,6 +180,21 @@ class Delimited:
                 break
             types |= dict.fromkeys(strange, TEXT)
         return one_batch(self._widened(table))
+
+    def _codes(self, block: Block) -> list[str]:
+        """Columns of digits that are no numbers, such as 02139: a number has no leading zero."""
+        if not LEADING_ZERO.search(block.data):
+            return []
+        try:
+            table = self._read(block, dict.fromkeys(self.wanted, pa.string()))
+        except pa.ArrowException:
+            return []  # `_parsed` will say what is wrong
+        return [
+            name
+            for name, column in zip(table.column_names, table.columns, strict=True)
+            if pc.all(pc.match_substring_regex(column, "^[0-9]+$")).as_py()
+            and pc.any(pc.match_substring_regex(column, "^0[0-9]")).as_py()
+        ]
 
     def _widened(self, table: Any) -> Any:
         """Missing values, and whole numbers in a column of floats, have the column's type."""
