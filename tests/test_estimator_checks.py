@@ -3,7 +3,15 @@
 from kit import TIES
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from naively import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
+from naively import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    MultinomialNB,
+    NaiveBayes,
+    PoissonNB,
+)
 
 ESTIMATORS = [
     *(GaussianNB(tie=tie) for tie in TIES),
@@ -13,6 +21,7 @@ ESTIMATORS = [
     BernoulliNB(),
     CategoricalNB(),
     PoissonNB(),
+    NaiveBayes(),
 ]
 
 # These three checks fit CategoricalNB on fractions, 0.3745 and the like. Level codes are whole

@@ -407,7 +407,7 @@ def test_bad_tables_are_refused():
         ({"x": numbers()}, y[:5], "X has 60 rows, y has 5"),
         ({"x": numbers(), "z": numbers(5)}, y, "columns must be of one length"),
         ({"x": numbers()}, "z", "y names 'z'"),
-        (numbers(), y, "1 dimensions"),
+        (numbers(), y, "1 dimension"),
         ({"x": []}, [], "no rows"),
         (pd.DataFrame(np.ones((60, 2)), columns=["x", "x"]), y, "more than one is called 'x'"),
         ({"x": numbers()}, numbers(), "Unknown label type"),
@@ -431,11 +431,28 @@ def test_arrays_and_rows():
     generator = np.random.default_rng(0)
     X, y = generator.normal(size=(80, 3)), np.arange(80) % 2
     model = NaiveBayes().fit(X, y)
-    assert model.feature_names_in_.tolist() == ["x0", "x1", "x2"]
+    assert model.table_.schema.ordered == ["x0", "x1", "x2"]
+    with pytest.raises(ValueError, match="X has 2 features, but NaiveBayes is expecting 3"):
+        model.predict(X[:, :2])
     assert np.array_equal(model.predict(X.tolist()), model.predict(X))
     rows = [{"a": 1.5, "b": "u"}, {"a": 2.5}, {"b": "v", "a": 3.5}, {"a": 0.5, "b": "u"}]
     model = NaiveBayes().fit(rows, [0, 1, 1, 0])
     assert model.predict([{"b": "u"}, {"b": "v", "a": 3.0}]).tolist() == [0, 1]
+
+
+def test_sparse_counts():
+    from scipy import sparse
+
+    X = sparse.random_array((60, 30), density=0.3, rng=np.random.default_rng(0))
+    X.data = np.ceil(X.data * 4)
+    y = np.arange(60) % 3
+    model = NaiveBayes().fit(X, y)
+    assert model.table_.schema.blocks[0].family == Multinomial()
+    assert np.allclose(model.predict_proba(X), naively.MultinomialNB().fit(X, y).predict_proba(X))
+    half = NaiveBayes().partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
+    assert half.model_ == model.model_
+    with pytest.raises(ValueError, match="none of the columns"):
+        NaiveBayes().fit({"x": numbers()}, y).predict(X)
 
 
 # ---- oracles -------------------------------------------------------------------------------------

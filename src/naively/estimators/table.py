@@ -10,14 +10,16 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.estimators.base import NaiveBayesClassifier, Question
+from naively.estimators.validation import check_data
 from naively.exact import Float64
 from naively.families.base import Family, Serial
 from naively.families.categorical import Unseen
@@ -26,11 +28,14 @@ from naively.model import Explanation, Model
 from naively.prior import Prior
 from naively.tables import values
 from naively.tables.decode import to_columns
-from naively.tables.frames import to_array, to_arrow
+from naively.tables.frames import SparseTable, array_names, is_named, to_array, to_arrow
 from naively.tables.inference import Wishes, infer, named
 from naively.tables.inputs import MISSING
 from naively.tables.model import Coded, TableModel, slices
 from naively.tables.names import few
+
+Given = tuple[Any, Coded, Float64 | None]
+"""(table without the target, labels, weights)."""
 
 
 class NaiveBayes(NaiveBayesClassifier):
@@ -64,7 +69,7 @@ class NaiveBayes(NaiveBayesClassifier):
     Attributes
     ----------
     classes_ : (C,) the labels met so far, sorted.
-    feature_names_in_ : (d,) names of the columns that were learned.
+    feature_names_in_ : names of the columns that were given, if they had names.
     table_ : TableModel, with the schema.
 
     Examples
@@ -129,13 +134,10 @@ class NaiveBayes(NaiveBayesClassifier):
         ------
         ValueError : saying what is wrong and where.
         """
-        learned = self._learned(X, y, sample_weight, None)
-        if len(learned.model.classes) < 2:
-            only = ", ".join(map(repr, learned.model.classes.tolist()))
-            raise ValueError(
-                f"y has only one class ({only}), where a classifier needs two or more classes; "
-                "partial_fit takes the classes as they come"
-            )
+        given = self._given(X, y, sample_weight)
+        _check_classes(given[1][0])
+        learned = self._learned(given, y, None)
+        _check_classes(learned.model.classes)
         learned.model.prior.estimate(learned.model.class_weight)
         learned.model.family.check(learned.model.statistics)
         self._take(learned)
@@ -148,7 +150,8 @@ class NaiveBayes(NaiveBayesClassifier):
         model, bit for bit, once all columns are known or named in `columns`.
         """
         first = not hasattr(self, "table_")
-        learned = self._learned(X, y, sample_weight, None if first else self.table_)
+        given = self._given(X, y, sample_weight)
+        learned = self._learned(given, y, None if first else self.table_)
         if classes is not None:
             learned.model.know_classes(np.asarray(classes))
         if first:
@@ -187,9 +190,9 @@ class NaiveBayes(NaiveBayesClassifier):
         total._absorb(other.table_)
         return total
 
-    def _given(self, X: Any, y: Any, sample_weight: Any) -> tuple[pa.Table, Coded, Float64 | None]:
+    def _given(self, X: Any, y: Any, sample_weight: Any) -> Given:
         """(table without the target, labels, weights), checked."""
-        table = to_arrow(X)
+        table = self._as_table(X)
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
@@ -201,18 +204,27 @@ class NaiveBayes(NaiveBayesClassifier):
             column = table.column(y)
             table = table.drop_columns([y])
         else:
-            column = to_array(y if hasattr(y, "__array__") else np.asarray(y))
+            if getattr(y, "ndim", 1) == 2:
+                y = column_or_1d(y, warn=True)
+            column = to_array(y if hasattr(y, "dtype") else np.asarray(y))
+        if len(table.column_names) == 0:
+            raise ValueError(
+                f"Found array with 0 feature(s) (shape=({len(column)}, 0)) while a minimum of "
+                "1 is required."
+            )
         if len(column) != table.num_rows:
             raise ValueError(f"X has {table.num_rows} rows, y has {len(column)}")
         if table.num_rows == 0:
             raise ValueError("X has no rows: Found array with 0 sample(s)")
         labels = values.labels(values.flat(column))
+        if labels[0].dtype.kind == "f" and np.isinf(labels[0]).any():
+            raise ValueError("Input y contains infinity: no label can be infinite")
         check_classification_targets(labels[0])
         return table, labels, _weights(sample_weight, table.num_rows)
 
-    def _learned(self, X: Any, y: Any, sample_weight: Any, known: TableModel | None) -> TableModel:
+    def _learned(self, given: Given, y: Any, known: TableModel | None) -> TableModel:
         """A model of these rows alone; self is unchanged."""
-        table, labels, weights = self._given(X, y, sample_weight)
+        table, labels, weights = given
         wishes = self._wishes()
         if known is None:
             schema = infer(wishes, table, labels)
@@ -259,8 +271,11 @@ class NaiveBayes(NaiveBayesClassifier):
         """Take a model as this estimator's own."""
         learned.model.prior.check_room(len(learned.model.classes))
         self.table_ = learned
-        self.feature_names_in_ = np.array(learned.schema.ordered, object)
-        self.n_features_in_ = len(learned.schema.names)
+        self.n_features_in_ = len(learned.schema.why)
+        if self._of_array:
+            self.__dict__.pop("feature_names_in_", None)
+        else:
+            self.feature_names_in_ = np.array(list(learned.schema.why), object)
 
     @property
     def model_(self) -> Model:  # type: ignore[override]
@@ -283,9 +298,28 @@ class NaiveBayes(NaiveBayesClassifier):
         self._check_classes()
         return self.table_.encode(self._table(X))
 
+    def _as_table(self, X: Any) -> Any:
+        """An Arrow table, or a `SparseTable`; arrays must have as many columns as those before."""
+        table = SparseTable(check_data(clone(self), X, reset=True, sparse=True)) if (
+            issparse(X)) else to_arrow(X)  # fmt: skip
+        if hasattr(self, "table_") and self._of_array and not is_named(X):
+            expected, width = self._of_array, len(table.column_names)
+            if width != expected:
+                raise ValueError(
+                    f"X has {width} features, but {type(self).__name__} is expecting {expected} "
+                    "features as input"
+                )
+        return table
+
+    @property
+    def _of_array(self) -> int:
+        """Number of columns of the array that was learned; 0 if it was no array."""
+        names = list(self.table_.schema.why)
+        return len(names) if names == array_names(len(names)) else 0
+
     def _table(self, X: Any) -> pa.Table:
         """The table, with a warning about columns that are missing or unknown."""
-        table = to_arrow(X)
+        table = self._as_table(X)
         lacking, strangers = self.table_.strangers(table.column_names)
         if len(lacking) == len(self.table_.schema.names):
             raise ValueError(
@@ -340,6 +374,15 @@ class NaiveBayes(NaiveBayesClassifier):
         return tags
 
 
+def _check_classes(classes: npt.NDArray[Any]) -> None:
+    if len(classes) < 2:
+        only = ", ".join(map(repr, classes.tolist()))
+        raise ValueError(
+            f"y has only one class ({only}), where a classifier needs two or more classes; "
+            "partial_fit takes the classes as they come"
+        )
+
+
 def _weights(sample_weight: Any, rows: int) -> Float64 | None:
     if sample_weight is None:
         return None
@@ -350,4 +393,6 @@ def _weights(sample_weight: Any, rows: int) -> Float64 | None:
     if bad.any():
         row = int(bad.argmax())
         raise ValueError(f"sample_weight must be finite and >= 0: row {row} weighs {weights[row]}")
+    if not weights.any():
+        raise ValueError("All values of sample_weight are zero: no class has any rows")
     return weights

@@ -4,12 +4,44 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from naively.tables.values import level_text
+
+
+@dataclass(frozen=True)
+class SparseTable:
+    """A sparse matrix where a table is expected: counts of many things, most of them 0.
+
+    Attributes
+    ----------
+    matrix : CSR matrix.
+    """
+
+    matrix: Any
+
+    @property
+    def num_rows(self) -> int:
+        """Number of rows."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def column_names(self) -> list[str]:
+        """x0, x1, ..., as of an array."""
+        return array_names(self.matrix.shape[1])
+
+    def slice(self, start: int, length: int | None = None) -> SparseTable:
+        """Some rows."""
+        stop = None if length is None else start + length
+        return SparseTable(self.matrix[start:stop])
+
+    def filter(self, mask: pa.Array) -> SparseTable:
+        """The rows where the mask is true."""
+        return SparseTable(self.matrix[np.flatnonzero(mask.to_numpy(zero_copy_only=False))])
 
 
 def to_arrow(X: Any) -> pa.Table:
@@ -45,17 +77,32 @@ def to_arrow(X: Any) -> pa.Table:
     return table
 
 
+def is_named(X: Any) -> bool:
+    """Whether a table's columns have names of their own."""
+    if isinstance(X, list):
+        return bool(X) and isinstance(X[0], Mapping)
+    named = ("columns", "column_names", "__arrow_c_stream__", "__arrow_c_array__")
+    return isinstance(X, Mapping) or any(hasattr(X, name) for name in named)
+
+
+def array_names(columns: int) -> list[str]:
+    """Names of the columns of an array."""
+    return [f"x{k}" for k in range(columns)]
+
+
 def _rows(X: Any) -> pa.Table:
-    values = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
+    values = np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
     if values.ndim != 2:
         raise ValueError(
-            f"a table has rows and columns, but this {type(X).__name__} has {values.ndim} "
-            "dimensions; reshape it to (rows, columns)"
+            f"Reshape your data: a table has rows and columns, but this {type(X).__name__} has "
+            f"{values.ndim} dimension{'s'[: values.ndim != 1]}"
         )
-    return _columns([f"x{k}" for k in range(values.shape[1])], list(values.T), len(values))
+    if values.dtype.kind == "c":
+        raise ValueError("Complex data not supported: numbers must be real")
+    return _columns(array_names(values.shape[1]), list(values.T))
 
 
-def _columns(names: list[str], columns: list[Any], rows: int | None = None) -> pa.Table:
+def _columns(names: list[str], columns: list[Any]) -> pa.Table:
     arrays = [to_array(column) for column in columns]
     lengths = {len(array) for array in arrays}
     if len(lengths) > 1:

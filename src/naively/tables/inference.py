@@ -5,6 +5,7 @@ the column holds                                      its family
 ====================================================  =============================================
 true and false                                        Bernoulli
 text, categories                                      Categorical
+a sparse matrix of counts (of other numbers)          Multinomial (Gaussian), one block
 whole numbers, at most 10 different ones              Categorical
 whole numbers >= 0 whose variance is half to twice    Poisson
 their mean
@@ -35,10 +36,12 @@ from naively.families.base import Family
 from naively.families.bernoulli import Bernoulli
 from naively.families.categorical import Categorical, Unseen
 from naively.families.gaussian import Gaussian
+from naively.families.multinomial import Multinomial
 from naively.families.poisson import Poisson
 from naively.families.registry import FAMILIES
 from naively.tables import values
 from naively.tables.choice import choose
+from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
 from naively.tables.model import Coded
 from naively.tables.names import no_column
@@ -166,7 +169,7 @@ class Wishes:
 
 
 def infer(
-    wishes: Wishes, table: pa.Table, labels: Coded, names: Sequence[str] | None = None
+    wishes: Wishes, table: pa.Table | SparseTable, labels: Coded, names: Sequence[str] | None = None
 ) -> Schema:
     """The schema for some columns of a table (all by default), from its first rows.
 
@@ -175,8 +178,22 @@ def infer(
     ValueError : if `columns` names one that is not there.
     """
     table = table.slice(0, ROWS)
+    if isinstance(table, SparseTable):
+        return _of_matrix(wishes, table)
     schema = wishes.schema(table, names)
     return _chosen(wishes, schema, table, labels) if wishes.auto else schema
+
+
+def _of_matrix(wishes: Wishes, table: SparseTable) -> Schema:
+    """One block: Multinomial for counts, Gaussian for other numbers, or what was asked for."""
+    if wishes.columns:
+        raise ValueError("the columns of a sparse matrix share one family: name it as `family`")
+    data = table.matrix.data
+    counts = bool((data >= 0).all() and (data == np.floor(data)).all())
+    family = wishes.numeric or (Multinomial(wishes.alpha) if counts else Gaussian(floor="feature"))
+    names = table.column_names
+    why = "sparse counts" if counts else "sparse numbers"
+    return Schema((Block(family, tuple(names)),), dict.fromkeys(names, why), wishes.missing)
 
 
 def _chosen(wishes: Wishes, schema: Schema, table: pa.Table, labels: Coded) -> Schema:

@@ -18,6 +18,7 @@ from naively.families.levels import Encoded, Levels
 from naively.families.multinomial import Multinomial
 from naively.families.product import Blocks, Product, ProductStatistics
 from naively.tables import values
+from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
 
 
@@ -104,11 +105,24 @@ class Schema:
             tuple(len(block.names) for block in self.blocks),
         )
 
-    def encode(self, batch: pa.RecordBatch | pa.Table) -> tuple[Blocks, dict[str, Unfit]]:
+    def encode(
+        self, batch: pa.RecordBatch | pa.Table | SparseTable
+    ) -> tuple[Blocks, dict[str, Unfit]]:
         """(the rows as the families take them, what they cannot take, by column).
 
         Columns that are absent count as missing.
+
+        Raises
+        ------
+        ValueError : for a sparse matrix, unless a matrix of as many columns was learned.
         """
+        if isinstance(batch, SparseTable):
+            if len(self.blocks) != 1 or len(self.names) != batch.matrix.shape[1]:
+                raise ValueError(
+                    f"a sparse matrix of {batch.matrix.shape[1]} columns where "
+                    f"{len(self.names)} columns in {len(self.blocks)} blocks were learned"
+                )
+            return Blocks([batch.matrix], batch.num_rows), {}
         found = {name: values.flat(batch.column(name)) for name in batch.schema.names if
                  name in self.known}  # fmt: skip
         unfit: dict[str, Unfit] = {}
