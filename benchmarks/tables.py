@@ -1,6 +1,6 @@
 """naive Bayes on real tables: ten-fold accuracy of naively, Weka and scikit-learn, in one run.
 
-    NAIVELY_DATA=folder python benchmarks/tables.py    # all tables, about ten minutes
+    NAIVELY_DATA=folder python benchmarks/tables.py    # all tables, about six minutes
     python benchmarks/tables.py --data folder --only iris --only vote --markdown
 
 Every table is read as published and given to naively as it is: no column is dropped, converted or

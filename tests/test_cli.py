@@ -57,7 +57,7 @@ def mixed(folder):
                 np.where(generator.random(n) < 0.8, y, 2)
             ].tolist(),
             "age": generator.integers(18, 90, n) + 3 * y,
-            "children": generator.poisson(4 + 2 * y),
+            "children": generator.poisson(40 + 9 * y),
             "rooms": generator.integers(1, 5, n),
             "height": (generator.normal(1.7 + 0.05 * y, 0.1)).round(3),
             "owner": (generator.random(n) < 0.3 + 0.4 * y).tolist(),

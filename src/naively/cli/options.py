@@ -12,7 +12,7 @@ from naively.families.base import Family
 from naively.families.registry import FAMILIES
 from naively.files.safetensors import Saved
 from naively.prior import Prior
-from naively.tables.inference import Wishes
+from naively.tables.inference import Wishes, named
 from naively.tables.inputs import MISSING
 from naively.tables.learning import Question
 
@@ -85,6 +85,8 @@ def parsed_family(text: str) -> Family:
         has = f"it has {', '.join(known)}" if known else "it has no options"
         raise UsageError(f"{text!r}: {name} has no {strangers[0]!r}; {has}")
     try:
+        if not values and (family := named(name)) is not None:
+            return family
         return kind(**values)
     except (TypeError, ValueError) as error:
         raise UsageError(f"{text!r}: {error}") from None

@@ -13,7 +13,6 @@ import pyarrow as pa
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from naively.engines.stream import in_order
@@ -219,7 +218,12 @@ class NaiveBayes(NaiveBayesClassifier):
         labels = values.labels(values.flat(column))
         if labels[0].dtype.kind == "f" and np.isinf(labels[0]).any():
             raise ValueError("Input y contains infinity: no label can be infinite")
-        check_classification_targets(labels[0])
+        found = labels[0]
+        if found.dtype.kind == "f" and (found != np.floor(found)).any():
+            raise ValueError(
+                f"Unknown label type: continuous. y holds {found[found != np.floor(found)][0]}, "
+                "where classes are text, whole numbers or truth values; cut it into ranges first"
+            )
         return table, labels, _weights(sample_weight, table.num_rows)
 
     def _learned(self, given: Given, y: Any, known: TableModel | None) -> TableModel:

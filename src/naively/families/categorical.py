@@ -296,7 +296,9 @@ class CategoricalParameters(Parameters):
                 continue
             theta = np.exp(self.log_theta(j, levels))
             sums = np.cumsum(theta / theta.sum(axis=1, keepdims=True), axis=1)
-            draw = (generator.random(len(codes))[:, np.newaxis] > sums[codes]).sum(axis=1)
+            draw, place = np.empty(len(codes), np.int64), generator.random(len(codes))
+            for c, own in enumerate(sums):
+                draw[codes == c] = np.searchsorted(own, place[codes == c])
             draw = np.minimum(draw, len(levels) - 1)
             out[:, j] = levels[draw] if levels.dtype.kind == "i" else draw
         if all(levels.dtype.kind == "i" for levels in self.scored_levels):

@@ -51,12 +51,16 @@ class Gaussian(Family):
     floor : "largest" or "feature"
         Whose variance: the largest of all features (scikit-learn), or each feature's own, so that
         no feature is drowned by another one's scale.
+    resolution : float
+        Step to which values were rounded: every variance is at least resolution² / 12, that of
+        the rounding (Sheppard 1897), so that a class of equal whole numbers is not a needle.
     """
 
     tie: Tie = None
     ddof: Literal[0, 1] = 0
     var_smoothing: float = 1e-9
     floor: Literal["largest", "feature"] = "largest"
+    resolution: float = 0.0
 
     name = "gaussian"
 
@@ -71,6 +75,8 @@ class Gaussian(Family):
             )
         if self.floor not in ("largest", "feature"):
             raise ValueError(f'floor must be "largest" or "feature", not {self.floor!r}')
+        if not 0 <= self.resolution < math.inf:
+            raise ValueError(f"resolution must be a finite number >= 0, not {self.resolution!r}")
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> GaussianStatistics:
         """Σw, Σwx and Σwx² by class and feature, exactly."""
@@ -98,7 +104,8 @@ class Gaussian(Family):
         mean[unknown] = np.broadcast_to(total_mean, mean.shape)[unknown]
         if self.tie is None:
             variance[unknown] = np.broadcast_to(total_variance, mean.shape)[unknown]
-        return GaussianParameters(mean, variance + epsilon, epsilon, self.tie)
+        variance = np.maximum(variance + epsilon, self.resolution**2 / 12.0)
+        return GaussianParameters(mean, variance, epsilon, self.tie)
 
     def _variance(self, sums: _Sums) -> Float64:
         if self.tie is None:

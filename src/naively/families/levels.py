@@ -64,14 +64,18 @@ class LevelStatistics(Statistics):
     def add(self, other: Statistics, classes: Int64, sign: int = 1) -> None:
         """Add (or subtract) statistics, merging the levels by union."""
         assert isinstance(other, LevelStatistics)
-        mine, theirs = self.levels, other.levels
-        if not all(map(_same, mine, theirs)):
-            merged = [*map(union, mine, theirs)]
-            self.tables["count"] = self.tables["count"].placed(
-                1, _positions(mine, merged), sum(map(len, merged))
+        unions = [*map(union, self.levels, other.levels)]
+        merged = [levels for levels, _, _ in unions]
+        starts = np.cumsum([0, *map(len, merged)])
+        own, columns = (
+            np.concatenate(
+                [np.empty(0, np.int64), *(s + u[k] for s, u in zip(starts, unions, strict=False))]
             )
+            for k in (1, 2)
+        )
+        if not all(map(_same, self.levels, merged)):
+            self.tables["count"] = self.tables["count"].placed(1, own, int(starts[-1]))
             self.levels = merged
-        columns = _positions(theirs, self.levels)
         count = self.tables["count"]
         self.tables["count"] = count.add(other.tables["count"], classes, columns, sign)
         missing = self.tables["missing"]
@@ -126,11 +130,18 @@ class LevelStatistics(Statistics):
     __hash__ = None
 
 
-def union(a: Levels, b: Levels) -> Levels:
-    """The sorted union of two sorted sets of levels."""
-    if len(a) == 0 or len(b) == 0:
-        return b if len(a) == 0 else a
-    return a if _same(a, b) else np.union1d(a, b)
+def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
+    """(sorted union of two sorted sets of levels, where those of a are in it, and those of b)."""
+    if _same(a, b) or len(a) == 0 or len(b) == 0:
+        merged = b if len(a) == 0 else a
+        return merged, np.arange(len(a)), np.arange(len(b))
+    both = np.concatenate([a, b])
+    order = np.argsort(both, kind="stable")  # which merges two sorted runs in linear time
+    ordered = both[order]
+    new = np.append(True, ordered[1:] != ordered[:-1])
+    places = np.empty(len(both), np.int64)
+    places[order] = np.cumsum(new) - 1
+    return ordered[new], places[: len(a)], places[len(a) :]
 
 
 def find(known: Levels, levels: Levels) -> tuple[Int64, npt.NDArray[np.bool_]]:

@@ -39,18 +39,18 @@ def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[Family, float]]
     Each candidate alone, with the class prior, learns two thirds of the rows and predicts the
     labels of the others, three times over. What families say of the class compares across
     densities and counts, as log p(x | y) does not. A later candidate, of more parameters, must
-    be better by more than two standard errors.
+    be better by more than half a standard error.
 
     Parameters
     ----------
     X : (n, d) float64, NaN where missing.
     codes : (n,) class of each row.
     """
-    kept = np.unique(np.linspace(0, len(X) - 1, min(ROWS, len(X))).astype(np.int64))
-    X, codes = X[kept], codes[kept]
     with np.errstate(invalid="ignore"):
         low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
         whole = (np.isnan(X) | (np.floor(X) == X)).all(axis=0)
+    kept = np.unique(np.linspace(0, len(X) - 1, min(ROWS, len(X))).astype(np.int64))
+    X, codes = X[kept], codes[kept]
     families: list[Family] = [Gaussian(floor="feature")] * X.shape[1]
     best = np.full(X.shape, -np.inf)
     for family in candidates():
@@ -60,11 +60,14 @@ def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[Family, float]]
             scores = _held_out(family, X[:, columns], codes)
             with np.errstate(invalid="ignore"):
                 gain = scores - best[:, columns]
-                better = gain.mean(axis=0) > 2.0 * gain.std(axis=0) / np.sqrt(len(X))
+                better = gain.mean(axis=0) > 0.5 * gain.std(axis=0) / np.sqrt(len(X))
             better |= np.isneginf(best[0, columns])
             best[:, columns[better]] = scores[:, better]
             for j in columns[better]:
                 families[j] = family
+    for j in np.flatnonzero(whole):
+        if isinstance(families[j], Gaussian):
+            families[j] = Gaussian(floor="feature", resolution=1.0)
     return list(zip(families, best.mean(axis=0).tolist(), strict=True))
 
 

@@ -6,12 +6,12 @@ the column holds                                      its family
 true and false                                        Bernoulli
 text, categories                                      Categorical
 a sparse matrix of counts (of other numbers)          Multinomial (Gaussian), one block
-whole numbers, at most 10 different ones              Categorical
+whole numbers, at most 20 different ones              Categorical
 whole numbers >= 0 whose variance is half to twice    Poisson
 their mean
 other numbers                                         Gaussian, or the family that was asked for
 one value only, or none                               left out: constant, or no values
-text of which more than half is different             left out: like an identifier
+text of which more than 9 in 10 is different          left out: like an identifier
 whole numbers, each once and without gaps             left out: like an identifier
 dates and times, lists, structures                    left out
 ====================================================  =============================================
@@ -50,7 +50,8 @@ from naively.tables.schema import Block, Schema
 ROWS = 100_000
 """Rows from which families are inferred: the first ones."""
 
-FEW = 10  # different whole numbers that are levels rather than amounts
+ROUNDED = Gaussian(floor="feature", resolution=1.0)
+FEW = 20  # different whole numbers that are levels rather than amounts
 MANY = 20  # rows from which on a column of different values is an identifier
 
 Choice = Family | str
@@ -142,7 +143,7 @@ class Wishes:
             numbers, strangers = values.numbers(column, self.missing)
             if not strangers:
                 return self._number_rule(numbers)
-        if present >= MANY and levels > present / 2:
+        if present >= MANY and levels > 0.9 * present:
             return None, f"like an identifier: {levels} different values in {present} rows"
         return Categorical(self.alpha, unseen=self.unseen), f"text, {levels} levels"
 
@@ -157,7 +158,8 @@ class Wishes:
         if len(x) >= MANY and len(distinct) == len(x) == span:
             return None, "like an identifier: whole numbers, each once"
         if self.numeric is not None:
-            return self.numeric, "whole numbers"
+            plain = self.numeric == Gaussian(floor="feature")
+            return ROUNDED if plain else self.numeric, "whole numbers"
         if len(distinct) <= FEW:
             return (
                 Categorical(self.alpha, unseen=self.unseen),
@@ -165,7 +167,7 @@ class Wishes:
             )
         if distinct[0] >= 0 and 0.5 <= x.var() / x.mean() <= 2:
             return Poisson(self.alpha), "counts, variance about the mean"
-        return Gaussian(floor="feature"), "whole numbers"
+        return ROUNDED, "whole numbers"
 
 
 def infer(
@@ -238,6 +240,8 @@ def named(choice: Choice) -> Family | None:
         return choice
     if choice == "skip":
         return None
+    if choice == "gaussian":
+        return Gaussian(floor="feature")  # a column's own: another one's scale is no matter
     if isinstance(choice, str) and choice in FAMILIES:
         return FAMILIES[choice]()
     names = ", ".join(sorted(FAMILIES))

@@ -10,11 +10,15 @@ import numpy as np
 import pyarrow as pa
 
 from naively.exact import Float64
+from naively.families.categorical import Categorical
 from naively.families.product import Blocks
 from naively.labels import Labels
 from naively.model import Model
 from naively.prior import Prior
 from naively.tables.schema import Schema, Unfit
+
+MOST_LEVELS = 1_000_000
+"""Levels of one column, beyond which it is no column of levels but an identifier."""
 
 BATCH = 1 << 17
 """Rows of a table that are encoded and counted at a time."""
@@ -79,7 +83,8 @@ class TableModel:
 
         Raises
         ------
-        ValueError : if the models cannot be added; then self is unchanged.
+        ValueError : if the models cannot be added, then self is unchanged; or if a column has more
+            than a million levels.
         """
         if self.schema.blocks != other.schema.blocks:
             wider = self.schema.union(other.schema)
@@ -88,12 +93,25 @@ class TableModel:
             self.schema, self.model = wider, mine
         else:
             self.model.absorb(other.model)
+        self._check_levels()
         self.rows += other.rows
         self.unlabelled += other.unlabelled
         for name, unfit in other.unfit.items():
             count = self.unfit[name].count if name in self.unfit else 0
             example = self.unfit[name].example if name in self.unfit else unfit.example
             self.unfit[name] = Unfit(count + unfit.count, example)
+
+    def _check_levels(self) -> None:
+        statistics: Any = self.model.statistics
+        for block, part in zip(self.schema.blocks, statistics.parts, strict=True):
+            if not isinstance(block.family, Categorical):
+                continue
+            for name, levels in zip(block.names, part.levels, strict=True):
+                if len(levels) > MOST_LEVELS:
+                    raise ValueError(
+                        f"column {name!r} has more than {MOST_LEVELS:,} levels, such as "
+                        f"{levels[0]!r}: skip it, or cut its values to fewer"
+                    )
 
     def forget(self, other: TableModel) -> None:
         """Subtract what another model learned, in place.
