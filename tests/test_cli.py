@@ -308,16 +308,18 @@ def test_prior(folder, capsys):
 
 
 def test_holdout(mixed, capsys):
-    out, _ = fitted(capsys, data="mixed.csv", target="rich")
+    out, _ = fitted(capsys, "--family", "gaussian", data="mixed.csv", target="rich")
     whole = model_of()
-    out, _ = fitted(capsys, "--holdout", "0.2", data="mixed.csv", target="rich")
+    out, _ = fitted(
+        capsys, "--family", "gaussian", "--holdout", "0.2", data="mixed.csv", target="rich"
+    )
     assert "held out, and learned afterwards" in out
     assert "accuracy" in out
     assert model_of() == whole  # they are learned too, bit for bit
     assert naively.load("m").table_.rows == 400
 
     def held(*options):
-        options = ["--holdout", "0.2", "--json", *options]
+        options = ["--family", "gaussian", "--holdout", "0.2", "--json", *options]
         return json.loads(fitted(capsys, *options, data="mixed.csv", target="rich")[0])["held_out"]
 
     first = held()
@@ -526,7 +528,7 @@ def test_macro_f1_and_labels_never_met():
 
     truth, half = np.array([0, 0, 1, -1]), np.log(0.5)
     chosen = np.log(np.array([[0.6, 0.4, 0], [0.4, 0.6, 0], [0.4, 0.6, 0], [0.6, 0.4, 0]]) + 1e-300)
-    tally = Tally(np.array([0.6, 0.4, 0.0]))
+    tally = Tally(np.array([0.6, 0.4, 0.0]), np.array([6.0, 4.0, 0.0]))
     tally.add(truth[:2], chosen[:2])
     tally.add(truth[2:], chosen[2:])
     found = tally.scores()

@@ -300,6 +300,73 @@ def test_auto_finds_the_family():
     assert model.score(X, y) > NaiveBayes(family="gaussian").fit(X, y).score(X, y)
 
 
+@pytest.mark.parametrize("block", [300, 5000, 1 << 23])
+def test_a_stream_that_turns_to_text(tmp_path, monkeypatch, block):
+    """Columns and labels of numbers or truth values may become text at any row."""
+    monkeypatch.setattr("naively.tables.inputs.BLOCK", block)
+    path = tmp_path / "t.csv"
+    n = 600
+    late = np.arange(n) == n - 1
+    table = pd.DataFrame(
+        {
+            "level": np.where(late, "x", np.array(["1.50", "2.5"])[np.arange(n) % 2]),
+            "flag": np.where(late, "maybe", np.array(["True", "False"])[np.arange(n) % 2]),
+            "number": np.where(late, "many", np.arange(n) % 50 * 0.5),
+            "y": np.where(late, "unknown", np.arange(n) % 2),
+        }
+    )
+    table.to_csv(path, index=False)
+    columns = {"level": Categorical(), "flag": Categorical(), "number": Gaussian()}
+    learned, _ = learn(open_source(path).tasks(), Question("y", Wishes(columns)), 2)
+    assert learned.model.classes.tolist() == ["0", "1", "unknown"]
+    levels = learned.model.statistics.parts[0].levels
+    assert [part.tolist() for part in levels] == [["1.5", "2.5", "x"], ["false", "maybe", "true"]]
+    assert learned.unfit["number"].count == 1
+    with pytest.warns(UserWarning, match="'many'"):
+        whole = NaiveBayes(columns).fit(table, "y")
+    assert learned.model == whole.model_
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_holding_out_depends_on_no_thread(tmp_path, monkeypatch, threads):
+    monkeypatch.setattr("naively.tables.inputs.BLOCK", 2000)
+    monkeypatch.setattr("naively.tables.learning.MOST", 50)
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"x": numbers(3000), "y": np.arange(3000) % 2}).to_csv(path, index=False)
+    question = Question("y", Wishes({}), holdout=0.3)
+    learned, held = learn(open_source(path).tasks(), question, threads)
+    assert held.rows == 50
+    assert learned.rows == 2950
+    again, same_held = learn(open_source(path).tasks(), question, 3 - threads)
+    assert again.model == learned.model
+    assert pa.concat_tables(held.tables).equals(pa.concat_tables(same_held.tables))
+
+
+def test_digits_that_are_codes():
+    zips = [f"{k:05}" for k in range(7)] * 6
+    schema = NaiveBayes().fit({"zip": zips}, np.arange(42) % 2).table_.schema
+    assert schema.known["zip"].name == "categorical"
+
+
+def test_labels_in_a_list_may_be_missing():
+    with pytest.warns(UserWarning, match="1 of 4 rows have no label"):
+        model = NaiveBayes().fit({"x": [1.5, 2.5, 3.5, 1.1]}, ["a", "b", float("nan"), "a"])
+    assert model.classes_.tolist() == ["a", "b"]
+
+
+def test_errors_name_the_row():
+    t = ["a", "b"] * 100_000
+    model = NaiveBayes({"t": Categorical(unseen="error")}).fit({"t": t}, np.arange(200_000) % 3)
+    with pytest.raises(ValueError, match="row 150000, column 't' is 'new'"):
+        model.predict({"t": [*t[:150_000], "new", *t[150_000:]]})
+
+
+def test_models_with_arrays_add_up():
+    columns = {"t": Categorical(alpha=[np.array([1.0, 2.0])])}
+    a = NaiveBayes(columns).fit({"t": ["a", "b", "a"]}, [0, 1, 1])
+    assert (a + a).class_count_.tolist() == [2, 4]
+
+
 # ---- what is missing, new, or strange ------------------------------------------------------------
 
 

@@ -123,7 +123,7 @@ class Model:
         except InvalidValueError as error:
             if kept is not None:
                 error.row = int(kept[error.row])
-            raise self._located(error) from None
+            raise self.located(error) from None
         return Model(
             self.family, self.prior, self.n_features, self.feature_names,
             classes, class_weights(batch), statistics,
@@ -251,7 +251,7 @@ class Model:
         if None not in names and names[0] != names[1]:
             raise ValueError(f"cannot combine models of different features: {names[0]}, {names[1]}")
 
-    def _located(self, error: InvalidValueError) -> InvalidValueError:
+    def located(self, error: InvalidValueError) -> InvalidValueError:
         """The error with the column's name, if it has one."""
         names = self.feature_names
         column = error.column if names is None else repr(names[error.column])
@@ -295,7 +295,7 @@ class Model:
         try:
             parameters.log_prob(X, start, stop, out)
         except InvalidValueError as error:
-            raise self._located(error) from None
+            raise self.located(error) from None
         out += log_prior
         return out
 

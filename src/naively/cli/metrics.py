@@ -63,11 +63,11 @@ class Tally:
 
     Parameters
     ----------
-    prior : (C,) class prior of the model.
+    prior, weight : (C,) class prior of the model, and weight of the rows it learned of each class.
     """
 
-    def __init__(self, prior: Float64) -> None:
-        self.prior = prior
+    def __init__(self, prior: Float64, weight: Float64) -> None:
+        self.prior, self.weight = prior, weight
         classes = len(prior)
         self.confusion = np.zeros((classes, classes), np.int64)
         self.mistaken = np.zeros(classes, np.int64)  # predictions for strangers
@@ -118,7 +118,7 @@ class Tally:
             log_loss=_ratio(math.fsum(self.losses), known),
             brier=_ratio(math.fsum(self.briers), rows),
             calibration_error=_ratio(float(np.abs(self.bins[1] - self.bins[2]).sum()), rows),
-            majority=_ratio(float(own[self.prior.argmax()]), rows) if len(own) else math.nan,
+            majority=_ratio(float(own[self.weight.argmax()]), rows) if len(own) else math.nan,
             prior_log_loss=_ratio(math.fsum(expected), known),
             confusion=self.confusion,
         )

@@ -334,7 +334,7 @@ def _mistakes(scores: Scores, names: list[str]) -> Table:
 
 
 def _comparison(scores: Scores, model: Model) -> Group:
-    usual = clean(model.classes[model.class_prior.argmax()], 30)
+    usual = clean(model.classes[model.class_weight.rounded().argmax()], 30)
     table = _table()
     table.add_column("")
     table.add_column("model", justify="right", style="bold")

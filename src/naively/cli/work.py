@@ -102,7 +102,7 @@ def fit(data: Sequence[str], question: Question, known: TableModel | None = None
     if question.holdout > 0:
         if len(table.model.classes) == 0:
             raise UserError(f"{_named(data)}: no row is left to learn from; hold out less")
-        tally = Tally(table.model.class_prior)
+        tally = Tally(table.model.class_prior, table.model.class_weight.rounded())
         for part in held.tables:
             labels, codes = labelled(part, question.target)
             truth, kept = _truth(labels, codes, table.model.classes)
@@ -126,7 +126,7 @@ def fit(data: Sequence[str], question: Question, known: TableModel | None = None
 def evaluate(saved: Saved, data: Sequence[str], target: str | None) -> Evaluated:
     """Compare predictions with the target column of files."""
     start = time.perf_counter()
-    source = opened(data)
+    source = opened(data, spellings(saved))
     target = target or target_of(saved)
     if target is None:
         raise UsageError("the model file does not name its target: give it with --target COLUMN")
@@ -138,7 +138,7 @@ def evaluate(saved: Saved, data: Sequence[str], target: str | None) -> Evaluated
     if target in features_of(saved):
         raise UserError(f"{target!r} is a feature of the model, and cannot be its target")
     table = as_table(saved, [name for name in source.names if name != target], data)
-    tally = Tally(table.model.class_prior)
+    tally = Tally(table.model.class_prior, table.model.class_weight.rounded())
     unlabelled, met = 0, np.empty(0, object)
 
     def one(task: Any) -> tuple[Int64, Float64, int, Labels]:
@@ -170,7 +170,7 @@ def evaluate(saved: Saved, data: Sequence[str], target: str | None) -> Evaluated
 
 def predict(saved: Saved, data: Sequence[str], proba: bool, quiet: bool = False) -> Iterator[Any]:
     """(the columns as they were read, predicted labels, probabilities) of each batch."""
-    source = opened(data)
+    source = opened(data, spellings(saved))
     names = [name for name in source.names if name != target_of(saved)]
     table = as_table(saved, names, data)
     model = table.model
@@ -181,11 +181,11 @@ def predict(saved: Saved, data: Sequence[str], proba: bool, quiet: bool = False)
         probabilities = model.proba(rows) if proba else None
         return batch, model.classes[model.predict_codes(rows)], probabilities
 
-    empty, told = True, quiet
+    empty, told, known = True, quiet, set(source.names)
     with nullcontext() if quiet else progress.bar("predicting", source):
         for batch, labels, probabilities in in_order(one, source.tasks(), workers(None).count):
             empty = False
-            new = [name for name in batch.schema.names if name not in source.names]
+            new = [name for name in batch.schema.names if name not in known]
             if new and not told:
                 progress.note(
                     f"{_named(data)}: {_some(new)} came after the first rows: not written"
@@ -210,7 +210,7 @@ def explain(
     saved: Saved, data: Sequence[str], row: int, label: str | None, against: str | None
 ) -> Explained:
     """What moves one row of files, counted from 0, to one class rather than another."""
-    source = opened(data)
+    source = opened(data, spellings(saved))
     table = as_table(saved, [n for n in source.names if n != target_of(saved)], data)
     if len(table.model.classes) < 2:
         raise UserError(f"the model knows one class only ({table.model.classes[0]})")
@@ -327,6 +327,11 @@ def features_of(saved: Saved) -> list[str]:
         saved.model.feature_names if isinstance(saved.model, Model) else saved.model.schema.names
     )
     return names or []
+
+
+def spellings(saved: Saved) -> Sequence[str]:
+    """What a missing value is spelled as in the tables that a model learned."""
+    return saved.model.schema.missing if isinstance(saved.model, TableModel) else MISSING
 
 
 def target_of(saved: Saved) -> str | None:
@@ -454,6 +459,9 @@ def positions(labels: Labels, classes: Labels) -> Int64:
 
     Labels that a file has as text may be numbers in the model, and the other way round.
     """
+    if (labels.dtype.kind in "OUT") == (classes.dtype.kind in "OUT"):
+        known = {label: place for place, label in enumerate(classes.tolist())}
+        return np.array([known.get(label, -1) for label in labels.tolist()], np.int64)
     known = {values.level_text(label, ()): place for place, label in enumerate(classes.tolist())}
     texts = [values.level_text(label, ()) for label in labels.tolist()]
     return np.array([known.get(text, -1) for text in texts], np.int64)

@@ -20,7 +20,7 @@ from naively.engines.threads import workers
 from naively.estimators.base import NaiveBayesClassifier, Question
 from naively.estimators.validation import check_data
 from naively.exact import Float64
-from naively.families.base import Family, Serial
+from naively.families.base import Family, InvalidValueError, Serial
 from naively.families.categorical import Unseen
 from naively.families.product import Blocks
 from naively.model import Explanation, Model
@@ -205,7 +205,7 @@ class NaiveBayes(NaiveBayesClassifier):
         else:
             if getattr(y, "ndim", 1) == 2:
                 y = column_or_1d(y, warn=True)
-            column = to_array(y if hasattr(y, "dtype") else np.asarray(y))
+            column = to_array(y if hasattr(y, "dtype") or isinstance(y, list) else np.asarray(y))
         if len(table.column_names) == 0:
             raise ValueError(
                 f"Found array with 0 feature(s) (shape=({len(column)}, 0)) while a minimum of "
@@ -230,13 +230,17 @@ class NaiveBayes(NaiveBayesClassifier):
         """A model of these rows alone; self is unchanged."""
         table, labels, weights = given
         wishes = self._wishes()
+        first, of_first = table, labels
+        if weights is not None and not weights.all():  # rows of weight 0 are absent
+            first = table.filter(pa.array(weights > 0))
+            of_first = labels[0], labels[1][weights > 0]
         if known is None:
-            schema = infer(wishes, table, labels)
+            schema = infer(wishes, first, of_first)
         else:
             schema = known.schema
             new = known.strangers(table.column_names)[1]
             if new:
-                schema = schema.union(infer(wishes, table, labels, new))
+                schema = schema.union(infer(wishes, first, of_first, new))
         blank = TableModel.blank(schema, self._prior())
         blank.target = y if isinstance(y, str) else None
         learned = self._summed(blank, table, labels, weights)
@@ -293,7 +297,11 @@ class NaiveBayes(NaiveBayesClassifier):
         table = self._table(X)
 
         def one(batch: tuple[int, pa.Table]) -> npt.NDArray[Any]:
-            return question(self.model_, self.table_.encode(batch[1]), Serial())
+            try:
+                return question(self.model_, self.table_.encode(batch[1]), Serial())
+            except InvalidValueError as error:
+                error.row += batch[0]
+                raise self.model_.located(error) from None
 
         parts = in_order(one, slices(table), workers(self.n_jobs).count)
         return np.concatenate(list(parts))
@@ -348,7 +356,8 @@ class NaiveBayes(NaiveBayesClassifier):
         """What each column and the prior contribute to each class's joint log-likelihood."""
         explained = super().explain(X)
         schema = self.table_.schema
-        order = [schema.names.index(name) for name in schema.ordered]
+        places = {name: k for k, name in enumerate(schema.names)}
+        order = [places[name] for name in schema.ordered]
         return Explanation(
             explained.classes, schema.ordered, explained.prior, explained.contributions[:, :, order]
         )

@@ -135,6 +135,10 @@ def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
     if _same(a, b) or len(a) == 0 or len(b) == 0:
         merged = b if len(a) == 0 else a
         return merged, np.arange(len(a)), np.arange(len(b))
+    if len(b) < len(a):
+        at, hit = find(a, b)
+        if hit.all():
+            return a, np.arange(len(a)), at
     both = np.concatenate([a, b])
     order = np.argsort(both, kind="stable")  # which merges two sorted runs in linear time
     ordered = both[order]

@@ -11,7 +11,7 @@ from naively.exact import ExactArray, Int64
 from naively.families.base import Family, Statistics
 from naively.families.categorical import Categorical
 from naively.families.gaussian import Gaussian
-from naively.families.grid import COARSEST, FINEST
+from naively.families.grid import COARSEST, FINEST, MOST
 from naively.families.levels import LevelStatistics
 from naively.families.lognormal import LogNormal
 from naively.families.product import Product, ProductStatistics
@@ -117,6 +117,8 @@ def levels(flat: Any, counts: Int64, n_features: int, kinds: str) -> list[Any]:
     if flat.dtype.kind == "f" and not np.isfinite(flat).all():
         raise ValueError("a level is not finite")
     parts = np.split(flat, ends[:-1])
+    if flat.dtype.kind == "f" and counts.max(initial=0) > MOST:
+        raise ValueError("a feature has more cells than a grid can have")
     if any(not (part[1:] > part[:-1]).all() for part in parts):
         raise ValueError("the levels of a feature are not sorted and distinct")
     return parts

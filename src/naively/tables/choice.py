@@ -46,8 +46,8 @@ def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[Family, float]]
     X : (n, d) float64, NaN where missing.
     codes : (n,) class of each row.
     """
+    low, high = np.fmin.reduce(X), np.fmax.reduce(X)
     with np.errstate(invalid="ignore"):
-        low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
         whole = (np.isnan(X) | (np.floor(X) == X)).all(axis=0)
     kept = np.unique(np.linspace(0, len(X) - 1, min(ROWS, len(X))).astype(np.int64))
     X, codes = X[kept], codes[kept]

@@ -12,7 +12,7 @@ their mean
 other numbers                                         Gaussian, or the family that was asked for
 one value only, or none                               left out: constant, or no values
 text of which more than 9 in 10 is different          left out: like an identifier
-whole numbers, each once and without gaps             left out: like an identifier
+whole numbers, each once, half of their range or more left out: like an identifier
 dates and times, lists, structures                    left out
 ====================================================  =============================================
 
@@ -25,6 +25,7 @@ the type of the column: so files and frames of the same values get the same fami
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +49,9 @@ from naively.tables.names import no_column
 from naively.tables.schema import Block, Schema
 
 ROWS = 100_000
-"""Rows from which families are inferred: the first ones."""
+"""Rows from which families are inferred: the first ones, or"""
+CELLS = 50_000_000
+"""fewer of wide tables."""
 
 ROUNDED = Gaussian(floor="feature", resolution=1.0)
 FEW = 20  # different whole numbers that are levels rather than amounts
@@ -85,7 +88,6 @@ class Wishes:
         ------
         ValueError : if no column is left, or `columns` names one that is not there.
         """
-        table = table.slice(0, ROWS)
         names = list(table.column_names if names is None else names)
         given = self._given(names, table.column_names)
         blocks: list[Block] = []
@@ -141,7 +143,8 @@ class Wishes:
             return None, "constant" if levels else "no values"
         if values.is_text(kind):
             numbers, strangers = values.numbers(column, self.missing)
-            if not strangers:
+            coded = any(re.match("0[0-9]", level) for level in known.tolist())  # such as 02139
+            if not strangers and not coded:
                 return self._number_rule(numbers)
         if present >= MANY and levels > 0.9 * present:
             return None, f"like an identifier: {levels} different values in {present} rows"
@@ -155,7 +158,7 @@ class Wishes:
         if not (x == np.floor(x)).all() or np.abs(distinct[[0, -1]]).max() > 2**53:
             return self.numeric or Gaussian(floor="feature"), "numbers"
         span = distinct[-1] - distinct[0] + 1
-        if len(x) >= MANY and len(distinct) == len(x) == span:
+        if len(x) >= MANY and len(distinct) == len(x) >= span / 2:
             return None, "like an identifier: whole numbers, each once"
         if self.numeric is not None:
             plain = self.numeric == Gaussian(floor="feature")
@@ -170,6 +173,11 @@ class Wishes:
         return ROUNDED, "whole numbers"
 
 
+def first_rows(columns: int) -> int:
+    """The number of rows from which the families of so many columns are inferred."""
+    return max(1000, min(ROWS, CELLS // max(1, columns)))
+
+
 def infer(
     wishes: Wishes, table: pa.Table | SparseTable, labels: Coded, names: Sequence[str] | None = None
 ) -> Schema:
@@ -179,7 +187,7 @@ def infer(
     ------
     ValueError : if `columns` names one that is not there.
     """
-    table = table.slice(0, ROWS)
+    table = table.slice(0, first_rows(len(table.column_names if names is None else names)))
     if isinstance(table, SparseTable):
         return _of_matrix(wishes, table)
     schema = wishes.schema(table, names)

@@ -13,7 +13,7 @@ from naively.engines.stream import in_order
 from naively.exact import Float64
 from naively.prior import Prior
 from naively.tables import values
-from naively.tables.inference import ROWS, Wishes, infer
+from naively.tables.inference import Wishes, first_rows, infer
 from naively.tables.inputs import TableError
 from naively.tables.model import BATCH, Coded, TableModel
 from naively.tables.names import no_column
@@ -95,46 +95,73 @@ def learn(
     ValueError : if no column is left to learn from.
     """
     stream = iter(tasks)
-    head = _head(stream)
+    head = _head(stream, question)
     if not any(batch.num_rows for batch in head):
         raise LearningError("there are no rows")
-    table = together(head)
-    _check(table, question)
-    if known is None:
-        schema = _schema(table, question)
-    else:
-        schema = known.schema
+    seen = together(
+        [_split(question, k, batch, question.holdout)[0] for k, batch in enumerate(head)]
+    )
+    if seen.num_rows == 0:
+        raise LearningError("no row is left to learn from; hold out less")
+    _check(seen, question)
+    schema = known.schema if known is not None else _schema(seen, question)
     blank = TableModel.blank(schema, question.prior)
     blank.target = question.target
-    limit = max(1, min(MOST, CELLS // max(1, table.num_columns)))
-    del table
+    limit = max(1, min(MOST, CELLS // max(1, seen.num_columns)))
+    del seen
+    needed = {*schema.known, question.target, question.weight}
     threshold = question.holdout
     held = Held()
 
     def one(numbered: tuple[int, Task]) -> tuple[list[TableModel], pa.Table, Float64]:
         number, task = numbered
-        batch = pa.Table.from_batches([task()])
-        draws = np.zeros(0)
-        out = batch.slice(0, 0)
-        if question.holdout > 0:
-            draws = np.random.default_rng([question.seed, number]).random(batch.num_rows)
-            chosen = draws < threshold
-            out, batch, draws = (
-                batch.filter(pa.array(chosen)), batch.filter(pa.array(~chosen)), draws[chosen],
-            )  # fmt: skip
+        batch, out, draws = _split(question, number, task(), threshold)
         return [summarise(blank, part, question) for part in parts(batch)], out, draws
 
     total = blank.copy()
+
+    def learned(part: TableModel) -> None:
+        total.absorb(part.like_labels(total))
+
     numbered = enumerate(_chained(head, stream))
-    for learned, out, draws in in_order(one, numbered, threads):
-        for part in learned:
-            total.absorb(part)
-        held.add(out, draws)
+    for summarised, out, draws in in_order(one, numbered, threads):
+        for part in summarised:
+            learned(part)
+        late = draws >= threshold  # lowered since: what is held out depends on no thread's pace
+        if late.any():
+            learned(summarise(blank, out.filter(pa.array(late)), question))
+        held.add(_compact(out.filter(pa.array(~late)), needed), draws[~late])
         if held.rows > 2 * limit:
             threshold = held.smallest(limit)
             for released in held.release(threshold):
-                total.absorb(summarise(blank, released, question))
+                learned(summarise(blank, released, question))
+    if held.rows > limit:
+        for released in held.release(held.smallest(limit)):
+            learned(summarise(blank, released, question))
     return total, held
+
+
+def _split(
+    question: Question, number: int, batch: pa.RecordBatch, threshold: float
+) -> tuple[pa.Table, pa.Table, Float64]:
+    """(rows to learn, rows to hold out, their random numbers) of the batch of this number."""
+    table = pa.Table.from_batches([batch])
+    if question.holdout == 0:
+        return table, table.slice(0, 0), np.zeros(0)
+    draws = np.random.default_rng([question.seed, number]).random(table.num_rows)
+    chosen = draws < threshold
+    return table.filter(pa.array(~chosen)), table.filter(pa.array(chosen)), draws[chosen]
+
+
+def _compact(table: pa.Table, needed: Collection[str | None]) -> pa.Table:
+    """The columns that matter, without the levels of rows that are not there."""
+    columns = {}
+    for name in table.column_names:
+        if name in needed:
+            column = table.column(name)
+            kind = column.type
+            columns[name] = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+    return pa.table(columns)
 
 
 def summarise(like: TableModel, batch: pa.Table, question: Question) -> TableModel:
@@ -158,18 +185,18 @@ def parts(batch: pa.Table) -> Iterator[pa.Table]:
         yield batch.slice(at, BATCH)
 
 
-def together(batches: Sequence[pa.RecordBatch]) -> pa.Table:
-    """One table of batches whose columns may differ in type: then they become numbers or text."""
-    if len(batches) == 1:
-        return pa.Table.from_batches(batches)
-    names = list(dict.fromkeys(name for batch in batches for name in batch.schema.names))
-    columns = {name: _joined([_column(batch, name) for batch in batches]) for name in names}
+def together(tables: Sequence[pa.Table]) -> pa.Table:
+    """One table of several whose columns may differ in type: then they become numbers or text."""
+    if len(tables) == 1:
+        return tables[0]
+    names = list(dict.fromkeys(name for table in tables for name in table.column_names))
+    columns = {name: _joined([_column(table, name) for table in tables]) for name in names}
     return pa.table(columns)
 
 
-def _column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    at = batch.schema.get_field_index(name)
-    return pa.nulls(batch.num_rows) if at < 0 else batch.column(at)
+def _column(table: pa.Table, name: str) -> pa.Array:
+    at = table.schema.get_field_index(name)
+    return pa.nulls(table.num_rows) if at < 0 else values.flat(table.column(at))
 
 
 def _joined(arrays: list[pa.Array]) -> pa.ChunkedArray:
@@ -183,15 +210,19 @@ def _joined(arrays: list[pa.Array]) -> pa.ChunkedArray:
     return pa.chunked_array([array if array.type == kind else array.cast(kind) for array in arrays])
 
 
-def _head(stream: Iterator[Task]) -> list[pa.RecordBatch]:
+def _head(stream: Iterator[Task], question: Question) -> list[pa.RecordBatch]:
     """The batches of the first rows, from which families are inferred."""
-    head, rows = [], 0
+    head, rows = [], 0.0
     for task in stream:
         head.append(task())
-        rows += head[-1].num_rows
-        if rows >= ROWS:
+        rows += head[-1].num_rows * (1.0 - question.holdout)
+        if rows >= 1.05 * first_rows(len(_features(head[0].schema.names, question))):
             break
     return head
+
+
+def _features(names: Sequence[str], question: Question) -> list[str]:
+    return [name for name in names if name not in (question.target, question.weight)]
 
 
 def _chained(head: list[pa.RecordBatch], stream: Iterator[Task]) -> Iterator[Task]:
@@ -210,8 +241,12 @@ def _check(table: pa.Table, question: Question) -> None:
 
 
 def _schema(table: pa.Table, question: Question) -> Any:
-    names = [n for n in table.column_names if n not in (question.target, question.weight)]
-    first = table.slice(0, ROWS)
+    names = _features(table.column_names, question)
+    first = table.slice(0, first_rows(len(names)))
+    if question.weight is not None:  # rows of weight 0 are absent
+        first = first.filter(
+            pa.array(_weights(first, question.weight, question.wishes.missing) > 0)
+        )
     return infer(question.wishes, first, labelled(first, question.target), names)
 
 
@@ -223,7 +258,9 @@ def _weights(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:
         raise LearningError(
             f"the weight column {name!r} holds {strangers[0]!r}, which is no number"
         )
-    weights = np.nan_to_num(weights)  # a row of unknown weight weighs nothing
+    weights = np.where(np.isnan(weights), 0.0, weights)  # a row of unknown weight weighs nothing
+    if np.isinf(weights).any():
+        raise LearningError(f"the weight column {name!r} holds an infinite weight")
     if (weights < 0).any():
         raise LearningError(
             f"the weight column {name!r} holds {weights.min():g}, which is negative"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from naively.families.product import Blocks
 from naively.labels import Labels
 from naively.model import Model
 from naively.prior import Prior
+from naively.tables import values
 from naively.tables.schema import Schema, Unfit
 
 MOST_LEVELS = 1_000_000
@@ -86,7 +87,7 @@ class TableModel:
         ValueError : if the models cannot be added, then self is unchanged; or if a column has more
             than a million levels.
         """
-        if self.schema.blocks != other.schema.blocks:
+        if not self.schema.alike(other.schema):
             wider = self.schema.union(other.schema)
             mine, theirs = self._spread(wider), other._spread(wider)
             mine.absorb(theirs)
@@ -100,6 +101,18 @@ class TableModel:
             count = self.unfit[name].count if name in self.unfit else 0
             example = self.unfit[name].example if name in self.unfit else unfit.example
             self.unfit[name] = Unfit(count + unfit.count, example)
+
+    def like_labels(self, other: TableModel) -> TableModel:
+        """The model, with its labels as text if those of another are: a stream may turn to text.
+
+        The other one's become text too, in place.
+        """
+        kinds = [table.model.classes.dtype.kind for table in (self, other)]
+        empty = 0 in (len(self.model.classes), len(other.model.classes))
+        if empty or (kinds[0] in "OUT") == (kinds[1] in "OUT"):
+            return self
+        other.model = _with_text_labels(other.model)
+        return replace(self, model=_with_text_labels(self.model))
 
     def _check_levels(self) -> None:
         statistics: Any = self.model.statistics
@@ -151,6 +164,18 @@ class TableModel:
         lacking = [name for name in self.schema.ordered if name not in given]
         known = {*self.schema.why, self.target}
         return lacking, [name for name in given if name not in known]
+
+
+def _with_text_labels(model: Model) -> Model:
+    """The model, with its labels as text."""
+    if model.classes.dtype.kind in "OUT":
+        return model
+    texts = np.array([values.level_text(label, ()) for label in model.classes.tolist()], str)
+    order = np.argsort(texts)
+    return Model(
+        model.family, model.prior, model.n_features, model.feature_names, texts[order],
+        model.class_weight.taken(0, order), model.statistics.taken_classes(order),
+    )  # fmt: skip
 
 
 def _used(classes: Labels, codes: Any) -> Coded:

@@ -177,7 +177,8 @@ def _by_suffix(path: Path) -> str | None:
 
 
 def _check_columns(name: str, wanted: Sequence[str], names: list[str]) -> None:
-    absent = [column for column in wanted if column not in names]
+    there = set(names)
+    absent = [column for column in wanted if column not in there]
     if absent:
         have = ", ".join(n if n.isprintable() else repr(n) for n in names[:8])
         have += f", ... ({len(names)} in all)" if len(names) > 8 else ""
@@ -186,8 +187,9 @@ def _check_columns(name: str, wanted: Sequence[str], names: list[str]) -> None:
 
 
 def _check_same(first: str, expected: list[str], name: str, names: list[str]) -> None:
-    absent = [column for column in expected if column not in names]
-    new = [column for column in names if column not in expected]
+    there, known = set(names), set(expected)
+    absent = [column for column in expected if column not in there]
+    new = [column for column in names if column not in known]
     said = [
         f"{what} {', '.join(map(repr, which[:8]))}{', ...' if len(which) > 8 else ''}"
         for what, which in (("it lacks", absent), ("only it has", new))

@@ -134,6 +134,13 @@ class Schema:
         ]
         return Blocks(parts, batch.num_rows), unfit
 
+    def alike(self, other: Schema) -> bool:
+        """Whether the blocks are of the same columns, and their statistics add."""
+        pairs = zip(self.blocks, other.blocks, strict=False)
+        return len(self.blocks) == len(other.blocks) and all(
+            a.names == b.names and a.family.adds_to(b.family) for a, b in pairs
+        )
+
     def union(self, other: Schema) -> Schema:
         """The columns of both.
 

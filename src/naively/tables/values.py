@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -16,6 +17,8 @@ from naively.families.levels import Levels
 
 Codes = npt.NDArray[np.int32]
 TEXT = np.dtypes.StringDType()
+NUMBER = re.compile(r"[-+]?(?!0[0-9])([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+TRUTH = {"True", "TRUE", "False", "FALSE"}
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -85,6 +88,8 @@ def dictionary(column: pa.Array) -> tuple[npt.NDArray[Any], list[Any]]:
     """(position of each value in the list, the distinct values); null is beyond the list."""
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
+    if len(column.dictionary) > len(column):  # a slice of a column with more values
+        column = pc.dictionary_encode(column.dictionary_decode())
     values = column.dictionary.to_pylist()
     indices = column.indices
     if indices.null_count:
@@ -98,14 +103,24 @@ def level_text(value: Any, missing: Collection[str]) -> str | None:
         return None
     if isinstance(value, str):
         text = value.strip()
-        return None if text in missing else text
+        return None if text in missing else _canonical(text)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         if math.isnan(value):
             return None
-        return str(int(value)) if value.is_integer() else repr(value)
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
     return str(value)
+
+
+def _canonical(text: str) -> str:
+    """1.50 as 1.5 and True as true, as they are where a column of them is read as such."""
+    if NUMBER.fullmatch(text):
+        if text.isdigit():
+            return text
+        value = float(text)
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    return text.lower() if text in TRUTH else text
 
 
 def levels(column: pa.Array, missing: Collection[str]) -> tuple[Codes, Levels]:
