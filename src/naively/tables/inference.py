@@ -1,20 +1,20 @@
 """Which family fits a column: a rule over the first rows of a table.
 
-====================================================  =============================================
-the column holds                                      its family
-====================================================  =============================================
-true and false                                        Bernoulli
-text, categories                                      Categorical
-a sparse matrix of counts (of other numbers)          Multinomial (Gaussian), one block
-whole numbers, at most 20 different ones              Categorical
-whole numbers >= 0 whose variance is half to twice    Poisson
+==================================================  ==============================================
+the column holds                                    its family
+==================================================  ==============================================
+true and false                                      Bernoulli
+text, categories                                    Categorical
+whole numbers, at most 20 different ones            Categorical
+whole numbers >= 0 of a variance of half to twice   Poisson
 their mean
-other numbers                                         Gaussian, or the family that was asked for
-one value only, or none                               left out: constant, or no values
-text of which more than 9 in 10 is different          left out: like an identifier
-whole numbers, each once, half of their range or more left out: like an identifier
-dates and times, lists, structures                    left out
-====================================================  =============================================
+other numbers                                       Gaussian, or the family that was asked for
+a sparse matrix of counts (of other numbers)        Multinomial (Gaussian), one block
+one value only, or none                             left out: constant, or no values
+text of which more than 9 in 10 are different       left out: like an identifier
+whole numbers, each once, half of their range       left out: like an identifier
+dates and times, lists, structures                  left out
+==================================================  ==============================================
 
 With ``auto``, columns of numbers that would be Gaussian or Poisson get the family that predicts
 the class best on rows held out of those first ones (see `naively.tables.choice`).

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")
 """How a missing value is written, unless somebody says otherwise."""
-BLOCK = 8 << 20
+BLOCK = 6 << 20
 """Bytes of text in one task, about."""
 LONGEST = 64 << 20
 """Bytes of the longest row that is believed; a longer one is an open quote."""
