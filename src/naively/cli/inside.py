@@ -132,16 +132,17 @@ def sections(table: TableModel) -> list[Section]:
 def _section(part: Parameters, names: list[str]) -> Section:
     everything = slice(0, len(names))
     if isinstance(part, CategoricalParameters):
+        levels = [known[_order(known.tolist())] for known in part.levels]
         return Section(
             "probability of the level in %",
             rows={
-                name: _pieces([f"{name} = {level}" for level in levels.tolist()],
-                              np.exp(part.log_theta(j, levels)))
-                for j, (name, levels) in enumerate(zip(names, part.levels, strict=True))
+                name: _pieces([f"{name} = {level}" for level in own.tolist()],
+                              np.exp(part.log_theta(j, own)))
+                for j, (name, own) in enumerate(zip(names, levels, strict=True))
             },
             words={
-                name: _listed([str(level) for level in levels[:5].tolist()], len(levels))
-                for name, levels in zip(names, part.levels, strict=True)
+                name: _listed([str(level) for level in own[:5].tolist()], len(own))
+                for name, own in zip(names, levels, strict=True)
             },
         )  # fmt: skip
     if isinstance(part, DiscretizedParameters):
@@ -189,6 +190,14 @@ def _single(meaning: str, signs: str, names: list[str], numbers: dict[str, Float
 
 def _pieces(labels: list[str], p: Float64) -> list[tuple[str, dict[str, Float64]]]:
     return [(label, {"p": p[:, k]}) for k, label in enumerate(labels)]
+
+
+def _order(levels: list[Any]) -> list[int]:
+    """The places of sorted levels as a person lists them: numbers by their size."""
+    try:
+        return sorted(range(len(levels)), key=lambda k: float(levels[k]))
+    except ValueError:
+        return list(range(len(levels)))
 
 
 def _listed(levels: list[str], total: int) -> str:
