@@ -303,6 +303,7 @@ def evaluate(name: str, folder: Path) -> Result:
         **{key: (partial(NaiveBayes, **given), table.take) for key, given in OURS.items()},
         **{key: (make, frame.take) for key, make in PEERS.items()},
     }
+    seconds = 0.0
     for key, (make, take) in candidates.items():
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")

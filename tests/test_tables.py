@@ -31,7 +31,8 @@ from naively.tables.inference import Wishes
 from naively.tables.learning import Question, learn
 from naively.tables.readers import open_source
 
-LETTERS = st.sampled_from(["a", "b", "ü", "d e", 'q"', "x,y"])
+LONG = [f"a level that is longer than sixteen bytes, number {k}" for k in range(3)]
+LETTERS = st.sampled_from(["a", "b", "ü", "d e", 'q"', "x,y", *LONG])
 WHOLE = st.integers(-5, 40)
 REAL = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 6) + 0.0)
 KINDS = [LETTERS, WHOLE, REAL, st.booleans(), st.floats(0.5, 9.0).map(lambda x: round(x, 3))]
@@ -400,6 +401,21 @@ def test_unseen_levels(unseen):
     else:
         odds = (3 / 4 * (1 / 5) * (2 / 5)) / (1 / 4 * (1 / 3) * (2 / 3))
         assert math.isclose(model.predict_proba(probe)[0, 0], odds / (1 + odds))
+
+
+def test_long_levels():
+    """Text beyond 15 bytes, which NumPy keeps elsewhere, is found among the levels of others."""
+    levels = [f"{k * 7919 % 1000:03} is the number of this long level" for k in range(300)]
+    y = np.arange(300) % 3
+    columns = {"t": Categorical(alpha=0)}
+    model = NaiveBayes(columns)
+    for at in range(0, 300, 30):
+        model.partial_fit({"t": levels[at : at + 30]}, y[at : at + 30])
+    assert model.model_ == NaiveBayes(columns).fit({"t": levels}, y).model_
+    for at in range(0, 300, 7):
+        assert np.array_equal(model.predict({"t": levels[at : at + 7]}), y[at : at + 7])
+    gone = model.forget({"t": levels[:30]}, y[:30])
+    assert gone.model_ == NaiveBayes(columns).fit({"t": levels[30:]}, y[30:]).model_
 
 
 def test_columns_classes_and_levels_met_later():

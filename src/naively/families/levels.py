@@ -135,10 +135,6 @@ def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
     if _same(a, b) or len(a) == 0 or len(b) == 0:
         merged = b if len(a) == 0 else a
         return merged, np.arange(len(a)), np.arange(len(b))
-    if len(b) < len(a):
-        at, hit = find(a, b)
-        if hit.all():
-            return a, np.arange(len(a)), at
     both = np.concatenate([a, b])
     order = np.argsort(both, kind="stable")  # which merges two sorted runs in linear time
     ordered = both[order]
@@ -152,8 +148,17 @@ def find(known: Levels, levels: Levels) -> tuple[Int64, npt.NDArray[np.bool_]]:
     """(position of each of `levels` among the sorted `known`, whether it is there)."""
     if len(known) == 0 or len(levels) == 0:
         return np.zeros(len(levels), np.int64), np.zeros(len(levels), bool)
-    at = np.searchsorted(known, levels)
-    return at, known[np.minimum(at, len(known) - 1)] == levels
+    if known.dtype.kind != "T":
+        at = np.searchsorted(known, levels)
+        return at, known[np.minimum(at, len(known) - 1)] == levels
+    # NumPy's searchsorted misreads text beyond 15 bytes that belongs to another array
+    order = np.argsort(levels, kind="stable")
+    merged, own, others = union(known, levels[order])
+    position = np.full(len(merged), -1)
+    position[own] = np.arange(len(known))
+    at = np.empty(len(levels), np.int64)
+    at[order] = position[others]
+    return np.maximum(at, 0), at >= 0
 
 
 def _same(a: Levels, b: Levels) -> bool:
