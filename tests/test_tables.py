@@ -1,6 +1,7 @@
 """`NaiveBayes` on tables: sources, schema, missing values, laws, oracles, hostile input."""
 
 import math
+import pickle
 import warnings
 
 import numpy as np
@@ -205,6 +206,13 @@ def test_saving(tmp_path_factory, table):
     loaded.save(folder / "b")
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
     assert loaded.partial_fit(X, y).forget(X, y).model_ == model.model_
+
+
+def test_pickling_after_predicting():
+    X, y = {"t": ["a", "b", "a", "c"], "x": [1.5, 2.5, 0.5, 3.5]}, [0, 1, 0, 1]
+    model = NaiveBayes(alpha=0.5).fit(X, y)
+    expected = model.predict_proba(X)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), expected)
 
 
 def test_sampling_recovers_the_model():

@@ -258,6 +258,10 @@ class Model:
         error.args = (error.problem.format(where=f"row {error.row}, column {column}"),)
         return error
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the parameters, which follow from the rest."""
+        return {**vars(self), "_estimate": None}
+
     # ---- the posterior -----------------------------------------------------------------------
 
     @property

@@ -53,7 +53,7 @@ def fit(
 
     Each column gets the family that fits it: text is categorical, numbers are
     normal, counts Poisson, and so on; constants and identifiers are left out.
-    The report says which and why.
+    The report says which; `inspect --json` also says why.
 
     Parameters
     ----------

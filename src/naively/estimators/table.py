@@ -41,9 +41,9 @@ class NaiveBayes(NaiveBayesClassifier):
     """Naive Bayes for any table: mixed columns, missing values, unseen levels.
 
     The independence assumption lets each column have a family of its own. Which one is inferred
-    from the first 100,000 rows by the rule in `naively.tables.inference`, printed by `summary_`,
-    and overruled by `columns`. Values that a column's family cannot take count as missing, with
-    a warning.
+    from the first 100,000 rows by the rule in `naively.tables.inference`, told by
+    ``table_.schema.why``, and overruled by `columns`. Values that a column's family cannot take
+    count as missing, with a warning.
 
     Parameters
     ----------

@@ -16,7 +16,8 @@ def no_column(name: str, names: Sequence[str]) -> str:
         return f"there is no column {name!r}; did you mean {close!r}?"
     headless = any(known.strip().replace(".", "", 1).isdigit() for known in names)
     hint = "; does the first line hold the names?" if headless else ""
-    return f"there is no column {name!r}; its columns are {', '.join(names[:5])}{hint}"
+    listed = ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
+    return f"there is no column {name!r}; its columns are {listed}{hint}"
 
 
 def few(names: Sequence[str]) -> str:
