@@ -94,6 +94,10 @@ def fitted(result: Fitted, output: str, size: int, limit: int) -> None:
         rows = _counted(result.held.rows, "row")
         out.print(Text(f"On {rows} held out, and learned afterwards:", style="bold"))
         out.print(_comparison(result.held, model))
+        if result.held.log_loss > result.held.prior_log_loss:
+            out.print(
+                _note("its probabilities are worse than the class prior's: try --family auto")
+            )
 
 
 def warned(table: TableModel) -> None:
