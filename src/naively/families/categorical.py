@@ -226,20 +226,23 @@ class CategoricalParameters(Parameters):
 
     def _translated(self, levels: list[Levels]) -> tuple[Int64, Int64]:
         """(offsets, row of the table for each code of encoded columns and for what is missing)."""
-        if self._last[0] is not levels:
-            lookup, at = [], 0
-            for j, (known, given) in enumerate(zip(self.scored_levels, levels, strict=True)):
-                if known.dtype.kind == "i" and given.dtype.kind == "T":
-                    given_as = np.array([_code(text) for text in given.tolist()], np.int64)
-                else:
-                    given_as = given
-                found, hit = find(known, given_as)
-                lookup.append(np.where(hit, at + found, self._beyond + j))
-                lookup.append(np.array([self._beyond + len(levels)]))
-                at += len(known)
-            offsets = np.cumsum([0, *(len(given) + 1 for given in levels)])
-            self._last = levels, (offsets, np.concatenate([np.empty(0, np.int64), *lookup]))
-        return self._last[1]
+        last = self._last  # read once: other threads may translate other levels meanwhile
+        if last[0] is levels:
+            return last[1]
+        lookup, at = [], 0
+        for j, (known, given) in enumerate(zip(self.scored_levels, levels, strict=True)):
+            if known.dtype.kind == "i" and given.dtype.kind == "T":
+                given_as = np.array([_code(text) for text in given.tolist()], np.int64)
+            else:
+                given_as = given
+            found, hit = find(known, given_as)
+            lookup.append(np.where(hit, at + found, self._beyond + j))
+            lookup.append(np.array([self._beyond + len(levels)]))
+            at += len(known)
+        offsets = np.cumsum([0, *(len(given) + 1 for given in levels)])
+        translated = offsets, np.concatenate([np.empty(0, np.int64), *lookup])
+        self._last = levels, translated
+        return translated
 
     def _columns(self, X: npt.NDArray[Any] | Encoded, first: int = 0) -> Int64:
         """The row of the table that each value names. Refuses what is no level."""
