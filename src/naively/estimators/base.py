@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.threads import workers
-from naively.estimators.validation import check_data, check_labels, check_weights
+from naively.estimators.validation import check_data, check_labels, check_several, check_weights
 from naively.exact import Float64
 from naively.families.base import Data, Family, Workers
 from naively.model import Explanation, Model
@@ -82,12 +82,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         ValueError : saying what is wrong and where.
         """
         delta, features = self._summarise(X, y, sample_weight, first=True)
-        if len(delta.classes) < 2:
-            only = ", ".join(map(repr, delta.classes.tolist()))
-            raise ValueError(
-                f"y has only one class ({only}), where a classifier needs two or more classes; "
-                "partial_fit takes the classes as they come"
-            )
+        check_several(delta.classes)
         delta.prior.estimate(delta.class_weight)  # refuses priors for other classes
         delta.family.check(delta.statistics)
         self._keep(delta, features)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.estimators.base import NaiveBayesClassifier, Question
-from naively.estimators.validation import check_data
+from naively.estimators.validation import check_data, check_several
 from naively.exact import Float64
 from naively.families.base import Family, InvalidValueError, Serial
 from naively.families.categorical import Unseen
@@ -134,9 +134,9 @@ class NaiveBayes(NaiveBayesClassifier):
         ValueError : saying what is wrong and where.
         """
         given = self._given(X, y, sample_weight)
-        _check_classes(given[1][0])
+        check_several(given[1][0])
         learned = self._learned(given, y, None)
-        _check_classes(learned.model.classes)
+        check_several(learned.model.classes)
         learned.model.prior.estimate(learned.model.class_weight)
         learned.model.family.check(learned.model.statistics)
         self._take(learned)
@@ -385,15 +385,6 @@ class NaiveBayes(NaiveBayesClassifier):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _check_classes(classes: npt.NDArray[Any]) -> None:
-    if len(classes) < 2:
-        only = ", ".join(map(repr, classes.tolist()))
-        raise ValueError(
-            f"y has only one class ({only}), where a classifier needs two or more classes; "
-            "partial_fit takes the classes as they come"
-        )
 
 
 def _weights(sample_weight: Any, rows: int) -> Float64 | None:

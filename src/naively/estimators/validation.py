@@ -104,6 +104,16 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     return y.astype(y.dtype.newbyteorder("="), copy=False)
 
 
+def check_several(classes: npt.NDArray[Any]) -> None:
+    """Raise ValueError unless there are two classes or more."""
+    if len(classes) < 2:
+        only = ", ".join(map(repr, classes.tolist()))
+        raise ValueError(
+            f"y has only one class ({only}), where a classifier needs two or more classes; "
+            "partial_fit takes the classes as they come"
+        )
+
+
 def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
     """Non-negative float64 weights, (n,), or None.
 

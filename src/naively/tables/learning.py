@@ -15,7 +15,7 @@ from naively.prior import Prior
 from naively.tables import values
 from naively.tables.inference import Wishes, first_rows, infer
 from naively.tables.inputs import TableError
-from naively.tables.model import BATCH, Coded, TableModel
+from naively.tables.model import Coded, TableModel, slices
 from naively.tables.names import no_column
 
 CELLS = 1 << 22  # of rows held out, at most
@@ -116,7 +116,7 @@ def learn(
     def one(numbered: tuple[int, Task]) -> tuple[list[TableModel], pa.Table, Float64]:
         number, task = numbered
         batch, out, draws = _split(question, number, task(), threshold)
-        return [summarise(blank, part, question) for part in parts(batch)], out, draws
+        return [summarise(blank, part, question) for _, part in slices(batch)], out, draws
 
     total = blank.copy()
 
@@ -177,12 +177,6 @@ def labelled(batch: pa.Table, target: str) -> Coded:
     if target not in batch.column_names:
         return values.labels(pa.nulls(batch.num_rows, pa.string()))
     return values.labels(values.flat(batch.column(target)))
-
-
-def parts(batch: pa.Table) -> Iterator[pa.Table]:
-    """A batch in pieces that are counted at a time."""
-    for at in range(0, batch.num_rows, BATCH):
-        yield batch.slice(at, BATCH)
 
 
 def together(tables: Sequence[pa.Table]) -> pa.Table:
