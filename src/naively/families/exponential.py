@@ -20,7 +20,7 @@ from naively.families.base import (
     dense,
     is_sparse,
 )
-from naively.families.gaussian import _ratio
+from naively.families.gaussian import ratio
 from naively.families.linear import LinearParameters, Scorer, Terms, log
 from naively.families.multinomial import CountStatistics
 from naively.families.sums import sum_powers
@@ -65,7 +65,7 @@ def mean(sums: ExactArray, weight: ExactArray) -> Float64:
     numerators, low = sums.integers()
     denominators, other_low = weight.integers()
     shift = 32 * (low - other_low)
-    return _ratio(numerators * (1 << max(shift, 0)), denominators * (1 << max(-shift, 0)))
+    return ratio(numerators * (1 << max(shift, 0)), denominators * (1 << max(-shift, 0)))
 
 
 def beyond_float64(log_rate: Float64, logs: Float64) -> Float64:

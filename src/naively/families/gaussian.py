@@ -165,22 +165,22 @@ class _Sums:
 
     def mean(self) -> Float64:
         """Σx / n."""
-        return _ratio(self.sums, self.weight)
+        return ratio(self.sums, self.weight)
 
     def variance(self, ddof: int) -> Float64:
         """(Σx² - (Σx)² / n) / (n - ddof)."""
         one = ddof * _power(-self.low)
         below = self.weight * (self.weight - one)
-        return np.maximum(_ratio(self._numerator(), below * _power(-self.low)), 0.0)
+        return np.maximum(ratio(self._numerator(), below * _power(-self.low)), 0.0)
 
     def scatter(self) -> Float64:
         """Σx² - (Σx)² / n."""
-        return np.maximum(_ratio(self._numerator(), self.weight * _power(-2 * self.low)), 0.0)
+        return np.maximum(ratio(self._numerator(), self.weight * _power(-2 * self.low)), 0.0)
 
     def freedom(self, ddof: int) -> Float64:
         """n - ddof, or 0 if that is less."""
         one = _power(-self.low)
-        return np.maximum(_ratio(self.weight - ddof * one, np.full(self.shape, one, object)), 0.0)
+        return np.maximum(ratio(self.weight - ddof * one, np.full(self.shape, one, object)), 0.0)
 
     def contradictory(self) -> bool:
         """Whether no data have these sums."""
@@ -201,7 +201,7 @@ def _divide(numerator: int, denominator: int) -> float:
         return math.inf
 
 
-def _ratio(numerators: Any, denominators: Any) -> Float64:
+def ratio(numerators: Any, denominators: Any) -> Float64:
     """The correctly rounded quotients; 0 where there is nothing to divide by."""
     values = map(_divide, numerators.ravel().tolist(), denominators.ravel().tolist())
     return np.fromiter(values, np.float64, numerators.size).reshape(numerators.shape)
