@@ -153,7 +153,11 @@ def _columns(table: TableModel, told: list[inside.Column], limit: int, width: in
         shown.add_column(head, justify="right", no_wrap=True)
     for name, family, word, *numbers in rows:
         shown.add_row(name, family, clean(word, room), *numbers)
-    notes = [_note("bits: what the column alone tells about the class (mutual information)")]
+    notes = [
+        _note(
+            "bits: what the column alone tells about the class (mutual information under the model)"
+        )
+    ]
     if rest:
         notes.append(_note(f"and {_counted(rest, 'more column')} that tell less"))
     return Group(shown, *notes)
