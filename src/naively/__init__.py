@@ -21,6 +21,8 @@ _HOMES = {
     "NaiveBayes": "naively.estimators.table",
     "Poisson": "naively.families.poisson",
     "PoissonNB": "naively.estimators.discrete",
+    "Text": "naively.families.text",
+    "TextNB": "naively.estimators.text",
     "load": "naively.estimators.files",
 }
 

@@ -24,7 +24,6 @@ from naively.kernels import scores
 from naively.labels import Coded, Labels, encode_labels, merge_labels
 from naively.prior import Prior
 
-SCORED = 1 << 18  # cells of a chunk's table of scores: 2 MiB
 CHUNK = 1 << 12  # rows of which the terms in x alone are computed at a time
 
 
@@ -308,7 +307,7 @@ class Model:
         workers = workers or Serial()
         self.parameters.prepare(X, workers)
         n = X.shape[0]
-        rows = max(64, SCORED // max(1, len(self.classes)))
+        rows = self.parameters.chunk(X, len(self.classes))
 
         def one(start: int) -> None:
             stop = min(start + rows, n)

@@ -13,7 +13,7 @@ from naively.files.safetensors import ModelFileError
 
 ESTIMATORS = (
     "BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB", "NaiveBayes",
-    "PoissonNB",
+    "PoissonNB", "TextNB",
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ Data = Any
 """Rows to learn from or to score: a 2-d NumPy array of real numbers, or a SciPy CSR matrix."""
 
 LARGEST = float(np.finfo(np.float64).max)
+SCORED = 1 << 18  # cells of a chunk's table of scores: 2 MiB
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -169,6 +170,10 @@ class Parameters(ABC):
     n_free: int
     """Number of free parameters, as the lectures count them."""
 
+    def chunk(self, X: Data, n_classes: int) -> int:
+        """How many rows to score at a time."""
+        return max(64, SCORED // max(1, n_classes))
+
     def prepare(self, X: Data, workers: Workers) -> None:  # noqa: B027
         """Compute what `log_prob` needs for such rows, before threads call it."""
 
@@ -188,8 +193,8 @@ class Parameters(ABC):
         return np.zeros(X.shape[0])
 
     @abstractmethod
-    def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
-        """One row for each class code: (n, d)."""
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
+        """One row for each class code, (n, d), as the family takes it."""
 
     def linear(self) -> tuple[Float64, Float64]:
         """(w, b), (C, d) and (C,), with log p(x | c) = w_c . x + b_c up to a term in x alone.

@@ -74,7 +74,7 @@ class ComplementParameters(LinearParameters):
         counts = counts_of(_complement(own, own.summed(0))) + columns_of(self.alpha, columns)
         totals = self.totals[:, np.newaxis]
         known = log(np.where(totals > 0, totals, 1.0)) - log(counts)
-        return np.where(totals > 0, known, np.log(self.n_features))
+        return np.where(totals > 0, known, np.log(max(self.n_features, 1)))
 
     def weights(self, columns: slice) -> Float64:
         """w_αc of a block of columns, (C, b): +inf for what only class c ever showed."""

@@ -158,12 +158,17 @@ class LinearParameters(Parameters):
         if not math.isnan(self.threshold):
             x = (x > self.threshold).astype(np.float64)
         x = np.where(missing, 0.0, x)[:, np.newaxis, :]
-        terms = self.terms(slice(0, self.n_features))
+        out = self.evaluated(slice(0, self.n_features), x)
+        return np.where(missing[:, np.newaxis, :], 0.0, out)
+
+    def evaluated(self, columns: Any, x: Float64) -> Float64:
+        """zero_αc + x_α · slope_αc for (n, 1, b) values of some columns, (n, C, b)."""
+        terms = self.terms(columns)
         with np.errstate(over="ignore"):
             out = _evaluate(terms, x)
         if terms.impossible is not None:
             out[_evaluate(terms.impossible, x) > 0.0] = -np.inf
-        return np.where(missing[:, np.newaxis, :], 0.0, out)
+        return out
 
     def linear(self) -> tuple[Float64, Float64]:
         """W = the slopes, b = the sum of the zero terms (lectures 1 and 3)."""

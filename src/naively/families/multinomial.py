@@ -95,7 +95,7 @@ class MultinomialParameters(LinearParameters):
         counts = counts_of(self.counts.taken(1, columns)) + columns_of(self.alpha, columns)
         theta = log(counts)
         theta -= log(np.where(self.totals > 0, self.totals, 1.0))[:, np.newaxis]
-        theta[self.totals <= 0] = -np.log(self.n_features)
+        theta[self.totals <= 0] = -np.log(max(self.n_features, 1))
         return theta
 
     def terms(self, columns: slice) -> Terms:

@@ -187,6 +187,10 @@ class ProductParameters(Parameters):
     def _pairs(self, X: Blocks) -> Iterator[tuple[int, Parameters, Data]]:
         return zip(self.starts, self.parts, X.parts, strict=False)
 
+    def chunk(self, X: Blocks, n_classes: int) -> int:
+        """How many rows to score at a time."""
+        return min(p.chunk(part, n_classes) for _, p, part in self._pairs(X))
+
     def prepare(self, X: Blocks, workers: Workers) -> None:
         """Compute what `log_prob` needs for such rows."""
         for _, parameters, part in self._pairs(X):

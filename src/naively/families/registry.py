@@ -14,11 +14,12 @@ from naively.families.kernel_density import KernelDensity
 from naively.families.lognormal import LogNormal
 from naively.families.multinomial import Multinomial
 from naively.families.poisson import Poisson
+from naively.families.text import Text
 
 FAMILIES: dict[str, type[Family]] = {
     family.name: family
     for family in (
         Bernoulli, Categorical, Complement, Discretized, Exponential, Gamma, Gaussian,
-        KernelDensity, LogNormal, Multinomial, Poisson,
+        KernelDensity, LogNormal, Multinomial, Poisson, Text,
     )
 }  # fmt: skip

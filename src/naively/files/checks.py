@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,10 @@ from naively.families.grid import COARSEST, FINEST, MOST
 from naively.families.levels import LevelStatistics
 from naively.families.lognormal import LogNormal
 from naively.families.product import Product, ProductStatistics
+from naively.families.terms import TextStatistics
+from naively.families.text import Text
 from naively.model import Model
+from naively.text.vocabulary import Vocabulary
 
 MOST_FEATURES = 1 << 31
 MOST_LIMBS = 400
@@ -29,6 +33,7 @@ WORDS = {
     "norm": (False, True),
     "method": ("mdl", "frequency"),
 }  # the rest are numbers, or lists and arrays of them
+OF_TEXT = {one.name for one in fields(Text)} - {"alpha", "norm"}  # which checks them itself
 
 
 def expect(document: Any, kinds: dict[str, type]) -> None:
@@ -65,6 +70,8 @@ def check_hyperparameter(name: str, value: Any) -> None:
     if name in WORDS and not (name == "floor" and isinstance(value, float)):
         if not isinstance(value, str | bool | None) or value not in WORDS[name]:
             raise ValueError(f"{name} must be one of {WORDS[name]}, not {str(value)[:40]!r}")
+        return
+    if name in OF_TEXT:
         return
     if name in ("given", "bandwidth") and isinstance(value, str):
         return  # `Prior` and `KernelDensity` know their words
@@ -135,6 +142,32 @@ def texts(flat: Any, lengths: Any) -> Any:
     return np.array(pieces, np.dtypes.StringDType())
 
 
+def vocabulary(terms: Any, lengths: Any) -> Vocabulary:
+    """The terms of a model of texts."""
+    kinds = [(terms, np.uint8), (lengths, np.int64)]
+    if any(one is None or one.dtype != kind or one.ndim != 1 for one, kind in kinds):
+        raise ValueError("its terms are no text")
+    if (lengths < 0).any() or (lengths > len(terms)).any() or lengths.sum() != len(terms):
+        raise ValueError("the lengths of its terms do not add up")
+    terms.tobytes().decode("utf-8", "surrogatepass")
+    starts = np.cumsum(lengths)[:-1]
+    if (terms[starts[starts < len(terms)]] & 0xC0 == 0x80).any():
+        raise ValueError("a term begins within a character")
+    known = Vocabulary.of(terms, lengths)
+    if len(known) != len(lengths) or (known.order() != np.arange(len(known))).any():
+        raise ValueError("its terms are not sorted and distinct")
+    return known
+
+
+def undercount(values: Any) -> float:
+    """How much too low the counts of terms may be."""
+    if values is None or values.dtype != np.float64 or values.shape != (1,):
+        raise ValueError("it does not say how exact its counts are")
+    if not 0 <= values[0] < math.inf:
+        raise ValueError("its counts cannot be as inexact as it says")
+    return float(values[0])
+
+
 def exponents(values: Any, n_features: int) -> Int64:
     """The exponents of the cells of each feature."""
     if values is None or values.dtype != np.int64 or values.shape != (n_features,):
@@ -176,6 +209,9 @@ def _check_statistics(
         columns = n_features
         if isinstance(statistics, LevelStatistics) and name == "count":
             columns = int(statistics.offsets[-1])
+        if isinstance(statistics, TextStatistics) and name != "missing":
+            known = statistics.vocabulary
+            columns = getattr(family, "buckets", 0) if known is None else len(known)
         if table.shape != (classes, columns):
             raise ValueError(f"{name!r} has the shape {table.shape}, not {(classes, columns)}")
         signed = name == "log" or (isinstance(family, Gaussian | LogNormal) and name == "sum")

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from naively.families.base import Family
 from naively.families.registry import FAMILIES
+from naively.families.terms import Reference
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -52,6 +53,8 @@ def encode(value: Any, arrays: Arrays) -> Any:
         return {"dict": [[encode(key, arrays), encode(one, arrays)] for key, one in value.items()]}
     if isinstance(value, Family):
         return {"family": value.name, **{k: encode(v, arrays) for k, v in vars(value).items()}}
+    if isinstance(value, Reference):
+        return {"reference": {name: encode(one, arrays) for name, one in value.fields().items()}}
     if hasattr(value, "__array__"):
         array = storable(np.asarray(value))
         for name, other in arrays.items():
@@ -83,6 +86,8 @@ def decode(value: Any, arrays: Arrays) -> Any:
             return arrays[name]
         case {"dict": list(pairs), **rest} if not rest:
             return {decode(key, arrays): decode(one, arrays) for key, one in pairs}
+        case {"reference": dict(parts), **rest} if not rest:
+            return Reference(**{str(name): decode(one, arrays) for name, one in parts.items()})
         case {"family": str(name), **fields} if name in FAMILIES:
             return FAMILIES[name](**{str(key): decode(one, arrays) for key, one in fields.items()})
     raise ValueError(f"no value of a hyperparameter: {str(value)[:60]}")

@@ -11,10 +11,9 @@ from naively.families.base import Family, Statistics
 from naively.families.grid import GridStatistics
 from naively.families.levels import LevelStatistics
 from naively.families.product import Product, ProductStatistics
+from naively.families.terms import TextStatistics
 from naively.files import checks
 from naively.files.encoding import Arrays
-
-TEXT = "levels.text"
 
 
 def encode_statistics(statistics: Statistics, arrays: Arrays, prefix: str = "statistics.") -> Any:
@@ -33,6 +32,11 @@ def encode_statistics(statistics: Statistics, arrays: Arrays, prefix: str = "sta
         arrays[prefix + name] = np.array(limbs, "<i8", order="C")
     if isinstance(statistics, LevelStatistics):
         _encode_levels(statistics, arrays, prefix)
+    if isinstance(statistics, TextStatistics):
+        arrays[prefix + "undercount"] = np.array([statistics.undercount])
+        if statistics.vocabulary is not None:
+            terms, lengths = statistics.vocabulary.packed()
+            arrays[prefix + "terms"], arrays[prefix + "term_lengths"] = terms, lengths
     return {prefix + name: table.low for name, table in statistics.tables.items()}
 
 
@@ -80,6 +84,12 @@ def decode_statistics(
         statistics.levels = _decode_levels(statistics, n_features, arrays, prefix)
         if isinstance(statistics, GridStatistics):
             statistics.exponents = checks.exponents(arrays.get(prefix + "exponents"), n_features)
+    if isinstance(statistics, TextStatistics):
+        statistics.undercount = checks.undercount(arrays.get(prefix + "undercount"))
+        if statistics.vocabulary is not None:
+            statistics.vocabulary = checks.vocabulary(
+                arrays.get(prefix + "terms"), arrays.get(prefix + "term_lengths")
+            )
     return statistics
 
 
@@ -102,4 +112,4 @@ def _exact(name: str, arrays: Arrays, low: dict[str, Any]) -> ExactArray:
 
 def _sized_by(statistics: Statistics) -> str:
     """The table whose shape says how many features there are."""
-    return "missing" if isinstance(statistics, LevelStatistics) else "sum"
+    return "missing" if isinstance(statistics, LevelStatistics | TextStatistics) else "sum"

@@ -11,6 +11,7 @@ from naively.families.bernoulli import Bernoulli
 from naively.families.levels import Encoded
 from naively.families.product import Blocks
 from naively.tables.schema import Schema
+from naively.text.documents import Documents
 
 
 def to_columns(rows: Blocks, schema: Schema) -> pa.Table:
@@ -21,6 +22,8 @@ def to_columns(rows: Blocks, schema: Schema) -> pa.Table:
             if isinstance(part, Encoded):
                 known = [*part.levels[k].tolist(), None]
                 columns[name] = pa.array([known[code] for code in part.codes[:, k]], pa.string())
+            elif isinstance(part, Documents):
+                columns[name] = pa.array(list(part.texts()), pa.string())
             elif isinstance(block.family, Bernoulli) and schema.why[name] == "true or false":
                 columns[name] = pa.array(np.asarray(part)[:, k] > 0)
             else:

@@ -4,7 +4,8 @@
 the column holds                                    its family
 ==================================================  ==============================================
 true and false                                      Bernoulli
-text, categories                                    Categorical
+text, 6 words or more on average, mostly different  Text
+other text, categories                              Categorical
 whole numbers, at most 20 different ones            Categorical
 whole numbers >= 0 of a variance of half to twice   Poisson
 their mean
@@ -40,6 +41,7 @@ from naively.families.gaussian import Gaussian
 from naively.families.multinomial import Multinomial
 from naively.families.poisson import Poisson
 from naively.families.registry import FAMILIES
+from naively.families.text import Text
 from naively.tables import values
 from naively.tables.choice import choose
 from naively.tables.frames import SparseTable
@@ -136,6 +138,8 @@ class Wishes:
             return self._number_rule(values.numbers(column, self.missing)[0])
         if not (values.is_text(kind) or pa.types.is_null(kind) or pa.types.is_dictionary(kind)):
             return None, f"no plain values but {kind}"
+        if values.prose(column):
+            return Text(alpha=self.alpha), "text of many words"
         codes, known = values.levels(column, self.missing)
         counts = np.bincount(codes, minlength=len(known) + 1)[:-1]
         levels, present = int((counts > 0).sum()), int(counts.sum())  # slices know more levels

@@ -17,6 +17,7 @@ from naively.families.gaussian import Gaussian
 from naively.families.levels import Encoded, Levels
 from naively.families.multinomial import Multinomial
 from naively.families.product import Blocks, Product, ProductStatistics
+from naively.families.text import Text
 from naively.tables import values
 from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
@@ -43,7 +44,7 @@ class Block:
             return False  # hyperparameters for these very columns
         if isinstance(family, Gaussian):
             return family.floor == "feature" and family.tie in (None, "classes")
-        return not isinstance(family, Multinomial)
+        return not isinstance(family, Multinomial | Text)
 
 
 @dataclass
@@ -123,15 +124,22 @@ class Schema:
                     f"{len(self.names)} columns in {len(self.blocks)} blocks were learned"
                 )
             return Blocks([batch.matrix], batch.num_rows), {}
-        found = {name: values.flat(batch.column(name)) for name in batch.schema.names if
-                 name in self.known}  # fmt: skip
+        given = {name: batch.column(name) for name in batch.schema.names if name in self.known}
+        found = {
+            name: values.flat(column)
+            for name, column in given.items()
+            if not isinstance(self.known[name], Text)
+        }
         unfit: dict[str, Unfit] = {}
-        parts = [
-            _levels(block, found, batch.num_rows, self.missing)
-            if isinstance(block.family, Categorical)
-            else _numbers(block, found, batch.num_rows, self.missing, unfit)
-            for block in self.blocks
-        ]
+        parts: list[Any] = []
+        for block in self.blocks:
+            if isinstance(block.family, Text):
+                column = given.get(block.names[0], pa.nulls(batch.num_rows))
+                parts.append(values.documents(column, self.missing))
+            elif isinstance(block.family, Categorical):
+                parts.append(_levels(block, found, batch.num_rows, self.missing))
+            else:
+                parts.append(_numbers(block, found, batch.num_rows, self.missing, unfit))
         return Blocks(parts, batch.num_rows), unfit
 
     def alike(self, other: Schema) -> bool:

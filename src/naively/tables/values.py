@@ -14,10 +14,12 @@ import pyarrow.compute as pc
 
 from naively.exact import Float64
 from naively.families.levels import Levels
+from naively.text.documents import Documents
 
 Codes = npt.NDArray[np.int32]
 TEXT = np.dtypes.StringDType()
 NUMBER = re.compile(r"[-+]?(?!0[0-9])([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+PROSE, PROSE_ROWS = 6, 1000  # words a value on average, of the first values
 TRUTH = {"True", "TRUE", "False", "FALSE"}
 
 
@@ -132,6 +134,36 @@ def levels(column: pa.Array, missing: Collection[str]) -> tuple[Codes, Levels]:
     remap = np.full(len(values) + 1, len(found), np.int32)
     remap[[k for k, text in enumerate(texts) if text is not None]] = places
     return remap[indices], found
+
+
+def documents(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> Documents:
+    """A column as documents; those that are but a spelling of a missing value are missing."""
+    kind = column.type
+    types = pa.types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if not (is_text(kind) or types.is_binary(kind) or types.is_large_binary(kind)):
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        column = pa.array([level_text(value, ()) for value in column.to_pylist()], pa.string())
+    found = Documents.of(column)
+    valid = np.ones(len(found), bool) if found.valid is None else found.valid.copy()
+    longest = 4 * max(map(len, missing), default=0)
+    for i in np.flatnonzero(valid & (np.diff(found.offsets) <= longest)).tolist():
+        valid[i] = found.text(i).strip() not in missing
+    return Documents(found.data, found.offsets, valid)
+
+
+def prose(column: pa.Array) -> bool:
+    """Whether a column holds text of some length, as its first thousand values go."""
+    first = column.slice(0, PROSE_ROWS)
+    if pa.types.is_dictionary(first.type):
+        first = first.dictionary_decode()
+    if not is_text(first.type):
+        return False
+    texts = first.drop_null().to_pylist()
+    words = sum(len(text.split()) for text in texts)
+    return words >= PROSE * len(texts) > 0 and len(set(texts)) > 0.5 * len(texts)
 
 
 def labels(column: pa.Array) -> tuple[npt.NDArray[Any], Codes]:

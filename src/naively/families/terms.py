@@ -1,0 +1,184 @@
+"""How often each term was met: the statistics of documents, and what their weights refer to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from naively.exact import ExactArray, Float64, Int64
+from naively.families.base import Statistics
+from naively.families.lognormal import log
+from naively.text.documents import Bytes
+from naively.text.vocabulary import Vocabulary
+
+
+class TextStatistics(Statistics):
+    """Counts of the terms of a vocabulary.
+
+    Attributes
+    ----------
+    tables : ``sum`` (C, W), how often each term was met, or what that counts; ``missing`` (C, 1),
+        weight of the documents that are missing; and, where terms are selected by them,
+        ``documents`` (C, W), the weight of those that have the term. W is at least the size of
+        the vocabulary: there may be room for more terms.
+    vocabulary : the terms, or None if they are hashed.
+    limit : number of terms, beyond which the rarest are dropped; or None.
+    undercount : how much too low the count of a term may be, as terms were dropped.
+    presence : whether ``sum`` is the weight of documents.
+    """
+
+    def __init__(
+        self, tables: dict[str, ExactArray], vocabulary: Vocabulary | None, presence: bool,
+        limit: int | None = None, undercount: float = 0.0,
+    ) -> None:  # fmt: skip
+        super().__init__(tables)
+        self.vocabulary = vocabulary
+        self.presence = presence
+        self.limit = limit
+        self.undercount = undercount
+
+    def _with(self, tables: dict[str, ExactArray]) -> Self:
+        return type(self)(tables, self.vocabulary, self.presence, self.limit, self.undercount)
+
+    def copy(self) -> Self:
+        """A copy that shares nothing."""
+        new = super().copy()
+        new.vocabulary = None if self.vocabulary is None else self.vocabulary.copy()
+        return new
+
+    def add(self, other: Statistics, classes: Int64, sign: int = 1) -> None:
+        """Add (or subtract) statistics, merging the vocabularies by union."""
+        assert isinstance(other, TextStatistics)
+        if self.vocabulary is None or other.vocabulary is None:
+            super().add(other, classes, sign)
+            return
+        size = len(other.vocabulary)
+        places = self.vocabulary.merge(other.vocabulary).astype(np.int64)
+        for name, table in other.tables.items():
+            if name == "missing":
+                self.tables[name] = self.tables[name].add(table, classes, sign=sign)
+            else:
+                mine = self._with_room(self.tables[name])
+                self.tables[name] = mine.add(table.taken(1, slice(size)), classes, places, sign)
+        self.undercount += other.undercount
+        self._prune()
+
+    def _with_room(self, table: ExactArray) -> ExactArray:
+        """A table with a column for each term; and for more, so that this is seldom needed."""
+        assert self.vocabulary is not None
+        width = table.shape[1]
+        if width >= len(self.vocabulary):
+            return table
+        return table.placed(1, np.arange(width), max(len(self.vocabulary), width + width // 2))
+
+    def _prune(self) -> None:
+        """Drop the rarest terms if there are too many, until at most half as many are left."""
+        if self.limit is None or self.vocabulary is None or len(self.vocabulary) <= self.limit:
+            return
+        total = self.tables["sum"].summed(0).rounded()[: len(self.vocabulary)]
+        rarest = len(total) - self.limit // 2 - 1
+        least = float(np.partition(total, rarest)[rarest])
+        self._take(np.flatnonzero(total > least))
+        self.undercount += least
+
+    def _take(self, numbers: Int64) -> None:
+        """Keep some of the terms, in this order."""
+        assert self.vocabulary is not None
+        self.vocabulary = self.vocabulary.taken(numbers)
+        for name in self.tables.keys() - {"missing"}:
+            self.tables[name] = self.tables[name].taken(1, numbers)
+
+    def with_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+        """Itself: documents are one feature, in a block of its own."""
+        return self
+
+    def canonical(self) -> Self:
+        """The same statistics with sorted terms, and without those of count 0."""
+        new = self._with(dict(self.tables))
+        if self.vocabulary is not None:
+            order = self.vocabulary.order()
+            met: Any = self.tables["sum"].nonzero().any(axis=0)
+            new._take(order[met[order]])
+        new.tables = {name: table.trimmed() for name, table in new.tables.items()}
+        return new
+
+    def impossible(self, class_weight: ExactArray) -> str | None:
+        """Why no documents can have these counts, or None if some might."""
+        if any(table.any_negative() for table in self.tables.values()):
+            return "more was forgotten than was learned"
+        table = self.tables["sum"] if self.presence else self.tables.get("documents")
+        if table is not None and table.shape[1]:
+            seen = self.observed(class_weight).limbs
+            rest = ExactArray(np.repeat(seen, table.shape[1], axis=1), class_weight.low)
+            if rest.add(table, sign=-1).below_zero(table):
+                return "these documents were not all learned before"
+        return super().impossible(class_weight)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TextStatistics):
+            return NotImplemented
+        a, b = self.canonical(), other.canonical()
+        return a.vocabulary == b.vocabulary and a.tables == b.tables
+
+    __hash__ = None
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """In how many of some documents each term is.
+
+    Attributes
+    ----------
+    terms : uint8, the terms in UTF-8, sorted, one after the other.
+    lengths : (V,) int64, their numbers of bytes.
+    documents : (V,) int64, how many documents have each.
+    total : int, how many documents there are.
+    """
+
+    terms: Bytes
+    lengths: Int64
+    documents: Int64
+    total: int
+
+    def __post_init__(self) -> None:
+        shapes = {self.lengths.shape, self.documents.shape}
+        if len(shapes) > 1 or self.lengths.ndim != 1 or self.terms.ndim != 1:
+            raise ValueError("the terms of the reference documents and their counts do not match")
+        bad = (self.lengths < 0).any() or int(self.lengths.sum()) != len(self.terms)
+        if bad or ((self.documents < 0) | (self.documents > self.total)).any():
+            raise ValueError("the counts of the reference documents cannot be true")
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary, documents: Int64, total: int) -> Reference:
+        """Of terms in any order."""
+        order = vocabulary.order()
+        return cls(*vocabulary.taken(order).packed(), documents[order], total)
+
+    def fields(self) -> dict[str, Any]:
+        """The four attributes."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The terms."""
+        return Vocabulary.of(self.terms, self.lengths)
+
+    def idf(self, vocabulary: Vocabulary) -> Float64:
+        """1 + log ((1 + n) / (1 + d)) of each term of another vocabulary, (V,)."""
+        found = self.vocabulary.find(vocabulary)
+        documents = np.append(self.documents, 0)[found].astype(np.float64)
+        return 1.0 + log((1.0 + self.total) / (1.0 + documents))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Reference):
+            return NotImplemented
+        mine, theirs = self.fields(), other.fields()
+        return all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Reference({self.total:,} documents, {len(self.lengths):,} terms)"

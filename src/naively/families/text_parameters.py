@@ -1,0 +1,233 @@
+"""What documents score: the parameters of their terms, and what each of them contributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from naively.exact import ExactArray, Float64, Int64
+from naively.families.base import Parameters, Statistics, Workers
+from naively.families.bernoulli import BernoulliParameters
+from naively.families.linear import LinearParameters
+from naively.families.multinomial import ROLLS, MultinomialParameters
+from naively.text.analysis import Span
+from naively.text.counting import PIECE, Rows, Terms, rows_of
+from naively.text.documents import Documents
+from naively.text.tokens import of_terms
+
+if TYPE_CHECKING:
+    from naively.families.terms import TextStatistics
+    from naively.families.text import Text
+
+SCORED = 1 << 20
+"""Bytes of documents that are scored at a time by one thread."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the terms of one document add to the score of each class, in nats.
+
+    Attributes
+    ----------
+    text : the document.
+    terms : its distinct terms that the model knows, in the order in which they are met.
+    counts : (T,) how often.
+    contributions : (T, C)
+    spans : for each term the (start, end) of its words, each time it is met.
+    rest : (C,) what the absence of all others adds; 0 unless absence counts.
+    unknown : its terms that the model does not know.
+    """
+
+    text: str
+    terms: list[str]
+    counts: Int64
+    contributions: Float64
+    spans: list[list[list[Span]]]
+    rest: Float64
+    unknown: list[str]
+
+
+class TextParameters(Parameters):
+    """The parameters of the selected terms.
+
+    Attributes
+    ----------
+    family : Text
+    vocabulary : the terms, sorted; None if they are hashed.
+    inner : parameters of their counts.
+    total : (C, V) ExactArray, what was counted of them.
+    """
+
+    not_linear = "documents are no vector; take `inner` for the counts of their terms"
+
+    def __init__(self, family: Text, statistics: TextStatistics, class_weight: ExactArray) -> None:
+        statistics = statistics.canonical()
+        self.family = family
+        self.vocabulary = statistics.vocabulary
+        self.total = statistics.tables["sum"]
+        present = statistics.observed(class_weight).taken(1, 0)
+        if family.selects:
+            chosen = _selected(family, statistics, present)
+            assert self.vocabulary is not None
+            self.vocabulary = self.vocabulary.taken(chosen)
+            self.total = self.total.taken(1, chosen)
+        shape = self.total.shape
+        counts = Statistics({"sum": self.total, "missing": ExactArray.zeros(shape)})
+        inner = family.inner.estimate(counts, present)
+        assert isinstance(inner, LinearParameters)
+        self.inner = inner
+        self.n_free = inner.n_free
+        idf = None
+        if family.reference is not None and self.vocabulary is not None:
+            idf = family.reference.idf(self.vocabulary)
+        self._idf = idf
+        self._free: list[Terms] = []
+
+    @property
+    def terms(self) -> list[str]:
+        """The terms, sorted.
+
+        Raises
+        ------
+        ValueError : if they are hashed.
+        """
+        if self.vocabulary is None:
+            raise ValueError("with n_features terms are hashed, and their names are not kept")
+        return self.vocabulary.terms()
+
+    # ---- scoring -----------------------------------------------------------------------------
+
+    def chunk(self, X: Documents, n_classes: int) -> int:
+        """How many documents to score at a time."""
+        size = int(X.offsets[-1] - X.offsets[0])
+        return min(super().chunk(X, n_classes), max(1, len(X) * SCORED // max(1, size)))
+
+    def prepare(self, X: Documents, workers: Workers) -> None:
+        """Compute what `log_prob` needs."""
+        empty = np.empty(0, np.int32)
+        self.inner.prepare(Rows(np.empty(0), empty, np.zeros(1, np.int64), (0, 0)), workers)
+
+    def rows(self, X: Documents, first: int, last: int, merged: bool = True) -> Rows:
+        """Documents first:last as what their terms count."""
+        family = self.family
+        try:
+            terms = self._free.pop()
+        except IndexError:
+            terms = Terms(family.analysis, family.buckets, self.vocabulary)
+        rows = rows_of(terms, X, first, last, merged)
+        counts = np.ones_like(rows.data) if family.once else rows.data
+        data = family.weigh(counts, rows.indices, rows.indptr, self._idf)
+        rows = Rows(
+            data, rows.indices if not merged else rows.indices.copy(), rows.indptr, rows.shape
+        )
+        self._free.append(terms)
+        return rows
+
+    def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
+        """Σ over the terms of a document of what each adds; 0 for one that is missing."""
+        merged = self.family.once or self.family.weighs
+        for first, last in X[start:stop].pieces(PIECE):
+            rows = self.rows(X, start + first, start + last, merged)
+            scores = np.empty((len(out), last - first))
+            self.inner.log_prob(rows, 0, last - first, scores)
+            out[:, first:last] = scores
+        if X.valid is not None:
+            out[:, ~X.valid[start:stop]] = 0.0
+
+    def contributions(self, X: Documents) -> Float64:
+        """What the document adds to the score of each class, (n, C, 1)."""
+        out = np.empty((self.inner.n_classes, len(X)))
+        self.log_prob(X, 0, len(X), out)
+        return np.ascontiguousarray(out.T)[:, :, np.newaxis]
+
+    def log_base(self, X: Documents) -> Float64:
+        """The term of log p(x | y) in x alone."""
+        if len(X) == 0:
+            return np.zeros(0)
+        return self.inner.log_base(_matrix(self.rows(X, 0, len(X))))
+
+    def tell(self, X: Documents, i: int) -> Told:
+        """What each term of document i adds to the score of each class."""
+        text = X.text(i)
+        spans: dict[str, list[list[Span]]] = {}
+        for term, where in self.family.analysis.spans(text):
+            spans.setdefault(term, []).append(where)
+        known: dict[int, list[str]] = {}  # those of one bucket together
+        ids = self._numbers(list(spans))
+        for term, number in zip(spans, ids, strict=True):
+            known.setdefault(number, []).append(term)
+        unknown = known.pop(-1, [])
+        rows = self.rows(X, i, i + 1)
+        order = np.argsort(rows.indices)
+        places = order[np.searchsorted(rows.indices, list(known), sorter=order)]
+        columns, values = rows.indices[places].astype(np.int64), rows.data[places]
+        contributions = self.inner.evaluated(columns, values[np.newaxis, np.newaxis])[0]
+        nothing = self.inner.evaluated(columns, np.zeros((1, 1, len(columns))))[0]
+        empty = np.empty((self.inner.n_classes, 1))
+        none = np.zeros(2, np.int64)
+        self.inner.log_prob(Rows(np.empty(0), np.empty(0, np.int32), none, (1, 0)), 0, 1, empty)
+        met = [[where for term in terms for where in spans[term]] for terms in known.values()]
+        return Told(
+            text, [", ".join(terms) for terms in known.values()],
+            np.array([len(each) for each in met], np.int64), contributions.T, met,
+            empty[:, 0] - nothing.sum(axis=1), unknown,
+        )  # fmt: skip
+
+    def _numbers(self, terms: list[str]) -> list[int]:
+        """The column of each term; -1 if it has none."""
+        known = Terms(self.family.analysis, self.family.buckets, self.vocabulary)
+        units = of_terms([[term.encode("utf-8", "surrogatepass") for term in terms]])
+        ids = known.vocabulary.number(units, buckets=self.family.buckets)[0]
+        return [int(number) for number in ids]
+
+    # ---- looking inside ----------------------------------------------------------------------
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Documents:
+        """Documents of 100 words each; of the words that are present, for "bernoulli".
+
+        Raises
+        ------
+        ValueError : if terms are hashed, or no words that can stand beside each other.
+        """
+        if self.family.analysis.analyzer != "word" or self.family.analysis.ngram_range != (1, 1):
+            raise ValueError("documents can be drawn from a model of single words only")
+        words = np.array(self.terms, object)
+        texts: list[str] = [""] * len(codes)
+        for c in np.unique(codes).tolist():
+            chosen = np.flatnonzero(codes == c)
+            if isinstance(self.inner, BernoulliParameters):
+                p = np.exp(self.inner.log_probabilities(slice(0, len(words)))[1][c])
+                drawn = [np.flatnonzero(generator.random(len(words)) < p) for _ in chosen]
+            else:
+                counts = MultinomialParameters(self.total, self.family.alpha)
+                theta = np.exp(counts.log_theta(slice(0, len(words)))[c])
+                p = np.cumsum(theta)
+                drawn = list(np.searchsorted(p, generator.random((len(chosen), ROLLS)) * p[-1]))
+            for k, numbers in zip(chosen.tolist(), drawn, strict=True):
+                texts[k] = " ".join(words[numbers])
+        return Documents.of(texts)
+
+
+def _selected(family: Text, statistics: TextStatistics, present: ExactArray) -> Int64:
+    """The columns of the terms that are neither too rare nor too frequent."""
+    table = statistics.tables.get("documents", statistics.tables["sum"])
+    documents = table.summed(0).rounded()
+    whole = float(present.summed(0).rounded())
+    low, high = (
+        part * whole if isinstance(part, float) else float(part)
+        for part in (family.min_df, family.max_df)
+    )
+    chosen = np.flatnonzero((documents >= low) & (documents <= high))
+    if family.max_features is not None and len(chosen) > family.max_features:
+        total = statistics.tables["sum"].taken(1, chosen).summed(0).rounded()
+        most = np.argsort(-total, kind="stable")[: family.max_features]
+        chosen = chosen[np.sort(most)]
+    return chosen
+
+
+def _matrix(rows: Rows) -> Any:
+    """The same with SciPy's methods."""
+    return csr_matrix((rows.data, rows.indices, rows.indptr), rows.shape)

@@ -1,0 +1,1 @@
+"""Raw text: bytes to tokens to counts."""

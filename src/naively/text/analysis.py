@@ -1,0 +1,303 @@
+"""How a document becomes terms: the definition that compiled kernels are held against.
+
+Documents are normalised (lower case, then accents), cut into tokens, and n of these in a row are
+an n-gram. All of it gives the terms of scikit-learn's `CountVectorizer`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass
+from functools import cached_property
+from operator import index
+
+WORDS = r"(?u)\b\w\w+\b"
+"""The default token_pattern: words of two letters or more."""
+LETTERS = r"(?u)\b\w+\b"
+"""The token_pattern of all words, those of one letter too."""
+
+SPACES = re.compile(r"\s\s+")
+CELL = re.compile(r"\s\s+|.", re.DOTALL)
+
+Span = tuple[int, int]
+Places = list[Span | None]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    r"""How a document becomes terms. Parameters as of scikit-learn's `CountVectorizer`.
+
+    Parameters
+    ----------
+    analyzer : "word", "char", "char_wb" or callable
+        What n-grams are made of: words; characters; characters within words, with a space at
+        either end. Or a function from a document to its terms, which replaces all the rest.
+    ngram_range : (int, int)
+        The fewest and the most tokens in a term.
+    lowercase : bool
+        Whether the case of letters is ignored.
+    strip_accents : None, "ascii", "unicode" or callable
+        Whether accents are ignored: characters are decomposed (NFKD), and only those of ASCII
+        are kept, or all but combining marks. Or a function from text to text.
+    stop_words : list of str or None
+        Words to leave out, before n-grams are made. Only for words.
+    token_pattern : str
+        The regular expression of a word. If it has a group, that is the word.
+    tokenizer : callable or None
+        A function from text to its words, instead of `token_pattern`.
+    """
+
+    analyzer: str | Callable[[str], Iterable[str]] = "word"
+    ngram_range: tuple[int, int] = (1, 1)
+    lowercase: bool = True
+    strip_accents: str | Callable[[str], str] | None = None
+    stop_words: tuple[str, ...] | None = None
+    token_pattern: str = WORDS
+    tokenizer: Callable[[str], Iterable[str]] | None = None
+
+    def __post_init__(self) -> None:
+        if not (callable(self.analyzer) or _one_of(self.analyzer, "word", "char", "char_wb")):
+            raise ValueError(
+                f'analyzer must be "word", "char", "char_wb" or callable, not {self.analyzer!r}'
+            )
+        try:
+            low, high = (int(index(size)) for size in self.ngram_range)
+        except (TypeError, ValueError):
+            low = high = 0
+        if not 1 <= low <= high:
+            raise ValueError(
+                "ngram_range must be two integers (low, high) with 1 <= low <= high, "
+                f"not {self.ngram_range!r}"
+            )
+        object.__setattr__(self, "ngram_range", (low, high))
+        if self.lowercase not in (True, False):
+            raise ValueError(f"lowercase must be True or False, not {self.lowercase!r}")
+        object.__setattr__(self, "lowercase", bool(self.lowercase))
+        accents = self.strip_accents
+        if not (accents is None or callable(accents) or _one_of(accents, *STRIP)):
+            raise ValueError(
+                f'strip_accents must be None, "ascii", "unicode" or callable, not {accents!r}'
+            )
+        if self.stop_words is not None:
+            object.__setattr__(self, "stop_words", _words(self.stop_words))
+        if not isinstance(self.token_pattern, str):
+            raise ValueError(f"token_pattern must be a str, not {self.token_pattern!r}")
+        try:
+            groups = re.compile(self.token_pattern).groups
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError(
+                f"token_pattern {self.token_pattern!r} is no regular expression: {error}"
+            ) from None
+        if groups > 1:
+            raise ValueError(
+                f"token_pattern {self.token_pattern!r} must have one capturing group at most, "
+                f"not {groups}; write (?:...) for the others"
+            )
+        if not (self.tokenizer is None or callable(self.tokenizer)):
+            raise ValueError(f"tokenizer must be callable or None, not {self.tokenizer!r}")
+
+    @property
+    def compiled(self) -> bool:
+        """Whether kernels can do it: no regular expression, function or accent is in the way."""
+        if callable(self.analyzer) or self.strip_accents is not None or self.tokenizer is not None:
+            return False
+        return self.analyzer != "word" or self.token_pattern in (WORDS, LETTERS)
+
+    def terms(self, document: str) -> list[str]:
+        """The terms of a document, each as often as it is met."""
+        if callable(self.analyzer):
+            return list(self.analyzer(document))
+        text = self._normalised(document)
+        if self.analyzer == "word":
+            tokens = self._pattern.findall(text) if self.tokenizer is None else self.tokenizer(text)
+            tokens = [token for token in tokens if token not in self._left_out]
+            if self.ngram_range == (1, 1):
+                return tokens
+            return [" ".join(tokens[i:j]) for i, j in self._windows(len(tokens))]
+        if self.analyzer == "char":
+            text = SPACES.sub(" ", text)
+            return [text[i:j] for i, j in self._windows(len(text))]
+        words = [f" {word} " for word in text.split()]
+        return [word[i:j] for word in words for i, j in self._windows_of_word(len(word))]
+
+    def spans(self, document: str) -> list[tuple[str, list[Span]]]:
+        """The terms of a document, in the order of `terms`, with where they are in it.
+
+        Where a term is: the (start, end) of each of its words, or that of an n-gram of characters
+        without the spaces that "char_wb" adds. Functions do not tell where they found a term: it
+        is looked for in the normalised document from left to right, then from the start again.
+        What is nowhere has no (start, end).
+        """
+        text, places = self._aligned(document)
+        located: Iterable[tuple[str, list[Span]]]
+        if callable(self.analyzer):
+            found = list(self.analyzer(document))
+            located = zip(found, _sought(map(self._normalised, found), text), strict=True)
+        elif self.analyzer == "word":
+            located = self._located_words(text)
+        else:
+            located = self._located_characters(text)
+        return [
+            (term, sorted(part for span in spans for part in _parts(places, *span)))
+            for term, spans in located
+        ]
+
+    def _located_words(self, text: str) -> Iterable[tuple[str, list[Span]]]:
+        """The n-grams of words, and where in the text the words are."""
+        if self.tokenizer is None:
+            matches = list(self._pattern.finditer(text))
+            group = self._pattern.groups
+            tokens = [match[group] or "" for match in matches]
+            spans = [[match.span(group)] if match.start(group) >= 0 else [] for match in matches]
+        else:
+            tokens = list(self.tokenizer(text))
+            spans = _sought(tokens, text)
+        kept = [k for k, token in enumerate(tokens) if token not in self._left_out]
+        for i, j in self._windows(len(kept)):
+            yield (
+                " ".join(tokens[k] for k in kept[i:j]),
+                [span for k in kept[i:j] for span in spans[k]],
+            )
+
+    def _located_characters(self, text: str) -> Iterable[tuple[str, list[Span]]]:
+        """The n-grams of characters, and where in the text they are."""
+        if self.analyzer == "char":
+            cells = [match.span() for match in CELL.finditer(text)]
+            text = SPACES.sub(" ", text)
+            for i, j in self._windows(len(text)):
+                yield text[i:j], [(cells[i][0], cells[j - 1][1])]
+            return
+        for match in re.finditer(r"\S+", text):
+            start, end = match.span()
+            word = f" {match[0]} "
+            for i, j in self._windows_of_word(len(word)):
+                yield word[i:j], [(max(start + i - 1, start), min(start + j - 1, end))]
+
+    def _windows(self, length: int) -> list[Span]:
+        """The n-grams of a sequence of tokens, as (start, end)."""
+        low, high = self.ngram_range
+        return [
+            (start, start + size)
+            for size in range(low, min(high, length) + 1)
+            for start in range(length - size + 1)
+        ]
+
+    def _windows_of_word(self, length: int) -> list[Span]:
+        """The same within a word; one that is too short is one n-gram."""
+        return self._windows(length) or [(0, length)]
+
+    def _normalised(self, document: str) -> str:
+        """The document in lower case and without accents, if that is wanted."""
+        return self._stripped(document.lower() if self.lowercase else document)
+
+    def _stripped(self, text: str) -> str:
+        """The text without accents, if that is wanted."""
+        if self.strip_accents is None:
+            return text
+        if callable(self.strip_accents):
+            return self.strip_accents(text)
+        return STRIP[self.strip_accents](text)
+
+    def _aligned(self, document: str) -> tuple[str, Places]:
+        """(normalised document; which part of the document each character of it is, and its end).
+
+        The case of a letter can depend on its neighbours, but its length does not. Functions that
+        strip accents are asked about each character; if that does not explain what they make of
+        the text, its words are looked for.
+        """
+        text = document
+        parts = [(k, k + 1) for k in range(len(document))]
+        if self.lowercase:
+            parts = [part for part, letter in zip(parts, text, strict=True) for _ in letter.lower()]
+            text = text.lower()
+        stripped = self._stripped(text)
+        pieces = {character: self._stripped(character) for character in set(text)}
+        end = (len(document), len(document))
+        if "".join(pieces[character] for character in text) != stripped:
+            return stripped, [*_matched(stripped, text, parts), end]
+        kept: list[Span] = []
+        for character, (start, stop) in zip(text, parts, strict=True):
+            piece = pieces[character]
+            kept += [(start, stop)] * len(piece)
+            if not piece and unicodedata.combining(character) and kept and kept[-1][1] >= start:
+                kept[-1] = (kept[-1][0], stop)  # a mark belongs to its letter
+        return stripped, [*kept, end]
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(self.token_pattern)
+
+    @cached_property
+    def _left_out(self) -> frozenset[str]:
+        return frozenset(self.stop_words or ())
+
+
+def strip_unicode(text: str) -> str:
+    """The text decomposed, without combining marks."""
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join([character for character in decomposed if not unicodedata.combining(character)])
+
+
+def strip_ascii(text: str) -> str:
+    """The text decomposed, without all that is not ASCII."""
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii")
+
+
+STRIP = {"ascii": strip_ascii, "unicode": strip_unicode}
+
+
+def _one_of(value: object, *names: str) -> bool:
+    """Whether the value is one of these names."""
+    return isinstance(value, str) and value in names
+
+
+def _words(words: Iterable[str]) -> tuple[str, ...]:
+    """Stop words as a tuple, sorted if they have no order."""
+    if isinstance(words, str):
+        raise ValueError(f"stop_words must be the words themselves, in a list, not {words!r}")
+    if not isinstance(words, Iterable):
+        raise ValueError(f"stop_words must be a list of words or None, not {words!r}")
+    found = tuple(words)
+    for word in found:
+        if not isinstance(word, str):
+            raise ValueError(f"stop_words must be words, not {word!r}")
+    return tuple(sorted(found)) if isinstance(words, Set) else found
+
+
+def _parts(places: Places, start: int, end: int) -> list[Span]:
+    """The part of a document that the characters from start to end of a text are, if known."""
+    known = [place for place in places[start : max(end, start + 1)] if place]
+    if not known:
+        return []
+    first = min(known)[0]
+    return [(first, max(known)[1] if end > start else first)]
+
+
+def _sought(terms: Iterable[str], text: str) -> list[list[Span]]:
+    """Where each term is met next, or else first, in the text."""
+    found: list[list[Span]] = []
+    end = 0
+    for term in terms:
+        start = text.find(term, end)
+        if start < 0:
+            start = text.find(term)
+        if start < 0:
+            found.append([])
+        else:
+            end = start + len(term)
+            found.append([(start, end)])
+    return found
+
+
+def _matched(text: str, source: str, parts: list[Span]) -> Places:
+    """For each character of a text the part that it was in its source, if in a word found there."""
+    words = list(re.finditer(r"\w+", text))
+    places: Places = [None] * len(text)
+    for word, spans in zip(words, _sought((word[0] for word in words), source), strict=True):
+        for start, end in spans:
+            places[word.start() : word.end()] = parts[start:end]
+    return places

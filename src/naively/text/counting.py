@@ -1,0 +1,252 @@
+"""Counting the terms of documents on all threads, and documents as rows of a sparse matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import Float64, Int64
+from naively.kernels import vocabulary as kernel
+from naively.text.analysis import Analysis
+from naively.text.documents import Documents
+from naively.text.tokens import Tokens
+from naively.text.vocabulary import Ids, Units, Vocabulary
+
+PIECE = 1 << 18
+"""Bytes of documents that are cut and counted at a time: they stay in the cache."""
+STRIDE = 1 << 12  # terms that a new table of counts has room for
+SMALL = 1 << 31  # counts that 32 bits have room for
+
+T = TypeVar("T")
+
+
+class Workers(Protocol):
+    """Who runs independent pieces of work."""
+
+    def map(self, function: Callable[[Any], Any], items: Any) -> list[Any]:
+        """The results of ``function`` on each item, in order."""
+
+
+class Terms:
+    """Cuts documents into numbered terms; in one thread at a time.
+
+    Parameters
+    ----------
+    analysis : how a document becomes terms.
+    buckets : 0, or into how many buckets terms are hashed instead of being known by name.
+    vocabulary : the terms that are known, if new ones are not to be learned.
+    """
+
+    def __init__(
+        self, analysis: Analysis, buckets: int = 0, vocabulary: Vocabulary | None = None
+    ) -> None:
+        self.tokens = Tokens(analysis)
+        self.buckets = buckets
+        self.grow = vocabulary is None
+        self.vocabulary = Vocabulary() if vocabulary is None else vocabulary
+
+    def numbers(self, documents: Documents, first: int, last: int) -> tuple[Ids, Int64]:
+        """(ids of the terms of documents first:last, in order; where each document's begin).
+
+        Terms that are neither known nor learned are left out.
+        """
+        units = self.tokens.units(documents, first, last)
+        return self.of_units(units, self.tokens.low, self.tokens.high)
+
+    def of_units(self, units: Units, low: int, high: int) -> tuple[Ids, Int64]:
+        """As `numbers`, of units that are cut already."""
+        ids, indptr = self.vocabulary.number(units, low, high, self.grow, self.buckets)
+        if not self.grow and not self.buckets:
+            ids = ids[: kernel.drop_unknown(ids, indptr)]
+        return ids, indptr
+
+
+@dataclass
+class Counts:
+    """How often each term was met in the documents of each class.
+
+    Attributes
+    ----------
+    vocabulary : the terms, or None if they are hashed.
+    total : (C, V) int64, how often; once a document if that was asked for.
+    documents : (C, V) int64, in how many documents; None unless asked for.
+    """
+
+    vocabulary: Vocabulary | None
+    total: Int64
+    documents: Int64 | None
+
+
+class Counter:
+    """Counts the terms of documents by class; in one thread at a time."""
+
+    def __init__(
+        self, terms: Terms, n_classes: int, once: bool, documents: bool, dtype: Any
+    ) -> None:
+        self.terms = terms
+        self.once = once
+        stride = terms.buckets or STRIDE
+        self.total = np.zeros((n_classes, stride), dtype)
+        self.documents = np.zeros((n_classes, stride if documents else 0), dtype)
+        self.seen = np.zeros(stride if once or documents else 0, np.int64)
+        self.stamp = 1
+
+    def count(self, documents: Documents, classes: Int64, first: int, last: int) -> None:
+        """Count the terms of documents first:last."""
+        ids, indptr = self.terms.numbers(documents, first, last)
+        if not self.terms.buckets:
+            self._widen(len(self.terms.vocabulary))
+        self.stamp = kernel.count_terms(
+            ids, indptr, classes, first, self.total.shape[1], self.total.reshape(-1), self.once,
+            self.seen, self.stamp, self.documents.reshape(-1),
+        )  # fmt: skip
+
+    def _widen(self, width: int) -> None:
+        """Make room for so many terms."""
+        stride = self.total.shape[1]
+        if width <= stride:
+            return
+        while stride < width:
+            stride *= 2
+        self.total = _wider(self.total, stride)
+        self.documents = _wider(self.documents, stride)
+        self.seen = _wider(self.seen[np.newaxis], stride)[0]
+
+    def merge(self, other: Counter) -> None:
+        """Add what another one counted."""
+        if self.terms.buckets:
+            self.total += other.total
+            self.documents += other.documents
+            return
+        places = self.terms.vocabulary.merge(other.terms.vocabulary)
+        self._widen(len(self.terms.vocabulary))
+        kernel.add_counts(self.total, other.total, places)
+        if other.documents.size:
+            kernel.add_counts(self.documents, other.documents, places)
+
+    def counts(self) -> Counts:
+        """All that was counted."""
+        width = self.terms.buckets or len(self.terms.vocabulary)
+        vocabulary = None if self.terms.buckets else self.terms.vocabulary
+        documents = self.documents[:, :width].astype(np.int64)
+        return Counts(
+            vocabulary,
+            self.total[:, :width].astype(np.int64),
+            documents if self.documents.shape[1] else None,
+        )
+
+
+def _wider(table: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
+    if table.shape[1] == 0:
+        return table
+    wide = np.zeros((len(table), width), table.dtype)
+    wide[:, : table.shape[1]] = table
+    return wide
+
+
+def count(
+    documents: Documents, classes: Int64, n_classes: int, analysis: Analysis, buckets: int,
+    once: bool, by_document: bool, workers: Workers,
+) -> Counts:  # fmt: skip
+    """How often each term is met in the documents of each class.
+
+    Parameters
+    ----------
+    classes : (n,) class of each document.
+    buckets : 0, or into how many buckets terms are hashed.
+    once : whether a term counts once a document.
+    by_document : whether to count documents besides.
+    """
+    low, high = analysis.ngram_range
+    most = (int(documents.offsets[-1] - documents.offsets[0]) + 1) * (high - low + 1)
+    dtype = np.int32 if most < SMALL and analysis.compiled else np.int64
+
+    def new() -> Counter:
+        return Counter(Terms(analysis, buckets), n_classes, once, by_document, dtype)
+
+    counters = _each(
+        documents, workers, new, lambda one, part: one.count(documents, classes, *part)
+    )[1]
+    counter = counters.pop() if counters else new()
+    for other in counters:
+        counter.merge(other)
+    return counter.counts()
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a sparse matrix, as `scipy.sparse.csr_matrix` has them, without its checks.
+
+    Attributes
+    ----------
+    data, indices, indptr : values, columns, and where each row begins and the last ends.
+    shape : (n, V)
+    """
+
+    data: Float64
+    indices: Ids
+    indptr: Int64
+    shape: tuple[int, int]
+
+
+def rows_of(terms: Terms, documents: Documents, first: int, last: int, merged: bool) -> Rows:
+    """Documents first:last as counts of terms; if `merged`, no term twice in a row, and sorted."""
+    ids, indptr = terms.numbers(documents, first, last)
+    data = np.ones(len(ids))
+    if merged:
+        kept = kernel.distinct(ids, indptr, data)
+        ids, data = ids[:kept], data[:kept]
+    return Rows(data, ids, indptr, (last - first, terms.buckets or len(terms.vocabulary)))
+
+
+def rows_and_vocabulary(
+    documents: Documents, analysis: Analysis, buckets: int, workers: Workers
+) -> tuple[Rows, Vocabulary]:
+    """(documents as counts of terms, sorted and merged; the terms that these are)."""
+
+    def one(terms: Terms, part: tuple[int, int]) -> tuple[Terms, Rows]:
+        rows = rows_of(terms, documents, *part, merged=False)
+        return terms, Rows(rows.data, rows.indices.copy(), rows.indptr, rows.shape)
+
+    parts, all_terms = _each(documents, workers, lambda: Terms(analysis, buckets), one)
+    whole = all_terms[0].vocabulary if all_terms else Vocabulary()
+    places = {id(terms): whole.merge(terms.vocabulary) for terms in all_terms[1:]}
+    ids = [
+        places[id(terms)][rows.indices] if id(terms) in places and not buckets else rows.indices
+        for terms, rows in parts
+    ]
+    starts = np.cumsum([0] + [len(part) for part in ids])
+    ends = [rows.indptr[1:] + at for (_, rows), at in zip(parts, starts, strict=False)]
+    indices = np.concatenate([np.empty(0, np.int32), *ids])
+    indptr = np.concatenate([np.zeros(1, np.int64), *ends])
+    data = np.empty(len(indices))
+    kept = kernel.distinct(indices, indptr, data)
+    shape = len(documents), buckets or len(whole)
+    return Rows(data[:kept], indices[:kept], indptr, shape), whole
+
+
+def _each(
+    documents: Documents, workers: Workers, new: Callable[[], T], work: Callable[[T, Any], Any]
+) -> tuple[list[Any], list[T]]:
+    """(results of the work on pieces of the documents, the tools that it was done with).
+
+    A tool does one piece of work at a time, and then the next.
+    """
+    tools: list[T] = []
+    free: list[T] = []
+
+    def one(part: tuple[int, int]) -> Any:
+        try:
+            tool = free.pop()
+        except IndexError:
+            tool = new()
+            tools.append(tool)
+        result = work(tool, part)
+        free.append(tool)
+        return result
+
+    return workers.map(one, documents.pieces(PIECE)), tools

@@ -1,0 +1,165 @@
+"""Documents as bytes: where they come from, and how families take them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from naively.exact import Int64
+
+Bytes = npt.NDArray[np.uint8]
+
+LONGEST = 1 << 28
+"""Bytes of one document, beyond which it is refused."""
+
+
+@dataclass(frozen=True)
+class Documents:
+    """A column of documents in UTF-8.
+
+    Bytes that are not UTF-8 count as U+FFFD, as many as with Python's ``errors="replace"``.
+
+    Attributes
+    ----------
+    data : uint8 array that holds all of them.
+    offsets : (n + 1,) int64; document i is data[offsets[i] : offsets[i + 1]].
+    valid : (n,) whether each is there, or None if all are; a missing one has no bytes.
+    """
+
+    data: Bytes
+    offsets: Int64
+    valid: npt.NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of(cls, texts: Any) -> Documents:
+        """Of an Arrow array of text (without copying it), or a sequence of str, bytes and None.
+
+        Raises
+        ------
+        TypeError : if there is something else in it, saying where.
+        """
+        if isinstance(texts, pa.ChunkedArray):
+            texts = texts.combine_chunks()
+        if isinstance(texts, pa.Array):
+            return cls._of_arrow(texts)
+        return cls._of_arrow(to_array(texts))
+
+    @classmethod
+    def _of_arrow(cls, texts: pa.Array) -> Documents:
+        kind = texts.type
+        if pa.types.is_dictionary(kind):
+            texts = texts.dictionary_decode()
+            kind = texts.type
+        if pa.types.is_null(kind) or pa.types.is_string_view(kind):
+            texts = texts.cast(pa.large_string())
+            kind = texts.type
+        large = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+        if not (large or pa.types.is_string(kind) or pa.types.is_binary(kind)):
+            raise TypeError(f"documents must be text, not {kind}")
+        bitmap, ends, data = texts.buffers()
+        number = np.int64 if large else np.int32
+        size = np.dtype(number).itemsize
+        offsets = np.zeros(1, np.int64)
+        if len(texts):
+            offsets = np.frombuffer(ends, number, len(texts) + 1, texts.offset * size)
+        valid = None
+        if bitmap is not None and texts.null_count:
+            valid = texts.is_valid().to_numpy(zero_copy_only=False)
+        empty = np.zeros(0, np.uint8)
+        return cls(
+            empty if data is None else np.frombuffer(data, np.uint8),
+            offsets.astype(np.int64, copy=False),
+            valid,
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, 1): documents are one feature."""
+        return len(self.offsets) - 1, 1
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, rows: Any) -> Documents:
+        if isinstance(rows, slice):
+            first, last, step = rows.indices(len(self))
+            if step == 1:
+                valid = None if self.valid is None else self.valid[first:last]
+                return Documents(self.data, self.offsets[first : max(first, last) + 1], valid)
+        kept = np.arange(len(self))[rows]
+        whole = pa.LargeBinaryArray.from_buffers(
+            pa.large_binary(), len(self),
+            [None, pa.py_buffer(np.ascontiguousarray(self.offsets)), pa.py_buffer(self.data)],
+        )  # fmt: skip
+        taken = Documents._of_arrow(whole.take(pa.array(kept)))
+        valid = None if self.valid is None else self.valid[kept]
+        return Documents(taken.data, taken.offsets, valid)
+
+    def text(self, i: int) -> str:
+        """Document i."""
+        data = self.data[self.offsets[i] : self.offsets[i + 1]].tobytes()
+        try:
+            return data.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            return data.decode("utf-8", "replace")
+
+    def texts(self) -> Iterator[str]:
+        """All of them."""
+        return (self.text(i) for i in range(len(self)))
+
+    def pieces(self, size: int) -> list[tuple[int, int]]:
+        """(first, last) of runs of documents of about `size` bytes.
+
+        Raises
+        ------
+        ValueError : if a document is too long.
+        """
+        lengths = np.diff(self.offsets)
+        if len(self) and lengths.max() > LONGEST:
+            i = int(lengths.argmax())
+            raise ValueError(
+                f"document {i} has {lengths[i]:,} bytes; cut documents to at most {LONGEST:,}"
+            )
+        found = []
+        first = 0
+        while first < len(self):
+            last = int(np.searchsorted(self.offsets, self.offsets[first] + size, "right")) - 1
+            last = min(max(last, first + 1), len(self))
+            found.append((first, last))
+            first = last
+        return found
+
+
+def to_array(texts: Any) -> pa.Array:
+    """A sequence of str, bytes and None (or NaN) as an Arrow array."""
+    if isinstance(texts, str | bytes):
+        raise TypeError("documents must be a sequence of texts, not one text: put it in a list")
+    if hasattr(texts, "__arrow_c_stream__"):
+        found = pa.chunked_array(texts).combine_chunks()
+        if not pa.types.is_integer(found.type) and not pa.types.is_floating(found.type):
+            return found
+    if isinstance(texts, np.ndarray):
+        if texts.ndim != 1:
+            raise ValueError(f"documents must be a flat sequence, not of shape {texts.shape}")
+        if texts.dtype.kind in "SU":
+            texts = texts.astype(object)
+    texts = list(texts)
+    try:
+        return pa.array(texts, pa.large_string(), from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError):
+        return pa.array([_bytes(text, i) for i, text in enumerate(texts)], pa.large_binary())
+
+
+def _bytes(text: Any, i: int) -> bytes | None:
+    if text is None or text is pa.NA or (isinstance(text, float) and text != text):
+        return None
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogatepass")
+    if isinstance(text, bytes | bytearray):
+        return bytes(text)
+    raise TypeError(f"documents must be text: document {i} is {text!r} ({type(text).__name__})")

@@ -1,0 +1,198 @@
+"""A vocabulary: terms, numbered in the order in which they were met."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import Int64
+from naively.kernels import vocabulary as kernel
+from naively.kernels.tokens import ROOM
+from naively.text.documents import Bytes
+
+Ids = npt.NDArray[np.int32]
+
+SLOTS = 1 << 12
+BYTES = 1 << 14
+
+
+@dataclass(frozen=True)
+class Units:
+    """Words or characters of documents, of which n-grams are made.
+
+    Attributes
+    ----------
+    text : the bytes of all of them, and room beyond.
+    begins, ends : unit k is text[begins[k] : ends[k]].
+    groups : where the units of each group end; n-grams are within groups.
+    documents : the document of each group.
+    count : number of documents.
+    short : whether a group of fewer than n units counts as one n-gram.
+    """
+
+    text: Bytes
+    begins: npt.NDArray[np.integer]
+    ends: npt.NDArray[np.integer]
+    groups: Int64
+    documents: Int64
+    count: int
+    short: bool = False
+
+    def grams(self, low: int, high: int) -> int:
+        """At least as many as the n-grams there are."""
+        return len(self.begins) * (high - low + 1)
+
+
+class Vocabulary:
+    """Terms as bytes in UTF-8, found by hashing.
+
+    Attributes
+    ----------
+    slots, arena, starts, sizes : the table, as `naively.kernels.vocabulary` describes it.
+    """
+
+    def __init__(self) -> None:
+        self.slots = np.zeros(2 * SLOTS, np.uint64)
+        self.arena = np.zeros(BYTES, np.uint8)
+        self.starts = np.zeros(SLOTS, np.int64)
+        self.sizes = np.zeros(1, np.int64)
+
+    @classmethod
+    def of(cls, arena: Bytes, lengths: Int64) -> Vocabulary:
+        """Of distinct terms one after the other in `arena`."""
+        new = cls()
+        padded = np.append(arena, np.zeros(ROOM, np.uint8))
+        ends = np.cumsum(lengths)
+        new.add(_as_units(padded, np.append(0, ends)))
+        return new
+
+    def __len__(self) -> int:
+        return int(self.sizes[0])
+
+    def copy(self) -> Vocabulary:
+        """A copy that shares nothing."""
+        new = Vocabulary.__new__(Vocabulary)
+        new.slots, new.sizes = self.slots.copy(), self.sizes.copy()
+        new.arena, new.starts = self.arena.copy(), self.starts.copy()
+        return new
+
+    def number(
+        self, units: Units, low: int = 1, high: int = 1, grow: bool = False, buckets: int = 0
+    ) -> tuple[Ids, Int64]:
+        """(numbers of all n-grams, where those of each document begin and the last ends).
+
+        New terms get the next numbers if `grow`, else they are -1. If there are `buckets`, a power
+        of two, the number of a term is the one that it is hashed into.
+        """
+        ids = np.empty(units.grams(low, high), np.int32)
+        indptr = np.zeros(units.count + 1, np.int64)
+        state = np.array([0, low, 0, 0, 0])
+        while (
+            kernel.number_grams(
+                units.text, units.begins, units.ends, units.groups, units.documents, low, high,
+                units.short, grow, buckets, self.slots, self.arena, self.starts, self.sizes, state,
+                ids, indptr,
+            )
+            == kernel.FULL
+        ):  # fmt: skip
+            self._enlarge(int(state[4]))
+        return ids[: state[3]], indptr
+
+    def _enlarge(self, needed: int) -> None:
+        """Make room for more terms, of about so many bytes together."""
+        if len(self) + kernel.CHUNK > len(self.slots) // 4:
+            slots = np.zeros(2 * len(self.slots), np.uint64)
+            kernel.rehash(self.slots, slots)
+            self.slots = slots
+        if len(self) + kernel.CHUNK >= len(self.starts):
+            self.starts = np.append(self.starts, np.zeros_like(self.starts))
+        used = int(self.starts[len(self)])
+        if used + needed > len(self.arena):
+            more = max(len(self.arena), needed)
+            self.arena = np.append(self.arena, np.zeros(more, np.uint8))
+
+    def add(self, units: Units) -> Ids:
+        """Learn terms; their numbers."""
+        return self.number(units, grow=True)[0]
+
+    def as_units(self) -> Units:
+        """The terms, as units of one document."""
+        return _as_units(self.arena, self.starts[: len(self) + 1])
+
+    def merge(self, other: Vocabulary) -> Ids:
+        """Learn the terms of another one; the numbers they have here."""
+        return self.add(other.as_units())
+
+    def find(self, other: Vocabulary) -> Ids:
+        """The numbers of the terms of another one; -1 where they are unknown."""
+        return self.number(other.as_units())[0]
+
+    def order(self) -> Int64:
+        """The numbers of the terms in the order of their bytes, which is that of code points."""
+        starts = self.starts[: len(self)]
+        lengths = np.diff(self.starts[: len(self) + 1])
+        order = np.arange(len(self))
+        open_ = np.arange(len(self))  # places whose terms are equal so far to one beside them
+        group = np.zeros(len(self), np.int64)
+        at = 0
+        while len(open_):
+            numbers = order[open_]
+            piece = kernel.pieces_of(self.arena, starts, lengths, numbers, at)
+            rest = np.minimum(lengths[numbers] - at, 9)  # a term is before those it begins
+            by = np.lexsort((rest, piece, group))
+            order[open_] = numbers[by]
+            piece, rest, group = piece[by], rest[by], group[by]
+            new = np.ones(len(by) + 1, bool)
+            new[1:-1] = (np.diff(group) > 0) | (np.diff(piece) > 0) | (np.diff(rest) > 0)
+            alone = new[:-1] & new[1:]
+            group = np.cumsum(new[:-1])[~alone]
+            open_ = open_[~alone]
+            at += 8
+        return order
+
+    def term_bytes(self, k: int) -> bytes:
+        """Term k in UTF-8."""
+        return self.arena[self.starts[k] : self.starts[k + 1]].tobytes()
+
+    def term(self, k: int) -> str:
+        """Term k."""
+        return self.term_bytes(k).decode("utf-8", "surrogatepass")
+
+    def terms(self) -> list[str]:
+        """All terms, in the order of their numbers."""
+        return [self.term(k) for k in range(len(self))]
+
+    def packed(self) -> tuple[Bytes, Int64]:
+        """(the terms one after the other, their lengths)."""
+        starts = self.starts[: len(self) + 1]
+        return self.arena[: starts[-1]], np.diff(starts)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another one has the same terms in the same order."""
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        (mine, sizes), (theirs, others) = self.packed(), other.packed()
+        return np.array_equal(sizes, others) and np.array_equal(mine, theirs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def taken(self, numbers: npt.NDArray[np.integer]) -> Vocabulary:
+        """Some of the terms, in this order."""
+        units = self.as_units()
+        chosen = Units(
+            units.text, units.begins[numbers], units.ends[numbers], np.array([len(numbers)]),
+            units.documents, 1,
+        )  # fmt: skip
+        new = Vocabulary()
+        new.add(chosen)
+        return new
+
+
+def _as_units(arena: Bytes, starts: Int64) -> Units:
+    count = len(starts) - 1
+    return Units(
+        arena, starts[:-1].astype(np.int64), starts[1:].astype(np.int64), np.array([count]),
+        np.zeros(1, np.int64), 1,
+    )  # fmt: skip
