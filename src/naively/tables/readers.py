@@ -1,8 +1,7 @@
-"""Tables in files, or on standard input, as a stream of Arrow batches in constant memory."""
+"""Tables and documents in files, or on standard input, as a stream of Arrow batches."""
 
 from __future__ import annotations
 
-import glob
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import pyarrow.parquet as parquet
 from naively.tables import inputs
 from naively.tables.arff import Arff
 from naively.tables.delimited import Delimited
+from naively.tables.documents import Documents, Files, Lines, Mailbox
 from naively.tables.inputs import (
     BOM,
     MISSING,
@@ -31,16 +31,12 @@ from naively.tables.inputs import (
     seekable,
 )
 from naively.tables.jsonl import JsonLines
+from naively.tables.places import FORMATS, Place, by_suffix, listed
 
-__all__ = ["MISSING", "Source", "TableError", "open_source"]
+__all__ = ["FORMATS", "MISSING", "Source", "TableError", "open_source"]
 
 ROWS = 1 << 15
 """Rows of a batch of Parquet or Arrow: few, so that several batches fit in memory."""
-FORMATS = {
-    "csv": "csv", "tsv": "tsv", "tab": "tsv", "jsonl": "jsonl", "ndjson": "jsonl",
-    "parquet": "parquet", "pq": "parquet", "arrow": "arrow", "feather": "arrow", "ipc": "arrow",
-    "arff": "arff",
-}  # fmt: skip
 FOREIGN = {
     b"PK\x03\x04": "a zip or Excel file", b"\xd0\xcf\x11\xe0": "an Excel file",
     b"%PDF-": "a PDF file", b"SQLite format 3": "an SQLite file",
@@ -59,10 +55,12 @@ class Source:
     ----------
     names : of the columns, in order.
     size : bytes to read in all; None for standard input.
+    texts : names of the columns that are documents by nature; none of an ordinary table.
     """
 
     names: list[str]
     size: int | None
+    texts: tuple[str, ...] = ()
     _parts: list[Part] = field(default_factory=list, repr=False)
 
     def read_bytes(self) -> int:
@@ -99,14 +97,20 @@ def open_source(
     delimiter: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> Source:
-    """A table in one or more files.
+    """A table in one or more files, or documents as a table.
+
+    Documents are the lines of a file of text (column ``text``), the files in the folders in a
+    folder (``label``, the name of the inner folder, and ``text``), or mails: .eml files, mbox
+    files and Maildirs (``from``, ``to``, ``subject``, ``body``). If they come from several places,
+    a first column ``label`` says from which: spam for spam.txt, spam.mbox and spam/1.eml.
 
     Parameters
     ----------
     path : a file, "-" for standard input, a pattern such as "data/*.csv", a folder, or a list of
         those. Several files must have the same columns.
     missing : spellings of a missing value in text.
-    format : csv, tsv, jsonl, parquet, arrow or arff; by default the suffix or the content says.
+    format : csv, tsv, jsonl, parquet, arrow, arff, text or mail; by default the suffix or the
+        content says. Documents are never taken for such by their content.
     delimiter : of fields of text; by default the one that the header has most of.
     columns : the columns to read, in this order; by default all.
 
@@ -121,59 +125,34 @@ def open_source(
     if delimiter is not None and (len(delimiter.encode()) != 1 or delimiter in '"\r\n'):
         raise TableError(f"the delimiter {delimiter!r} is not one character of ASCII")
     options = Options(missing, delimiter, columns)
+    asked = FORMATS[format.lower()] if format else None
+    places, labelled = listed(path, asked)
     parts: list[Part] = []
-    inputs_ = [Input(each) for each in _files(path)]
-    for each in inputs_:
-        part = _part(each, format, options)
+    sizes: list[int | None] = []
+    for place in places:
+        part, size = _part(place, asked, options, labelled)
+        sizes.append(size)
+        if parts and _kind(part) != _kind(parts[0]):
+            raise TableError(
+                f"{place.name} holds {_kind(part)}, but {places[0].name} {_kind(parts[0])}; "
+                "files read together must be of one kind"
+            )
         if parts and isinstance(part, JsonLines):
             pass  # keys of JSON may come and go
         elif columns is not None:
-            _check_columns(each.name, columns, part.names)
+            _check_columns(place.name, columns, part.names)
         elif parts:
-            _check_same(inputs_[0].name, parts[0].names, each.name, part.names)
+            _check_same(places[0].name, parts[0].names, place.name, part.names)
         if not parts and columns is None:
             options.columns = list(part.names) if not isinstance(part, JsonLines) else None
         parts.append(part)
-    sizes = [each.size for each in inputs_]
-    size = None if None in sizes else sum(size for size in sizes if size is not None)
+    total = None if None in sizes else sum(size for size in sizes if size is not None)
     names = list(columns) if columns is not None else list(parts[0].names)
-    return Source(names, size, parts)
+    texts = parts[0].texts if isinstance(parts[0], Documents) else ()
+    return Source(names, total, tuple(name for name in texts if name in names), parts)
 
 
-# ---- which files -----------------------------------------------------------------------------
-
-
-def _files(path: str | Path | list[Any]) -> list[Path | None]:
-    """The files meant, None for standard input."""
-    if isinstance(path, (list, tuple)):
-        if not path:
-            raise TableError("no files were given to read")
-        return [file for each in path for file in _files(each)]
-    if str(path) == "-":
-        return [None]
-    place = Path(path)
-    if place.is_dir():
-        found = sorted(
-            file for file in place.iterdir()
-            if file.is_file() and file.name[:1] not in "._" and _by_suffix(file)
-        )  # fmt: skip
-        if not found:
-            raise TableError(f"{place}: no file in this folder has a known suffix, such as .csv")
-        return list(found)
-    if not place.exists() and glob.has_magic(str(path)):
-        matches = sorted(Path(name) for name in glob.glob(str(path), recursive=True))  # noqa: PTH207
-        files = [file for file in matches if not file.is_dir()]
-        if not files:
-            raise TableError(f"no file matches {path}")
-        return list(files)
-    if not place.exists():
-        raise FileNotFoundError(2, "there is no such file", str(path))
-    return [place]
-
-
-def _by_suffix(path: Path) -> str | None:
-    name = re.sub(r"\.(gz|zst|xz|bz2)$", "", path.name.lower())
-    return FORMATS.get(name.rpartition(".")[2]) if "." in name else None
+# ---- several files ---------------------------------------------------------------------------
 
 
 def _check_columns(name: str, wanted: Sequence[str], names: list[str]) -> None:
@@ -205,12 +184,28 @@ def _check_same(first: str, expected: list[str], name: str, names: list[str]) ->
 # ---- which format ----------------------------------------------------------------------------
 
 
-def _part(source: Input, format: str | None, options: Options) -> Part:
+def _part(
+    place: Place, known: str | None, options: Options, labelled: bool
+) -> tuple[Part, int | None]:
+    """(a place to read, its size in bytes)."""
+    if place.documents is not None:
+        files = Files(place, labelled, options)
+        return files, files.size
+    source = Input(place.path)
+    return _in_file(source, known, options, place.label if labelled else None), source.size
+
+
+def _in_file(source: Input, known: str | None, options: Options, label: str | None) -> Part:
     stream = source.open()
     try:
-        head = stream.read(inputs.HEAD)
-        stream.unread(head)
-        known = FORMATS[format.lower()] if format else _recognised(source, head)
+        if known is None:
+            head = stream.read(inputs.HEAD)
+            stream.unread(head)
+            known = _recognised(source, head)
+        if known == "text":
+            return Lines(source, stream, options, label)
+        if known == "mail":
+            return Mailbox(source, stream, options, label)
         if known == "arff":
             return Arff(source, stream, options)
         if known == "jsonl":
@@ -228,6 +223,10 @@ def _part(source: Input, format: str | None, options: Options) -> Part:
         raise
 
 
+def _kind(part: Part) -> str:
+    return part.kind if isinstance(part, Documents) else "a table"
+
+
 def _recognised(source: Input, head: bytes) -> str:
     """The format of a file: what the first bytes say for certain, the suffix, the first bytes."""
     if not head:
@@ -239,7 +238,7 @@ def _recognised(source: Input, head: bytes) -> str:
     for magic, what in FOREIGN.items():
         if head.startswith(magic):
             raise TableError(f"{source.name}: this is {what}; save the table as CSV in UTF-8")
-    if source.path is not None and (known := _by_suffix(source.path)):
+    if source.path is not None and (known := by_suffix(source.path)):
         return known
     if head.startswith(b"\xff\xff\xff\xff"):  # of a message in a stream
         return "arrow"

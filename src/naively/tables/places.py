@@ -1,0 +1,193 @@
+"""Where a table is: files, patterns, folders, and folders whose files are documents."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from naively.tables.inputs import TableError
+
+FORMATS = {
+    "csv": "csv", "tsv": "tsv", "tab": "tsv", "jsonl": "jsonl", "ndjson": "jsonl",
+    "parquet": "parquet", "pq": "parquet", "arrow": "arrow", "feather": "arrow", "ipc": "arrow",
+    "arff": "arff", "text": "text", "txt": "text", "mail": "mail", "eml": "mail", "mbox": "mail",
+}  # fmt: skip
+"""Formats by suffix, and by what a user may call them."""
+DOCUMENTS = ("text", "mail")
+SQUEEZED = re.compile(r"\.(gz|zst|xz|bz2)$", re.I)
+
+
+@dataclass
+class Place:
+    """A file, standard input, or documents that are files of their own.
+
+    Attributes
+    ----------
+    path : the file, or the folder of the documents; None for standard input.
+    label : of the rows, if they are documents and there are other places too.
+    documents : (label, file) of each document; None if the file holds the rows.
+    mail : whether these documents are mails.
+    classes : whether their labels matter even if there is no other place.
+    """
+
+    path: Path | None
+    label: str = ""
+    documents: list[tuple[str, Path]] | None = None
+    mail: bool = False
+    classes: bool = False
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return "standard input" if self.path is None else str(self.path)
+
+
+def listed(path: str | Path | list[Any], format: str | None) -> tuple[list[Place], bool]:
+    """(the places meant, in order; whether documents in them have labels).
+
+    Parameters
+    ----------
+    path : as a user says it: a file, a pattern, a folder, a list of those.
+    format : one of the values of FORMATS; None if names and contents tell.
+
+    Raises
+    ------
+    TableError : if there is nothing to read.
+    FileNotFoundError : if there is no such file.
+    """
+    found = list(_places(path, format))
+    labelled = len({place.path for place in found}) > 1 or any(each.classes for each in found)
+    together: list[Place] = []
+    for place in found:  # a thousand .eml files are read together
+        last = together[-1] if together else place
+        if last is place or not last.documents or not place.documents or last.mail != place.mail:
+            together.append(place)
+        else:
+            last.documents += place.documents
+    return together, labelled
+
+
+def by_suffix(path: Path) -> str | None:
+    """The format that a name tells."""
+    return FORMATS.get(suffix(path))
+
+
+def _is_table(path: Path) -> bool:
+    return by_suffix(path) not in (None, *DOCUMENTS)
+
+
+def suffix(path: Path) -> str:
+    """What a name ends in, but for compression."""
+    name = SQUEEZED.sub("", path.name.lower())
+    return name.rpartition(".")[2] if "." in name else ""
+
+
+def _places(path: str | Path | list[Any], format: str | None) -> Iterator[Place]:
+    if isinstance(path, (list, tuple)):
+        if not path:
+            raise TableError("no files were given to read")
+        for each in path:
+            yield from _places(each, format)
+        return
+    if str(path) == "-":
+        yield Place(None, "standard input")
+        return
+    place = Path(path)
+    if place.is_dir():
+        yield from _folder(place, format)
+    elif not place.exists() and glob.has_magic(str(path)):
+        matches = sorted(Path(name) for name in glob.glob(str(path), recursive=True))  # noqa: PTH207
+        files = [file for file in matches if not file.is_dir()]
+        if not files:
+            raise TableError(f"no file matches {path}")
+        yield from (_file(file, format) for file in files)
+    elif place.exists():
+        yield _file(place, format)
+    else:
+        raise FileNotFoundError(2, "there is no such file", str(path))
+
+
+def _file(path: Path, format: str | None) -> Place:
+    """A file of rows; or of one mail, which its folder names."""
+    if suffix(path) == "eml" and format in (None, "mail"):
+        label = _name(path.parent)
+        return Place(path.parent, label, [(label, path)], mail=True)
+    return Place(path, Path(SQUEEZED.sub("", path.name)).stem)
+
+
+def _name(folder: Path) -> str:
+    return folder.name if folder.name not in ("", "..") else folder.resolve().name
+
+
+# ---- folders -----------------------------------------------------------------------------------
+
+
+def _folder(folder: Path, format: str | None) -> list[Place]:
+    """What a folder is read for.
+
+    That is its tables; or, if there are none, its mails; or the folders of documents in it, at
+    least two if there are files of text beside them, which may well describe them; or these files.
+    """
+    inside = sorted(folder.iterdir())
+    files = [each for each in inside if each.is_file() and each.name[:1] not in "._"]
+    tables = [each for each in files if _is_table(each) and format not in DOCUMENTS]
+    mails = [each for each in files if by_suffix(each) == "mail"]
+    texts = [each for each in files if by_suffix(each) == "text"]
+    if not tables and format in (None, *DOCUMENTS):
+        folders = [each for each in inside if each.is_dir() and each.name[:1] != "."]
+        if format != "text" and {"cur", "new"} <= {each.name for each in folders}:
+            return [_maildir(folder)]
+        if format == "text" or not mails:
+            documents = [(each.name, file) for each in folders for file in _under(each)]
+            if len({label for label, _ in documents}) > bool(texts):
+                return [_classes(folder, documents, format)]
+    found = tables or (texts if format == "text" else mails or texts)
+    if not found:
+        raise TableError(
+            f"{folder}: no file in this folder has a known suffix, such as .csv, and no folder "
+            "in it holds documents"
+        )
+    return [_file(file, format) for file in found]
+
+
+def _under(folder: Path) -> Iterator[Path]:
+    """The files in a folder and the folders in it, but hidden ones."""
+    for each in sorted(folder.iterdir()):
+        if each.name.startswith("."):
+            continue
+        if each.is_file():
+            yield each
+        elif each.is_dir() and not each.is_symlink():  # which may lead back here
+            yield from _under(each)
+
+
+def _maildir(folder: Path) -> Place:
+    label = _name(folder)
+    files = [file for inner in ("cur", "new") for file in _under(folder / inner)]
+    if not files:
+        raise TableError(f"{folder}: there is no mail in this Maildir")
+    return Place(folder, label, [(label, file) for file in files], mail=True)
+
+
+def _classes(folder: Path, documents: list[tuple[str, Path]], format: str | None) -> Place:
+    """The documents in the folders in a folder, the names of which are their classes."""
+    files = [file for _, file in documents]
+    if format is None:
+        table = next(filter(_is_table, files), None)
+        if table is not None:
+            raise TableError(
+                f"{folder}: no table is in this folder itself, but {table} is in one below; "
+                f"name {table.parent}, or say that all files are documents (the format text)"
+            )
+    others = [each for each in files if suffix(each) != "eml"]
+    if format is None and others and len(others) < len(files):
+        raise TableError(
+            f"{folder}: some files end in .eml, others, such as {others[0]}, do not; "
+            "say which format all of them have, text or mail"
+        )
+    mail = format == "mail" or (format is None and not others)
+    return Place(folder, "", documents, mail=mail, classes=True)
