@@ -91,7 +91,9 @@ class Model:
     class_weight: ExactArray = field(default_factory=lambda: ExactArray.zeros((0,)))
     statistics: Statistics = field(default=None)  # type: ignore[assignment]
     announced: Labels = field(default_factory=lambda: np.empty(0, np.int64))
-    _estimate: tuple[Parameters, Float64] | None = field(default=None, repr=False, compare=False)
+    _estimate: tuple[Parameters, Float64, Float64] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if self.statistics is None:
@@ -273,12 +275,18 @@ class Model:
         """π_c, (C,)."""
         return self._estimated()[1]
 
-    def _estimated(self) -> tuple[Parameters, Float64]:
+    @property
+    def log_prior(self) -> Float64:
+        """log π_c, (C,); -inf of a class that has no rows."""
+        return self._estimated()[2]
+
+    def _estimated(self) -> tuple[Parameters, Float64, Float64]:
         if self._estimate is None:
-            self._estimate = (
-                self.family.estimate(self.statistics, self.class_weight),
-                self.prior.estimate(self.class_weight),
-            )
+            prior = self.prior.estimate(self.class_weight)
+            with np.errstate(divide="ignore"):
+                log_prior = np.log(prior)
+            parameters = self.family.estimate(self.statistics, self.class_weight)
+            self._estimate = parameters, prior, log_prior
         return self._estimate
 
     @property
@@ -291,15 +299,13 @@ class Model:
 
         Up to the term of log p(x | c) that depends on x alone (see `score_samples`).
         """
-        parameters, prior = self._estimated()
-        with np.errstate(divide="ignore"):
-            log_prior = np.log(prior)[:, np.newaxis]
-        out = np.empty((len(prior), stop - start))
+        parameters, _, log_prior = self._estimated()
+        out = np.empty((len(log_prior), stop - start))
         try:
             parameters.log_prob(X, start, stop, out)
         except InvalidValueError as error:
             raise self.located(error) from None
-        out += log_prior
+        out += log_prior[:, np.newaxis]
         return out
 
     def _in_chunks(self, X: Data, out: Any, finish: Any, workers: Workers | None) -> Any:
@@ -358,8 +364,7 @@ class Model:
         """The (C, n) table with the prior in the place of rows that every class rules out."""
         nowhere = np.isneginf(joint.max(axis=0))
         if nowhere.any():
-            with np.errstate(divide="ignore"):
-                joint[:, nowhere] = np.log(self.class_prior)[:, np.newaxis]
+            joint[:, nowhere] = self.log_prior[:, np.newaxis]
         return joint
 
     def score_samples(self, X: Data, workers: Workers | None = None) -> Float64:
@@ -391,9 +396,7 @@ class Model:
         """What the prior and each feature contribute to the score of each class."""
         self.joint(X, 0, X.shape[0])  # refuses what cannot be scored
         contributions = self.parameters.contributions(X)
-        with np.errstate(divide="ignore"):
-            prior = np.log(self.class_prior)
-        return Explanation(self.classes, self.feature_names, prior, contributions)
+        return Explanation(self.classes, self.feature_names, self.log_prior, contributions)
 
     def linear(self) -> tuple[Float64, Float64]:
         """(w, b), (C, d) and (C,): log P(c | x) = w_c . x + b_c up to a term in x alone.
@@ -403,8 +406,7 @@ class Model:
         ValueError : where the model is not linear in x, saying why.
         """
         weight, bias = self.parameters.linear()
-        with np.errstate(divide="ignore"):
-            return weight, bias + np.log(self.class_prior)
+        return weight, bias + self.log_prior
 
     def sample(self, n: int, generator: np.random.Generator) -> tuple[npt.NDArray[Any], Labels]:
         """N rows and their labels, drawn from the model: a class from the prior, then its row."""

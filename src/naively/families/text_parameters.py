@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, vstack
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Parameters, Statistics, Workers
+from naively.families.base import Parameters, Serial, Statistics, Workers
 from naively.families.bernoulli import BernoulliParameters
 from naively.families.linear import LinearParameters
 from naively.families.multinomial import ROLLS, MultinomialParameters
 from naively.text.analysis import Span
-from naively.text.counting import PIECE, Rows, Terms, rows_of
+from naively.text.counting import PIECE, Rows, Terms
 from naively.text.documents import Documents
 from naively.text.tokens import of_terms
 
@@ -110,32 +112,38 @@ class TextParameters(Parameters):
         empty = np.empty(0, np.int32)
         self.inner.prepare(Rows(np.empty(0), empty, np.zeros(1, np.int64), (0, 0)), workers)
 
-    def rows(self, X: Documents, first: int, last: int, merged: bool = True) -> Rows:
-        """Documents first:last as what their terms count."""
-        family = self.family
+    def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
+        """Σ over the terms of a document of what each adds; 0 for one that is missing."""
+        with self._borrowed() as terms:
+            for first, last in X[start:stop].pieces(PIECE):
+                rows = self._rows(terms, X, start + first, start + last)
+                scores = np.empty((len(out), last - first))
+                self.inner.log_prob(rows, 0, last - first, scores)
+                out[:, first:last] = scores
+        if X.valid is not None:
+            out[:, ~X.valid[start:stop]] = 0.0
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Terms]:
+        """The terms, for one thread alone."""
         try:
             terms = self._free.pop()
         except IndexError:
-            terms = Terms(family.analysis, family.buckets, self.vocabulary)
-        rows = rows_of(terms, X, first, last, merged)
-        counts = np.ones_like(rows.data) if family.once else rows.data
-        data = family.weigh(counts, rows.indices, rows.indptr, self._idf)
-        rows = Rows(
-            data, rows.indices if not merged else rows.indices.copy(), rows.indptr, rows.shape
-        )
+            terms = Terms(self.family.analysis, self.family.buckets, self.vocabulary)
+        yield terms
         self._free.append(terms)
-        return rows
 
-    def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
-        """Σ over the terms of a document of what each adds; 0 for one that is missing."""
-        merged = self.family.once or self.family.weighs
-        for first, last in X[start:stop].pieces(PIECE):
-            rows = self.rows(X, start + first, start + last, merged)
-            scores = np.empty((len(out), last - first))
-            self.inner.log_prob(rows, 0, last - first, scores)
-            out[:, first:last] = scores
-        if X.valid is not None:
-            out[:, ~X.valid[start:stop]] = 0.0
+    def _rows(
+        self, terms: Terms, X: Documents, first: int, last: int, merged: bool = False
+    ) -> Rows:
+        """Documents first:last as what their terms count; merged if that matters or is asked."""
+        family = self.family
+        rows = terms.rows(X, first, last, merged or family.once or family.weighs)
+        if family.once:
+            rows.data[:] = 1.0
+        if not family.weighs:
+            return rows
+        return rows._replace(data=family.weigh(rows.data, rows.indices, rows.indptr, self._idf))
 
     def contributions(self, X: Documents) -> Float64:
         """What the document adds to the score of each class, (n, C, 1)."""
@@ -145,9 +153,19 @@ class TextParameters(Parameters):
 
     def log_base(self, X: Documents) -> Float64:
         """The term of log p(x | y) in x alone."""
-        if len(X) == 0:
-            return np.zeros(0)
-        return self.inner.log_base(_matrix(self.rows(X, 0, len(X))))
+        return self.inner.log_base(self.matrix(X, Serial()))
+
+    def matrix(self, X: Documents, workers: Workers) -> Any:
+        """What the terms of each document count, as a CSR matrix (n, V)."""
+
+        def one(part: tuple[int, int]) -> Any:
+            with self._borrowed() as terms:
+                rows = self._rows(terms, X, *part, merged=True)
+                parts = rows.data.copy(), rows.indices.copy(), rows.indptr
+                return csr_matrix(parts, rows.shape)
+
+        none = csr_matrix((0, self.total.shape[1]))
+        return vstack([none, *workers.map(one, X.pieces(PIECE))], format="csr")
 
     def tell(self, X: Documents, i: int) -> Told:
         """What each term of document i adds to the score of each class."""
@@ -160,7 +178,8 @@ class TextParameters(Parameters):
         for term, number in zip(spans, ids, strict=True):
             known.setdefault(number, []).append(term)
         unknown = known.pop(-1, [])
-        rows = self.rows(X, i, i + 1)
+        with self._borrowed() as own:
+            rows = self._rows(own, X, i, i + 1, merged=True)
         order = np.argsort(rows.indices)
         places = order[np.searchsorted(rows.indices, list(known), sorter=order)]
         columns, values = rows.indices[places].astype(np.int64), rows.data[places]
@@ -226,8 +245,3 @@ def _selected(family: Text, statistics: TextStatistics, present: ExactArray) -> 
         most = np.argsort(-total, kind="stable")[: family.max_features]
         chosen = chosen[np.sort(most)]
     return chosen
-
-
-def _matrix(rows: Rows) -> Any:
-    """The same with SciPy's methods."""
-    return csr_matrix((rows.data, rows.indices, rows.indptr), rows.shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from naively.kernels import vocabulary as kernel
 from naively.text.analysis import Analysis
 from naively.text.documents import Documents
 from naively.text.tokens import Tokens
-from naively.text.vocabulary import Ids, Units, Vocabulary
+from naively.text.vocabulary import Ids, Vocabulary
 
 PIECE = 1 << 18
 """Bytes of documents that are cut and counted at a time: they stay in the cache."""
@@ -31,8 +31,26 @@ class Workers(Protocol):
         """The results of ``function`` on each item, in order."""
 
 
+class Rows(NamedTuple):
+    """Rows of a sparse matrix, as `scipy.sparse.csr_matrix` has them, without its checks.
+
+    Attributes
+    ----------
+    data, indices, indptr : values, columns, and where each row begins and the last ends.
+    shape : (n, V)
+    """
+
+    data: Float64
+    indices: Ids
+    indptr: Int64
+    shape: tuple[int, int]
+
+
 class Terms:
     """Cuts documents into numbered terms; in one thread at a time.
+
+    What it returns is good until it is asked again: the memory is used again, since memory that
+    is given back to the system costs more than the counting.
 
     Parameters
     ----------
@@ -48,6 +66,8 @@ class Terms:
         self.buckets = buckets
         self.grow = vocabulary is None
         self.vocabulary = Vocabulary() if vocabulary is None else vocabulary
+        self._ids = np.empty(0, np.int32)
+        self._ones = np.empty(0)
 
     def numbers(self, documents: Documents, first: int, last: int) -> tuple[Ids, Int64]:
         """(ids of the terms of documents first:last, in order; where each document's begin).
@@ -55,14 +75,25 @@ class Terms:
         Terms that are neither known nor learned are left out.
         """
         units = self.tokens.units(documents, first, last)
-        return self.of_units(units, self.tokens.low, self.tokens.high)
-
-    def of_units(self, units: Units, low: int, high: int) -> tuple[Ids, Int64]:
-        """As `numbers`, of units that are cut already."""
-        ids, indptr = self.vocabulary.number(units, low, high, self.grow, self.buckets)
+        low, high = self.tokens.low, self.tokens.high
+        if len(self._ids) < units.grams(low, high):
+            self._ids = np.empty(units.grams(low, high), np.int32)
+        ids, indptr = self.vocabulary.number(units, low, high, self.grow, self.buckets, self._ids)
         if not self.grow and not self.buckets:
             ids = ids[: kernel.drop_unknown(ids, indptr)]
         return ids, indptr
+
+    def rows(self, documents: Documents, first: int, last: int, merged: bool) -> Rows:
+        """Documents first:last as counts of terms; if `merged`, sorted and no term twice a row."""
+        ids, indptr = self.numbers(documents, first, last)
+        shape = last - first, self.buckets or len(self.vocabulary)
+        if merged:
+            data = np.empty(len(ids))
+            kept = kernel.distinct(ids, indptr, data)
+            return Rows(data[:kept], ids[:kept], indptr, shape)
+        if len(self._ones) < len(ids):
+            self._ones = np.ones(len(self._ids))
+        return Rows(self._ones[: len(ids)], ids, indptr, shape)
 
 
 @dataclass
@@ -177,51 +208,25 @@ def count(
     return counter.counts()
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Rows of a sparse matrix, as `scipy.sparse.csr_matrix` has them, without its checks.
-
-    Attributes
-    ----------
-    data, indices, indptr : values, columns, and where each row begins and the last ends.
-    shape : (n, V)
-    """
-
-    data: Float64
-    indices: Ids
-    indptr: Int64
-    shape: tuple[int, int]
-
-
-def rows_of(terms: Terms, documents: Documents, first: int, last: int, merged: bool) -> Rows:
-    """Documents first:last as counts of terms; if `merged`, no term twice in a row, and sorted."""
-    ids, indptr = terms.numbers(documents, first, last)
-    data = np.ones(len(ids))
-    if merged:
-        kept = kernel.distinct(ids, indptr, data)
-        ids, data = ids[:kept], data[:kept]
-    return Rows(data, ids, indptr, (last - first, terms.buckets or len(terms.vocabulary)))
-
-
 def rows_and_vocabulary(
     documents: Documents, analysis: Analysis, buckets: int, workers: Workers
 ) -> tuple[Rows, Vocabulary]:
     """(documents as counts of terms, sorted and merged; the terms that these are)."""
 
-    def one(terms: Terms, part: tuple[int, int]) -> tuple[Terms, Rows]:
-        rows = rows_of(terms, documents, *part, merged=False)
-        return terms, Rows(rows.data, rows.indices.copy(), rows.indptr, rows.shape)
+    def one(terms: Terms, part: tuple[int, int]) -> tuple[Terms, Ids, Int64]:
+        ids, indptr = terms.numbers(documents, *part)
+        return terms, ids.copy(), indptr
 
     parts, all_terms = _each(documents, workers, lambda: Terms(analysis, buckets), one)
     whole = all_terms[0].vocabulary if all_terms else Vocabulary()
     places = {id(terms): whole.merge(terms.vocabulary) for terms in all_terms[1:]}
-    ids = [
-        places[id(terms)][rows.indices] if id(terms) in places and not buckets else rows.indices
-        for terms, rows in parts
+    numbers = [
+        places[id(terms)][ids] if id(terms) in places and not buckets else ids
+        for terms, ids, _ in parts
     ]
-    starts = np.cumsum([0] + [len(part) for part in ids])
-    ends = [rows.indptr[1:] + at for (_, rows), at in zip(parts, starts, strict=False)]
-    indices = np.concatenate([np.empty(0, np.int32), *ids])
+    starts = np.cumsum([0] + [len(part) for part in numbers])
+    ends = [indptr[1:] + at for (*_, indptr), at in zip(parts, starts, strict=False)]
+    indices = np.concatenate([np.empty(0, np.int32), *numbers])
     indptr = np.concatenate([np.zeros(1, np.int64), *ends])
     data = np.empty(len(indices))
     kept = kernel.distinct(indices, indptr, data)

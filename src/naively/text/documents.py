@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ Bytes = npt.NDArray[np.uint8]
 
 LONGEST = 1 << 28
 """Bytes of one document, beyond which it is refused."""
+FEW = 16  # documents that are joined faster without Arrow
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,10 @@ class Documents:
         ------
         TypeError : if there is something else in it, saying where.
         """
+        if type(texts) is list and len(texts) <= FEW and all(type(text) is str for text in texts):
+            parts = [text.encode("utf-8", "surrogatepass") for text in texts]
+            ends = np.array([0, *accumulate(map(len, parts))])
+            return cls(np.frombuffer(b"".join(parts), np.uint8), ends)
         if isinstance(texts, pa.ChunkedArray):
             texts = texts.combine_chunks()
         if isinstance(texts, pa.Array):
@@ -119,6 +125,8 @@ class Documents:
         ------
         ValueError : if a document is too long.
         """
+        if len(self) and self.offsets[-1] - self.offsets[0] <= size:
+            return [(0, len(self))]
         lengths = np.diff(self.offsets)
         if len(self) and lengths.max() > LONGEST:
             i = int(lengths.argmax())

@@ -11,6 +11,8 @@ from naively.text.documents import Documents
 from naively.text.unicode import Properties, ascii_properties, properties
 from naively.text.vocabulary import Units, Vocabulary
 
+SHORT = 1 << 12  # bytes that are copied faster than NumPy is asked
+
 
 class Tokens:
     """Cuts documents as an `Analysis` says; in one thread at a time.
@@ -36,7 +38,7 @@ class Tokens:
                 [[term.encode("utf-8", "surrogatepass") for term in one] for one in terms]
             )
         data = documents.data[documents.offsets[first] : documents.offsets[last]]
-        is_ascii = len(data) == 0 or int(data.max()) < 0x80
+        is_ascii = data.tobytes().isascii() if len(data) < SHORT else int(data.max()) < 0x80
         table = ascii_properties() if is_ascii else properties()
         cut = self._words if self.analysis.analyzer == "word" else self._characters
         return cut(documents, first, last, len(data), table)

@@ -79,14 +79,16 @@ class Vocabulary:
         return new
 
     def number(
-        self, units: Units, low: int = 1, high: int = 1, grow: bool = False, buckets: int = 0
-    ) -> tuple[Ids, Int64]:
+        self, units: Units, low: int = 1, high: int = 1, grow: bool = False, buckets: int = 0,
+        room: Ids | None = None,
+    ) -> tuple[Ids, Int64]:  # fmt: skip
         """(numbers of all n-grams, where those of each document begin and the last ends).
 
         New terms get the next numbers if `grow`, else they are -1. If there are `buckets`, a power
-        of two, the number of a term is the one that it is hashed into.
+        of two, the number of a term is the one that it is hashed into. If there is `room`, that is
+        where they are written.
         """
-        ids = np.empty(units.grams(low, high), np.int32)
+        ids = np.empty(units.grams(low, high), np.int32) if room is None else room
         indptr = np.zeros(units.count + 1, np.int64)
         state = np.array([0, low, 0, 0, 0])
         while (
