@@ -147,13 +147,18 @@ def accumulate(target, rows, columns, source, offset, sign):
     """target[rows[i], columns[j]] += sign * source[i, j], digit by digit from limb `offset`.
 
     Both are (rows, columns, limbs) and normalised; the target stays so. Returns the largest
-    magnitude of a top limb, which is at most 2**62 as long as both tops were at most 2**61.
+    magnitude of a top limb that changed, which is at most 2**62 as long as both tops were at most 2**61.
     """
     size = target.shape[2]
     width = source.shape[2]
     largest = np.int64(0)
     for i in range(source.shape[0]):
         for j in range(source.shape[1]):
+            k = 0
+            while k < width and source[i, j, k] == 0:
+                k += 1
+            if k == width:  # nothing to add, as in most cells of counts of words
+                continue
             r, c = rows[i], columns[j]
             carry = np.int64(0)
             for k in range(offset, size):

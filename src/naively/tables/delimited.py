@@ -82,6 +82,9 @@ class Delimited:
                 types |= dict.fromkeys(self._codes(block), TEXT)
                 batch = self._parsed(block)
                 types |= {f.name: f.type for f in batch.schema if not pa.types.is_null(f.type)}
+                documents = [n for n, kind in types.items() if kind == TEXT and n in self.wanted and
+                             inputs.is_long(batch.column(n))]  # fmt: skip
+                types |= dict.fromkeys(documents, pa.string())
                 yield partial(lambda found: found, batch)
                 del batch
         finally:

@@ -23,6 +23,7 @@ BLOCK = 6 << 20
 LONGEST = 64 << 20
 """Bytes of the longest row that is believed; a longer one is an open quote."""
 HEAD = 1 << 16
+LONG = 100  # bytes of a text on average, from which on it is a document rather than a level
 MOST = 16 << 20
 """Bytes asked for at once: memory is set aside for them before it is known that they exist."""
 HOLDS_ROWS = re.compile(rb"[^\r\n]")
@@ -252,6 +253,11 @@ def checked_names(name: str, names: Sequence[str]) -> list[str]:
         listed = ", ".join(map(repr, twice[:8])) + (", ..." if len(twice) > 8 else "")
         raise TableError(f"{name}: several columns are named {listed}; give them other names")
     return list(names)
+
+
+def is_long(column: Any) -> bool:
+    """Whether the texts of a column are long ones."""
+    return column.nbytes > LONG * len(column)
 
 
 def one_batch(table: Any) -> pa.RecordBatch:

@@ -106,6 +106,8 @@ class JsonLines:
         missing = pa.array(list(self.options.missing), pa.string())
         for i, column in enumerate(table.schema):
             if pa.types.is_string(column.type):
+                if inputs.is_long(table.column(i)):
+                    continue  # documents, which hardly repeat
                 texts = table.column(i).dictionary_encode().combine_chunks()
                 if pc.any(pc.is_in(texts.dictionary, missing)).as_py():
                     known = table.column(i)
@@ -119,10 +121,17 @@ class JsonLines:
 
         That is text that is no UTF-8, a null for an object, and deeply nested values.
         """
-        for i, line in enumerate(block.data.split(b"\n")):
-            if line[:1] != b"{" and line.strip()[:1] not in (b"{", b""):
+        data = np.frombuffer(block.data, np.uint8)
+        edges = np.concatenate([[-1], np.flatnonzero(data == ord("\n")), [len(data)]])
+        starts, ends = edges[:-1] + 1, edges[1:]
+        first = data[np.minimum(starts, len(data) - 1)]
+        for i in np.flatnonzero((first != ord("{")) & (starts < ends)).tolist():
+            if block.data[starts[i] : ends[i]].strip()[:1] not in (b"{", b""):
                 self._objects(block)  # says what is wrong
-            if len(line) > DEEPEST and _depth(line) > DEEPEST:
+        opening = np.flatnonzero((data == ord("{")) | (data == ord("[")))
+        most = np.diff(np.searchsorted(opening, edges))
+        for i in np.flatnonzero(most > DEEPEST).tolist():
+            if _depth(block.data[starts[i] : ends[i]]) > DEEPEST:
                 where = f"{self.name}, line {block.line + i}"
                 raise TableError(f"{where}: the values are nested too deeply")
         if NULL.search(block.data) or first_bad_byte(block.data) is not None:
@@ -163,8 +172,6 @@ class JsonLines:
 
 def _depth(line: bytes) -> int:
     """How deeply the values of a line are nested."""
-    if line.count(b"[") + line.count(b"{") <= DEEPEST:
-        return 0
     array = np.frombuffer(STRING.sub(b"", line), np.uint8)
     step = np.zeros(256, np.int8)
     step[list(b"[{")] = 1
