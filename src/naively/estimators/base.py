@@ -18,8 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from naively.engines.threads import workers
 from naively.estimators.validation import check_data, check_labels, check_several, check_weights
 from naively.exact import Float64
+from naively.explanation import Explanation
 from naively.families.base import Data, Family, Workers
-from naively.model import Explanation, Model
+from naively.model import Model
 from naively.prior import Prior
 
 Question = Callable[[Model, Data, Workers], npt.NDArray[Any]]
@@ -84,7 +85,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         delta, features = self._summarise(X, y, sample_weight, first=True)
         check_several(delta.classes)
         delta.prior.estimate(delta.class_weight)  # refuses priors for other classes
-        delta.family.check(delta.statistics)
+        delta.family.check(delta.statistics, delta.class_weight)
         self._keep(delta, features)
         return self
 

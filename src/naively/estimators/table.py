@@ -20,10 +20,11 @@ from naively.engines.threads import workers
 from naively.estimators.base import NaiveBayesClassifier, Question
 from naively.estimators.validation import check_data, check_several
 from naively.exact import Float64
+from naively.explanation import Explanation
 from naively.families.base import Family, InvalidValueError, Serial
 from naively.families.categorical import Unseen
 from naively.families.product import Blocks
-from naively.model import Explanation, Model
+from naively.model import Model
 from naively.prior import Prior
 from naively.tables import values
 from naively.tables.decode import to_columns
@@ -138,7 +139,7 @@ class NaiveBayes(NaiveBayesClassifier):
         learned = self._learned(given, y, None)
         check_several(learned.model.classes)
         learned.model.prior.estimate(learned.model.class_weight)
-        learned.model.family.check(learned.model.statistics)
+        learned.model.family.check(learned.model.statistics, learned.model.class_weight)
         self._take(learned)
         return self
 

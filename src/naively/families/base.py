@@ -220,7 +220,7 @@ class Family(ABC):
         """Whether statistics of the two mean the same."""
         return type(self) is type(other)
 
-    def check(self, statistics: Any) -> None:  # noqa: B027
+    def check(self, statistics: Any, class_weight: ExactArray) -> None:  # noqa: B027
         """Raise ValueError if the hyperparameters do not fit these classes and features."""
 
     @abstractmethod

@@ -63,7 +63,7 @@ class Bernoulli(Family):
         if self.binarize is not None and (not number or math.isnan(self.binarize)):
             raise ValueError(f"binarize must be a number or None, not {self.binarize!r}")
 
-    def check(self, statistics: Statistics) -> None:
+    def check(self, statistics: Statistics, class_weight: ExactArray) -> None:
         """Raise ValueError unless alpha is of a shape that fits."""
         _pair(self.alpha, *statistics.tables["sum"].shape)
 

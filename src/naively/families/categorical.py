@@ -72,7 +72,7 @@ class Categorical(Family):
         for alpha in self.alpha if isinstance(self.alpha, list | tuple) else [self.alpha]:
             valid_alpha(alpha)
 
-    def check(self, statistics: LevelStatistics) -> None:
+    def check(self, statistics: LevelStatistics, class_weight: ExactArray) -> None:
         """Raise ValueError unless alpha and min_categories are of shapes that fit."""
         classes = statistics.tables["missing"].shape[0]
         _level_alphas(self.alpha, classes, self.categories(statistics))

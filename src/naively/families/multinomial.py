@@ -50,7 +50,7 @@ class Multinomial(Family):
     def __post_init__(self) -> None:
         valid_alpha(self.alpha)
 
-    def check(self, statistics: Statistics) -> None:
+    def check(self, statistics: Statistics, class_weight: ExactArray) -> None:
         """Raise ValueError unless alpha is of a shape that fits."""
         check_alpha(self.alpha, *statistics.tables["sum"].shape)
 

@@ -76,10 +76,10 @@ class Product(Family):
             and all(a.adds_to(b) for a, b in zip(self.families, other.families, strict=True))
         )
 
-    def check(self, statistics: ProductStatistics) -> None:
+    def check(self, statistics: ProductStatistics, class_weight: ExactArray) -> None:
         """Raise ValueError if hyperparameters do not fit these classes and features."""
         for family, part in zip(self.families, statistics.parts, strict=True):
-            family.check(part)
+            family.check(part, class_weight)
 
     def summarise(self, X: Blocks, batch: Batch, workers: Workers) -> ProductStatistics:
         """The statistics of each block."""

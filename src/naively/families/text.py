@@ -207,6 +207,18 @@ class Text(Family):
         assert counts.vocabulary is not None
         return replace(self, reference=Reference.of(counts.vocabulary, counts.total[0], present))
 
+    def check(self, statistics: TextStatistics, class_weight: ExactArray) -> None:
+        """Raise ValueError unless there are terms to learn from."""
+        known = statistics.vocabulary
+        if known is None:
+            return
+        if len(known) == 0:
+            raise ValueError("the documents hold no terms: are there words in them?")
+        if self.selects and self.estimate(statistics, class_weight).total.shape[1] == 0:
+            raise ValueError(
+                f"no terms remain of {len(known):,}: try a lower min_df or a higher max_df"
+            )
+
     def summarise(self, X: Documents, batch: Batch, workers: Workers) -> TextStatistics:
         """The counts of the terms by class, exactly."""
         missing = _missing(X, batch)

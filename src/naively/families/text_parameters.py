@@ -184,15 +184,14 @@ class TextParameters(Parameters):
         places = order[np.searchsorted(rows.indices, list(known), sorter=order)]
         columns, values = rows.indices[places].astype(np.int64), rows.data[places]
         contributions = self.inner.evaluated(columns, values[np.newaxis, np.newaxis])[0]
-        nothing = self.inner.evaluated(columns, np.zeros((1, 1, len(columns))))[0]
-        empty = np.empty((self.inner.n_classes, 1))
-        none = np.zeros(2, np.int64)
-        self.inner.log_prob(Rows(np.empty(0), np.empty(0, np.int32), none, (1, 0)), 0, 1, empty)
+        rest = np.zeros(self.inner.n_classes)
+        if self.inner.has_zero and (X.valid is None or X.valid[i]):
+            absent = np.setdiff1d(np.arange(self.total.shape[1]), columns)
+            rest = self.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
         met = [[where for term in terms for where in spans[term]] for terms in known.values()]
         return Told(
             text, [", ".join(terms) for terms in known.values()],
-            np.array([len(each) for each in met], np.int64), contributions.T, met,
-            empty[:, 0] - nothing.sum(axis=1), unknown,
+            np.array([len(each) for each in met], np.int64), contributions.T, met, rest, unknown,
         )  # fmt: skip
 
     def _numbers(self, terms: list[str]) -> list[int]:

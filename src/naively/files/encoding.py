@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -51,8 +52,9 @@ def encode(value: Any, arrays: Arrays) -> Any:
         return {"tuple": [encode(item, arrays) for item in value]}
     if isinstance(value, dict):
         return {"dict": [[encode(key, arrays), encode(one, arrays)] for key, one in value.items()]}
-    if isinstance(value, Family):
-        return {"family": value.name, **{k: encode(v, arrays) for k, v in vars(value).items()}}
+    if isinstance(value, Family) and is_dataclass(value):
+        values = {one.name: encode(getattr(value, one.name), arrays) for one in fields(value)}
+        return {"family": value.name, **values}
     if isinstance(value, Reference):
         return {"reference": {name: encode(one, arrays) for name, one in value.fields().items()}}
     if hasattr(value, "__array__"):
@@ -88,8 +90,8 @@ def decode(value: Any, arrays: Arrays) -> Any:
             return {decode(key, arrays): decode(one, arrays) for key, one in pairs}
         case {"reference": dict(parts), **rest} if not rest:
             return Reference(**{str(name): decode(one, arrays) for name, one in parts.items()})
-        case {"family": str(name), **fields} if name in FAMILIES:
-            return FAMILIES[name](**{str(key): decode(one, arrays) for key, one in fields.items()})
+        case {"family": str(name), **own} if name in FAMILIES:
+            return FAMILIES[name](**{str(key): decode(one, arrays) for key, one in own.items()})
     raise ValueError(f"no value of a hyperparameter: {str(value)[:60]}")
 
 

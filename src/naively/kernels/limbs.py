@@ -147,7 +147,7 @@ def accumulate(target, rows, columns, source, offset, sign):
     """target[rows[i], columns[j]] += sign * source[i, j], digit by digit from limb `offset`.
 
     Both are (rows, columns, limbs) and normalised; the target stays so. Returns the largest
-    magnitude of a top limb that changed, which is at most 2**62 as long as both tops were at most 2**61.
+    magnitude of a top limb that changed: at most 2**62, as long as both tops were at most 2**61.
     """
     size = target.shape[2]
     width = source.shape[2]

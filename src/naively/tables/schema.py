@@ -40,11 +40,13 @@ class Block:
     def divisible(self) -> bool:
         """Whether the family treats each column as if it were alone."""
         family = self.family
+        if isinstance(family, Multinomial | Text):
+            return False
         if any(np.ndim(value) > 0 for value in vars(family).values() if value is not None):
             return False  # hyperparameters for these very columns
         if isinstance(family, Gaussian):
             return family.floor == "feature" and family.tie in (None, "classes")
-        return not isinstance(family, Multinomial | Text)
+        return True
 
 
 @dataclass

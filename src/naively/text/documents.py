@@ -66,7 +66,8 @@ class Documents:
             kind = texts.type
         large = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
         if not (large or pa.types.is_string(kind) or pa.types.is_binary(kind)):
-            raise TypeError(f"documents must be text, not {kind}")
+            one = "; pass one column of the frame" if pa.types.is_struct(kind) else ""
+            raise TypeError(f"documents must be text, not {kind}{one}")
         bitmap, ends, data = texts.buffers()
         number = np.int64 if large else np.int32
         size = np.dtype(number).itemsize
