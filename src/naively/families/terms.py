@@ -64,7 +64,7 @@ class TextStatistics(Statistics):
                 mine = self._with_room(self.tables[name])
                 self.tables[name] = mine.add(table.taken(1, slice(size)), classes, places, sign)
         self.undercount += other.undercount
-        self._prune()
+        self.prune()
 
     def _with_room(self, table: ExactArray) -> ExactArray:
         """A table with a column for each term; and for more, so that this is seldom needed."""
@@ -74,8 +74,8 @@ class TextStatistics(Statistics):
             return table
         return table.placed(1, np.arange(width), max(len(self.vocabulary), width + width // 2))
 
-    def _prune(self) -> None:
-        """Drop the rarest terms if there are too many, until at most half as many are left."""
+    def prune(self) -> None:
+        """Drop the rarest terms if there are more than `limit`, until at most half as many are."""
         if self.limit is None or self.vocabulary is None or len(self.vocabulary) <= self.limit:
             return
         total = self.tables["sum"].summed(0).rounded()[: len(self.vocabulary)]
@@ -107,6 +107,8 @@ class TextStatistics(Statistics):
 
     def impossible(self, class_weight: ExactArray) -> str | None:
         """Why no documents can have these counts, or None if some might."""
+        if self.undercount > 0:
+            return "rare terms were dropped (max_terms), and nobody can tell which they were"
         if any(table.any_negative() for table in self.tables.values()):
             return "more was forgotten than was learned"
         table = self.tables["sum"] if self.presence else self.tables.get("documents")

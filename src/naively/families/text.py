@@ -232,7 +232,7 @@ class Text(Family):
         tables = {"sum": ExactArray.from_integers(counts.total, most), "missing": missing}
         if counts.documents is not None:
             tables["documents"] = ExactArray.from_integers(counts.documents, most)
-        return TextStatistics(tables, counts.vocabulary, self.once, self.max_terms)
+        return self._statistics_of(tables, counts.vocabulary)
 
     def _weighed(
         self, X: Documents, batch: Batch, missing: ExactArray, workers: Workers
@@ -244,8 +244,15 @@ class Text(Family):
         if self.by_document:
             matrix.data = np.ones_like(matrix.data)
             tables["documents"] = sum_powers(matrix, batch, workers).tables["sum"]
-        known = None if self.buckets else vocabulary
-        return TextStatistics(tables, known, self.once, self.max_terms)
+        return self._statistics_of(tables, None if self.buckets else vocabulary)
+
+    def _statistics_of(
+        self, tables: dict[str, ExactArray], vocabulary: Vocabulary | None
+    ) -> TextStatistics:
+        presence = self.once and not self.weighs
+        statistics = TextStatistics(tables, vocabulary, presence, self.max_terms)
+        statistics.prune()
+        return statistics
 
     def empty(self, n_classes: int, n_features: int) -> TextStatistics:
         """The statistics of no documents."""
@@ -253,8 +260,7 @@ class Text(Family):
         tables = {"sum": zeros, "missing": ExactArray.zeros((n_classes, 1))}
         if self.by_document:
             tables["documents"] = zeros
-        known = None if self.buckets else Vocabulary()
-        return TextStatistics(tables, known, self.once, self.max_terms)
+        return self._statistics_of(tables, None if self.buckets else Vocabulary())
 
     # ---- weights -----------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -195,7 +195,24 @@ def infer(
     if isinstance(table, SparseTable):
         return _of_matrix(wishes, table)
     schema = wishes.schema(table, names)
+    schema = _referring(schema, table)
     return _chosen(wishes, schema, table, labels) if wishes.auto else schema
+
+
+def _referring(schema: Schema, table: pa.Table) -> Schema:
+    """The schema, with these documents as the reference of the text columns that need one."""
+    blocks = [
+        replace(
+            block,
+            family=block.family.referring(
+                values.documents(table.column(block.names[0]), schema.missing)
+            ),
+        )
+        if isinstance(block.family, Text)
+        else block
+        for block in schema.blocks
+    ]
+    return replace(schema, blocks=tuple(blocks))
 
 
 def _of_matrix(wishes: Wishes, table: SparseTable) -> Schema:

@@ -50,6 +50,7 @@ class Options:
     columns : the columns to read, all if None.
     types : of the columns of delimited text, inferred once for all files.
     varied : columns of numbers that are known to hold other things further down.
+    document : name of the column of documents, if lines of them may stand in a table's place.
     """
 
     missing: Sequence[str] = MISSING
@@ -57,6 +58,7 @@ class Options:
     columns: Sequence[str] | None = None
     types: dict[str, Any] = field(default_factory=dict)
     varied: set[str] = field(default_factory=set)
+    document: str | None = None
 
 
 class Part(Protocol):

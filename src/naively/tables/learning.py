@@ -113,32 +113,55 @@ def learn(
     threshold = question.holdout
     held = Held()
 
-    def one(numbered: tuple[int, Task]) -> tuple[list[TableModel], pa.Table, Float64]:
+    sums = _Sums(blank)
+
+    def one(numbered: tuple[int, Task]) -> tuple[pa.Table, Float64]:
         number, task = numbered
         batch, out, draws = _split(question, number, task(), threshold)
-        return [summarise(blank, part, question) for _, part in slices(batch)], out, draws
+        for _, part in slices(batch):
+            sums.add(summarise(blank, part, question))
+        return out, draws
 
-    total = blank.copy()
-
-    def learned(part: TableModel) -> None:
-        total.absorb(part.like_labels(total))
-
+    if not schema.commutes:
+        threads = 1
     numbered = enumerate(_chained(head, stream))
-    for summarised, out, draws in in_order(one, numbered, threads):
-        for part in summarised:
-            learned(part)
+    for out, draws in in_order(one, numbered, threads):
         late = draws >= threshold  # lowered since: what is held out depends on no thread's pace
         if late.any():
-            learned(summarise(blank, out.filter(pa.array(late)), question))
+            sums.add(summarise(blank, out.filter(pa.array(late)), question))
         held.add(_compact(out.filter(pa.array(~late)), needed), draws[~late])
         if held.rows > 2 * limit:
             threshold = held.smallest(limit)
             for released in held.release(threshold):
-                learned(summarise(blank, released, question))
+                sums.add(summarise(blank, released, question))
     if held.rows > limit:
         for released in held.release(held.smallest(limit)):
-            learned(summarise(blank, released, question))
-    return total, held
+            sums.add(summarise(blank, released, question))
+    return sums.total(), held
+
+
+class _Sums:
+    """What was learned so far, in as many sums as threads add to them at once."""
+
+    def __init__(self, blank: TableModel) -> None:
+        self._blank = blank
+        self._idle: list[TableModel] = []
+
+    def add(self, part: TableModel) -> None:
+        """Add to a sum that nobody else is adding to."""
+        try:
+            own = self._idle.pop()
+        except IndexError:
+            own = self._blank.copy()
+        own.absorb(part.like_labels(own))
+        self._idle.append(own)
+
+    def total(self) -> TableModel:
+        """All of it."""
+        total = self._idle.pop() if self._idle else self._blank.copy()
+        for other in self._idle:
+            total.absorb(other.like_labels(total))
+        return total
 
 
 def _split(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ import pyarrow.parquet as parquet
 
 from naively.tables import inputs
 from naively.tables.arff import Arff
-from naively.tables.delimited import Delimited
+from naively.tables.delimited import Delimited, sniffed
 from naively.tables.documents import Documents, Files, Lines, Mailbox
 from naively.tables.inputs import (
     BOM,
@@ -96,6 +98,7 @@ def open_source(
     format: str | None = None,
     delimiter: str | None = None,
     columns: Sequence[str] | None = None,
+    document: str | None = None,
 ) -> Source:
     """A table in one or more files, or documents as a table.
 
@@ -113,6 +116,8 @@ def open_source(
         content says. Documents are never taken for such by their content.
     delimiter : of fields of text; by default the one that the header has most of.
     columns : the columns to read, in this order; by default all.
+    document : name of a column. Text whose format no suffix tells is a table if its first line is
+        a header with this column, or a JSON object; else its lines are documents.
 
     Raises
     ------
@@ -124,7 +129,7 @@ def open_source(
         raise TableError(f"there is no format {format!r}; there are {known}")
     if delimiter is not None and (len(delimiter.encode()) != 1 or delimiter in '"\r\n'):
         raise TableError(f"the delimiter {delimiter!r} is not one character of ASCII")
-    options = Options(missing, delimiter, columns)
+    options = Options(missing, delimiter, columns, document=document)
     asked = FORMATS[format.lower()] if format else None
     places, labelled = listed(path, asked)
     parts: list[Part] = []
@@ -201,7 +206,7 @@ def _in_file(source: Input, known: str | None, options: Options, label: str | No
         if known is None:
             head = stream.read(inputs.HEAD)
             stream.unread(head)
-            known = _recognised(source, head)
+            known = _recognised(source, head, options)
         if known == "text":
             return Lines(source, stream, options, label)
         if known == "mail":
@@ -227,7 +232,7 @@ def _kind(part: Part) -> str:
     return part.kind if isinstance(part, Documents) else "a table"
 
 
-def _recognised(source: Input, head: bytes) -> str:
+def _recognised(source: Input, head: bytes, options: Options) -> str:
     """The format of a file: what the first bytes say for certain, the suffix, the first bytes."""
     if not head:
         raise TableError(f"{source.name} is empty")
@@ -243,9 +248,32 @@ def _recognised(source: Input, head: bytes) -> str:
     if head.startswith(b"\xff\xff\xff\xff"):  # of a message in a stream
         return "arrow"
     text = head.removeprefix(BOM).lstrip()
+    if options.document is not None and not _is_table(text, options):
+        return "text"
     if text.startswith((b"{", b"[{")):
         return "jsonl"
     return "arff" if RELATION.match(text) else "csv"
+
+
+def _is_table(text: bytes, options: Options) -> bool:
+    """Whether the first line is a JSON object, or a header that has the column of documents.
+
+    What holds a NUL byte is no text: as a table, it is refused.
+    """
+    line = re.split(rb"[\r\n]", text, maxsplit=1)[0]
+    if b"\0" in text or _is_object(line):
+        return True
+    delimiter = options.delimiter or sniffed(line, b"\n")
+    fields = next(csv.reader([line.decode(errors="replace")], delimiter=delimiter), [])
+    return options.document in [field.strip() for field in fields]
+
+
+def _is_object(line: bytes) -> bool:
+    """Whether a line is a JSON object."""
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 # ---- formats that Arrow reads by itself ------------------------------------------------------

@@ -101,6 +101,12 @@ class Schema:
         return [name for name in self.why if name in self.known]
 
     @property
+    def commutes(self) -> bool:
+        """Whether a sum of statistics is the same in whatever order its terms are added."""
+        families = self.known.values()
+        return not any(isinstance(one, Text) and one.max_terms is not None for one in families)
+
+    @property
     def product(self) -> Product:
         """The families side by side."""
         return Product(
@@ -160,11 +166,17 @@ class Schema:
         """
         mine, theirs = self.known, other.known
         for name in mine.keys() & theirs.keys():
-            if not mine[name].adds_to(theirs[name]):
+            if mine[name].adds_to(theirs[name]):
+                continue
+            if mine[name].name == theirs[name].name:
                 raise ValueError(
-                    f"column {name!r} is {mine[name].name} in one model and {theirs[name].name} "
-                    "in the other; name its family in `columns`"
+                    f"column {name!r} is {mine[name].name} in both models, but with options or "
+                    "reference documents that do not add up"
                 )
+            raise ValueError(
+                f"column {name!r} is {mine[name].name} in one model and {theirs[name].name} "
+                "in the other; name its family in `columns`"
+            )
         blocks = list(self.blocks)
         for block in other.blocks:
             new = tuple(name for name in block.names if name not in mine)
