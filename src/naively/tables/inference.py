@@ -83,15 +83,26 @@ class Wishes:
     unseen: Unseen = "smooth"
     missing: tuple[str, ...] = MISSING
 
+    @property
+    def settled(self) -> set[str]:
+        """The columns of which nothing has to be found out."""
+        return {
+            name
+            for key, choice in self.columns.items()
+            for name in ([key] if isinstance(key, str) else key)
+            if not (isinstance(family := named(choice), Text) and family.refers)
+        }
+
     def schema(self, table: pa.Table, names: Sequence[str] | None = None) -> Schema:
-        """The schema for a table's columns, from its first rows.
+        """The schema for some columns (by default all) of a table, from its first rows.
 
         Raises
         ------
-        ValueError : if no column is left, or `columns` names one that is not there.
+        ValueError : if `columns` names one that is not there, unless only some were asked about.
         """
+        known = table.column_names if names is None else None
         names = list(table.column_names if names is None else names)
-        given = self._given(names, table.column_names)
+        given = self._given(names, known)
         blocks: list[Block] = []
         why: dict[str, str] = {}
         for name in names:
@@ -107,7 +118,7 @@ class Wishes:
         return Schema(tuple(_together(blocks, self.numeric)), why, self.missing)
 
     def _given(
-        self, names: list[str], there: list[str]
+        self, names: list[str], known: list[str] | None
     ) -> dict[str, tuple[tuple[str, ...], Family | None]]:
         """For each named column: its block's columns and family; None to leave it out."""
         given: dict[str, tuple[tuple[str, ...], Family | None]] = {}
@@ -116,8 +127,8 @@ class Wishes:
             block = (key,) if isinstance(key, str) else tuple(key)
             family = named(choice)
             for name in block:
-                if name not in there and len(names) == len(there):
-                    raise ValueError(f"`columns`: {no_column(name, names)}")
+                if known is not None and name not in known:
+                    raise ValueError(f"`columns`: {no_column(name, known)}")
                 if name in given:
                     raise ValueError(f"`columns` names {name!r} more than once")
                 if name in wanted:
@@ -208,7 +219,7 @@ def _referring(schema: Schema, table: pa.Table) -> Schema:
                 values.documents(table.column(block.names[0]), schema.missing)
             ),
         )
-        if isinstance(block.family, Text)
+        if isinstance(block.family, Text) and block.family.refers
         else block
         for block in schema.blocks
     ]

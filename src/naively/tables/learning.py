@@ -98,16 +98,23 @@ def learn(
     head = _head(stream, question)
     if not any(batch.num_rows for batch in head):
         raise LearningError("there are no rows")
+    names = list(dict.fromkeys(name for batch in head for name in batch.schema.names))
+    _check(names, question)
+    settled = question.wishes.settled
     seen = together(
-        [_split(question, k, batch, question.holdout)[0] for k, batch in enumerate(head)]
+        [
+            _split(question, k, _without(batch, settled), question.holdout)[0]
+            for k, batch in enumerate(head)
+        ]
     )
     if seen.num_rows == 0:
         raise LearningError("no row is left to learn from; hold out less")
-    _check(seen, question)
-    schema = known.schema if known is not None else _schema(seen, question)
+    schema = (
+        known.schema if known is not None else _schema(seen, _features(names, question), question)
+    )
     blank = TableModel.blank(schema, question.prior)
     blank.target = question.target
-    limit = max(1, min(MOST, CELLS // max(1, seen.num_columns)))
+    limit = max(1, min(MOST, CELLS // max(1, len(names))))
     del seen
     needed = {*schema.known, question.target, question.weight}
     threshold = question.holdout
@@ -211,6 +218,11 @@ def together(tables: Sequence[pa.Table]) -> pa.Table:
     return pa.table(columns)
 
 
+def _without(batch: pa.RecordBatch, columns: Collection[str]) -> pa.RecordBatch:
+    """A batch without columns that need no looking at: documents are large."""
+    return batch.select([name for name in batch.schema.names if name not in columns])
+
+
 def _column(table: pa.Table, name: str) -> pa.Array:
     at = table.schema.get_field_index(name)
     return pa.nulls(table.num_rows) if at < 0 else values.flat(table.column(at))
@@ -233,7 +245,9 @@ def _head(stream: Iterator[Task], question: Question) -> list[pa.RecordBatch]:
     for task in stream:
         head.append(task())
         rows += head[-1].num_rows * (1.0 - question.holdout)
-        if rows >= 1.05 * first_rows(len(_features(head[0].schema.names, question))):
+        features = _features(head[0].schema.names, question)
+        settled = question.wishes.settled.issuperset(features)
+        if rows >= (1 if settled else 1.05 * first_rows(len(features))):
             break
     return head
 
@@ -249,16 +263,15 @@ def _chained(head: list[pa.RecordBatch], stream: Iterator[Task]) -> Iterator[Tas
     yield from stream
 
 
-def _check(table: pa.Table, question: Question) -> None:
+def _check(names: Sequence[str], question: Question) -> None:
     for name in filter(None, (question.target, question.weight)):
-        if name not in table.column_names:
-            raise LearningError(no_column(name, table.column_names))
+        if name not in names:
+            raise LearningError(no_column(name, names))
     if question.target == question.weight:
         raise LearningError(f"{question.target!r} cannot be the target and the weight")
 
 
-def _schema(table: pa.Table, question: Question) -> Any:
-    names = _features(table.column_names, question)
+def _schema(table: pa.Table, names: list[str], question: Question) -> Any:
     first = table.slice(0, first_rows(len(names)))
     if question.weight is not None:  # rows of weight 0 are absent
         first = first.filter(

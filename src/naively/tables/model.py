@@ -98,9 +98,9 @@ class TableModel:
         self.rows += other.rows
         self.unlabelled += other.unlabelled
         for name, unfit in other.unfit.items():
-            mine = self.unfit.get(name, Unfit(0, unfit.example))
-            example = min(mine.example, unfit.example, key=str)  # in whatever order they come
-            self.unfit[name] = Unfit(mine.count + unfit.count, example)
+            before = self.unfit.get(name, Unfit(0, unfit.example))
+            example = min(before.example, unfit.example, key=str)  # in whatever order they come
+            self.unfit[name] = Unfit(before.count + unfit.count, example)
 
     def like_labels(self, other: TableModel) -> TableModel:
         """The model, with its labels as text if those of another are: a stream may turn to text.

@@ -38,7 +38,9 @@ from naively.tables.places import FORMATS, Place, by_suffix, listed
 __all__ = ["FORMATS", "MISSING", "Source", "TableError", "open_source"]
 
 ROWS = 1 << 15
-"""Rows of a batch of Parquet or Arrow: few, so that several batches fit in memory."""
+"""Rows of a batch of Parquet or Arrow: few, so that several batches fit in memory; and"""
+BYTES = 16 << 20
+"""bytes of one of Parquet, about."""
 FOREIGN = {
     b"PK\x03\x04": "a zip or Excel file", b"\xd0\xcf\x11\xe0": "an Excel file",
     b"%PDF-": "a PDF file", b"SQLite format 3": "an SQLite file",
@@ -321,12 +323,21 @@ class Parquet:
                     file, read_dictionary=self._texts, buffer_size=1 << 20, pre_buffer=False
                 )
                 rows = 0
-                for batch in opened.iter_batches(ROWS, columns=wanted, use_threads=True):
+                size = _bytes_of_row(opened.metadata)
+                count = min(ROWS, max(256, BYTES // max(size, 1)))
+                for batch in opened.iter_batches(count, columns=wanted, use_threads=True):
                     rows += batch.num_rows
                     self._done = rows / max(opened.metadata.num_rows, 1)
                     yield partial(_checked, self.source.name, "Parquet", batch.select(wanted))
         finally:
             file.close()
+
+
+def _bytes_of_row(metadata: Any) -> int:
+    """Bytes of a row of a Parquet file, as far as it says."""
+    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+    rows = sum(group.num_rows for group in groups)
+    return sum(group.total_byte_size for group in groups) // max(rows, 1)
 
 
 class Arrow:
