@@ -30,9 +30,10 @@ PARQUET_ROWS = 20_000_000
 
 OURS = """
 from naively.cli import work
+from naively.cli.sources import opened
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question
-work.fit([PATH], Question("label", Wishes({})))
+work.fit(opened([PATH]), Question("label", Wishes({})))
 """
 CSV_ALONE = """
 import pyarrow.csv

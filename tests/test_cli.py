@@ -900,12 +900,12 @@ def test_many_classes(folder, capsys):
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_reports_fit_the_terminal(width, folder, capsys, monkeypatch):
-    from naively.cli import report
+    from naively.cli import layout
 
     def console():
-        return report.Plain(markup=False, highlight=False, emoji=False, width=width)
+        return layout.Plain(markup=False, highlight=False, emoji=False, width=width)
 
-    monkeypatch.setattr(report, "console", console)
+    monkeypatch.setattr(layout, "console", console)
     generator = np.random.default_rng(0)
     y = np.array(["much and more", "little and less"])[generator.integers(0, 2, 50)]
     levels = np.array([f"a level with a rather long name {k}" for k in range(9)])
@@ -1060,7 +1060,8 @@ def test_mistakes_with_files(folder, capsys):
         ([*fit, "n", "--holdout", "1.5"], 2, "--holdout"),
         ([*fit, "n", "--seed", "-1"], 2, "--seed"),
         ([*fit, "n", "--familly", "x"], 2, "--family"),
-        (["fit", "data.csv"], 2, "--target"),
+        (["fit", "data.csv"], 2, "--output"),
+        (["fit", "data.csv", "-o", "n"], 2, "--target"),
         (["frobnicate"], 2, "frobnicate"),
         (["predict", "none", "data.csv"], 1, "no such model file"),
         (["predict", ".", "data.csv"], 1, ". is no file"),
@@ -1087,12 +1088,12 @@ def test_mistakes_with_files(folder, capsys):
 
 
 def test_interruption(folder, capsys, monkeypatch):
-    from naively.cli import work
+    from naively.cli import models
 
     def interrupted(path):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(work, "load", interrupted)
+    monkeypatch.setattr(models, "load", interrupted)
     assert naive(capsys, "inspect", "m", code=130)[1] == "naively: interrupted\n"
 
 

@@ -143,7 +143,7 @@ class ExactArray:
         if columns is None:
             columns = np.arange(second)
         largest = kernel.accumulate(
-            target.limbs.reshape(first, second, -1), rows, columns,
+            target.limbs.reshape(first, second, target.limbs.shape[-1]), rows, columns,
             other.limbs.reshape(len(rows), len(columns), width), other.low - target.low, sign,
         )  # fmt: skip
         if largest >= 1 << 61:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
+from naively.explanation import Explanation
 from naively.families.base import (
     Batch,
     Data,
@@ -25,47 +26,6 @@ from naively.labels import Coded, Labels, encode_labels, merge_labels
 from naively.prior import Prior
 
 CHUNK = 1 << 12  # rows of which the terms in x alone are computed at a time
-
-
-@dataclass(frozen=True, eq=False)
-class Explanation:
-    """Why each row has the joint log-likelihoods that it has; all in nats.
-
-    Attributes
-    ----------
-    classes : (C,) the labels.
-    features : list of d names, or None.
-    prior : (C,) log π_c.
-    contributions : (n, C, d), what each feature adds to the score of each class.
-    """
-
-    classes: Labels
-    features: list[str] | None
-    prior: Float64
-    contributions: Float64
-
-    @property
-    def joint(self) -> Float64:
-        """The joint log-likelihoods, (n, C): the prior plus all contributions."""
-        return self.prior + self.contributions.sum(axis=2)
-
-    def log_odds(self, label: Any, against: Any = None) -> tuple[float, Float64]:
-        """(prior term, (n, d) contributions) to log P(label | x) - log P(against | x), in nats.
-
-        Of two classes, `against` is the other one.
-        """
-        names = self.classes.tolist()
-        if against is None and len(names) == 2 and label in names:
-            against = names[1 - names.index(label)]
-        for one in (label, against):
-            if one not in names:
-                raise ValueError(f"{one!r} is not one of the classes {names}")
-        a, b = names.index(label), names.index(against)
-        with np.errstate(invalid="ignore"):  # NaN where neither class can have a value
-            return (
-                float(self.prior[a] - self.prior[b]),
-                self.contributions[:, a] - self.contributions[:, b],
-            )
 
 
 @dataclass(eq=False)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from naively.cli import report, work
+from naively.cli import layout, models, report, sources, work
 from naively.cli.options import parsed_family
 from naively.files.atomic import replacing
 from naively.tables.inference import Wishes
@@ -27,7 +27,7 @@ def run(folder: Path) -> None:
     train, test, model = (
         folder / name for name in ("digits-train.csv", "digits-test.csv", "digits.model")
     )
-    out = report.console()
+    out = layout.console()
     X, y = _write_tables(folder, train, test)
     out.print(
         f"Handwritten digits, 8 × 8 pixels of 17 shades: {TRAINED:,} to learn from, "
@@ -38,11 +38,11 @@ def run(folder: Path) -> None:
     say = _Say(out)
     say("fit", train, "--target digit --family categorical --features 5 -o", model)
     family = parsed_family("categorical")
-    fitted = work.fit([str(train)], Question("digit", Wishes({}, numeric=family)))
-    work.write(fitted.table, model, {"family": family})
+    fitted = work.fit(sources.opened([str(train)]), Question("digit", Wishes({}, numeric=family)))
+    models.write(fitted.table, model, {"family": family})
     report.fitted(fitted, str(model), model.stat().st_size, 5)
     say("evaluate", model, "", test)
-    report.evaluated(work.evaluate(work.load(model), [str(test)], None))
+    report.evaluated(work.evaluate(models.load(model), sources.opened([str(test)]), None))
     out.print(Text("\nNow you. To do it again by hand, and to look further:", style="bold"))
     for line in (
         *say.said,

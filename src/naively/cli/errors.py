@@ -1,9 +1,20 @@
 """What went wrong, for a person to read."""
 
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
 
 def printable(text: str) -> str:
     """Text as a terminal may show it: control characters as they are written in Python."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def some(names: Collection[Any]) -> str:
+    """The first of many names."""
+    shown = ", ".join(str(name) for name in list(names)[:5])
+    return shown if len(names) <= 5 else f"{shown}, ..."
 
 
 class UserError(Exception):

@@ -21,6 +21,7 @@ from naively.families.kernel_density import KernelDensityParameters
 from naively.families.lognormal import LogNormalParameters
 from naively.families.multinomial import MultinomialParameters
 from naively.families.poisson import PoissonParameters
+from naively.families.text_parameters import TextParameters
 from naively.tables.model import TableModel
 
 DRAWN = 4096  # rows from which the information of columns is estimated, and
@@ -53,14 +54,14 @@ class Column:
     ----------
     name, family, why : str
     missing : weight of the rows in which it is missing.
-    bits : mutual information with the class.
+    bits : mutual information with the class; None of text.
     """
 
     name: str
     family: str
     why: str
     missing: float
-    bits: float
+    bits: float | None
 
 
 def columns(table: TableModel) -> list[Column]:
@@ -73,7 +74,7 @@ def columns(table: TableModel) -> list[Column]:
         missing = part.tables["missing"].rounded().sum(axis=0)
         gone.update(zip(block.names, missing.tolist(), strict=True))
     return [
-        Column(name, schema.known[name].name, schema.why[name], gone[name], told[name])
+        Column(name, schema.known[name].name, schema.why[name], gone[name], told.get(name))
         for name in schema.ordered
     ]
 
@@ -82,23 +83,31 @@ def bits(table: TableModel) -> dict[str, float]:
     """What each column alone tells about the class: its mutual information, in bits.
 
     That of the model, over rows drawn from it: the mean of log p(x | y) - log p(x). Of columns
-    whose counts share one distribution, that of one count being of the column.
+    whose counts share one distribution, that of one count being of the column. Columns of text are
+    left out: their rows are long to draw, or cannot be.
     """
     model = table.model
-    rows = max(64, min(DRAWN, CELLS // (len(model.classes) * max(1, model.n_features))))
-    drawn, labels = model.sample(rows, np.random.default_rng(0))
-    codes = np.searchsorted(model.classes, labels)
-    scores = model.explain(drawn).contributions
-    with np.errstate(invalid="ignore", divide="ignore"):
-        prior = np.log(model.class_prior)[:, np.newaxis]
-        top = scores.max(axis=1, keepdims=True)
-        mixed = top[:, 0] + np.log(np.exp(scores - top + prior).sum(axis=1))
-        gain = scores[np.arange(len(codes)), codes] - mixed
-    means = np.maximum(np.nan_to_num(gain).mean(axis=0) / np.log(2), 0.0)
-    found = dict(zip(table.schema.names, means.tolist(), strict=True))
     parameters: Any = model.parameters
-    for block, part in zip(table.schema.blocks, parameters.parts, strict=True):
-        everything = slice(0, len(block.names))
+    parts = [
+        (block.names, part)
+        for block, part in zip(table.schema.blocks, parameters.parts, strict=True)
+        if not isinstance(part, TextParameters)
+    ]
+    rows = max(64, min(DRAWN, CELLS // (len(model.classes) * max(1, model.n_features))))
+    generator = np.random.default_rng(0)
+    codes = generator.choice(len(model.classes), size=rows, p=model.class_prior)
+    drawn = [part.sample(codes, generator) for _, part in parts]
+    found: dict[str, float] = {}
+    for (names, part), values in zip(parts, drawn, strict=True):
+        scores = part.contributions(values)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            prior = model.log_prior[:, np.newaxis]
+            top = scores.max(axis=1, keepdims=True)
+            mixed = top[:, 0] + np.log(np.exp(scores - top + prior).sum(axis=1))
+            gain = scores[np.arange(len(codes)), codes] - mixed
+        means = np.maximum(np.nan_to_num(gain).mean(axis=0) / np.log(2), 0.0)
+        found.update(zip(names, means.tolist(), strict=True))
+        everything = slice(0, len(names))
         if isinstance(part, MultinomialParameters):
             theta = np.exp(part.log_theta(everything))
         elif isinstance(part, ComplementParameters):
@@ -106,7 +115,7 @@ def bits(table: TableModel) -> dict[str, float]:
         else:
             continue
         told = _bits_of_event(np.minimum(theta, 1.0), model.class_prior)
-        found.update(zip(block.names, told.tolist(), strict=True))
+        found.update(zip(names, told.tolist(), strict=True))
     return found
 
 
@@ -131,6 +140,8 @@ def sections(table: TableModel) -> list[Section]:
 
 def _section(part: Parameters, names: list[str]) -> Section:
     everything = slice(0, len(names))
+    if isinstance(part, TextParameters):
+        return Section("words", rows={names[0]: []}, words={names[0]: terms(part)})
     if isinstance(part, CategoricalParameters):
         levels = [known[_order(known.tolist())] for known in part.levels]
         return Section(
@@ -178,6 +189,13 @@ def _section(part: Parameters, names: list[str]) -> Section:
     assert isinstance(part, ComplementParameters)
     weights = part.weights(everything)
     return _single("weight of a count: minus log of the others' share", "", names, {"w": weights})
+
+
+def terms(part: TextParameters) -> str:
+    """How many terms there are."""
+    count = part.total.shape[1]
+    what = "term" if part.vocabulary is not None else "bucket"
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
 
 
 def _single(meaning: str, signs: str, names: list[str], numbers: dict[str, Float64]) -> Section:

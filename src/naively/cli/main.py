@@ -16,6 +16,8 @@ from naively.cli.errors import UserError, printable
 
 DASH = "\ue000"  # for a plain -, which Cyclopts takes for an option
 Unseen = Literal["smooth", "ignore", "error"]
+Target = Annotated[str | None, Parameter(alias="-t")]
+Output = Annotated[Path | None, Parameter(alias="-o")]
 
 app = App(
     name="naively",
@@ -23,7 +25,8 @@ app = App(
     help="Naive Bayes from the command line: learn a table in one exact pass, predict, look inside."
     "\n\nDATA is CSV, TSV, JSON lines, Parquet, Arrow or ARFF, plain or compressed; a folder, a "
     'pattern such as "data/*.csv", several of them, or - for standard input. Columns may hold '
-    "anything; empty cells, ?, NA and the like are missing values.",
+    "anything; empty cells, ?, NA and the like are missing values. Documents do as well: a folder "
+    "of folders, one a class; files of lines, as ham.txt and spam.txt; .eml, mbox, Maildir.",
     help_format="plaintext",
     default_parameter=Parameter(negative=""),
     help_epilogue="Begin with: naively demo",
@@ -34,9 +37,10 @@ app = App(
 @app.command
 def fit(
     *data: str,
-    target: Annotated[str, Parameter(alias="-t")],
+    target: Target = None,
     output: Annotated[Path, Parameter(alias="-o")],
     columns: list[str] | None = None,
+    text: list[str] | None = None,
     skip: list[str] | None = None,
     family: str | None = None,
     weight: str | None = None,
@@ -45,26 +49,31 @@ def fit(
     prior: Literal["empirical", "uniform"] = "empirical",
     unseen: Unseen = "smooth",
     missing: list[str] | None = None,
+    format: str | None = None,
     seed: int = 0,
     features: int = 20,
     json: bool = False,
 ) -> None:
     """Learn from the rows of a table, and write the model to a file.
 
-    Each column gets the family that fits it: text is categorical, numbers are
-    normal, counts Poisson, and so on; constants and identifiers are left out.
-    The report says which; `inspect --json` also says why.
+    Each column gets the family that fits it: long text is a bag of words, short
+    text categorical, numbers are normal, counts Poisson, and so on; constants and
+    identifiers are left out. The report says which; `inspect --json` also says why.
 
     Parameters
     ----------
     data
         The tables to learn from.
     target
-        The column that holds the classes. Rows where it is empty are skipped.
+        The column that holds the classes. Rows where it is empty are skipped. Documents have the
+        column `label`, of their files or folders.
     output
         The model file to write; `naively.load` reads it in Python.
     columns
         Families of columns, as "age=gamma" or "job=categorical(alpha=0.5)"; may be repeated.
+    text
+        A column of text, even if its texts are short; may be repeated. For n-grams and the like:
+        --columns "body=text(ngram_range=(1,2))".
     skip
         A column to leave out; may be repeated.
     family
@@ -75,13 +84,15 @@ def fit(
     holdout
         Part of the rows, as 0.2, to test the model on before it learns them too.
     alpha
-        Smoothing of levels and counts.
+        Smoothing of levels, counts and words.
     prior
         Class prior.
     unseen
         What a level that was never met does at prediction.
     missing
         Text that means a missing value, instead of ?, NA, null and the like; may be repeated.
+    format
+        csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     seed
         Which rows are held out.
     features
@@ -89,31 +100,37 @@ def fit(
     json
         Print one JSON object.
     """
-    from naively.cli import report, work
+    from naively.cli import layout, models, report, sources, work
     from naively.cli.options import question
+    from naively.tables.inputs import MISSING
 
     _check_features(features)
-    work.check_output(output, data)
+    sources.check_output(output, data)
+    spelled = MISSING if missing is None else ("", *missing)
+    source = sources.opened(_data(data), format, spelled)
     asked = question(
-        target, columns, skip, family, weight, holdout, alpha, prior, unseen, missing, seed
-    )
-    fitted = work.fit(_data(data), asked)
+        sources.target_among(source, target), columns, text, source.files.texts, skip, family,
+        weight, holdout, alpha, prior, unseen, spelled, seed,
+    )  # fmt: skip
+    fitted = work.fit(source, asked)
     wishes = asked.wishes
     params = {
         "columns": wishes.columns or None, "family": "auto" if wishes.auto else wishes.numeric,
         "alpha": alpha, "prior": prior, "unseen": unseen, "missing": wishes.missing,
     }  # fmt: skip
-    work.write(fitted.table, output, params, {"weight": weight} if weight else {})
+    models.write(fitted.table, output, params, {"weight": weight} if weight else {})
     report.warned(fitted.table)
     if json:
-        report.print_json(report.fit_json(fitted, str(output)))
+        layout.print_json(report.fit_json(fitted, str(output)))
     else:
         report.fitted(fitted, str(output), output.stat().st_size, features)
 
 
 @app.command
-def update(model: Path, /, *data: str, output: Annotated[Path | None, Parameter(alias="-o")] = None,
-           weight: str | None = None) -> None:  # fmt: skip
+def update(
+    model: Path, /, *data: str, output: Output = None, weight: str | None = None,
+    format: str | None = None,
+) -> None:  # fmt: skip
     """Learn more rows: the model is the one that had seen them all at once.
 
     Parameters
@@ -126,23 +143,28 @@ def update(model: Path, /, *data: str, output: Annotated[Path | None, Parameter(
         Write another file, and leave this one.
     weight
         A column of weights; the one that `fit` was given unless named.
+    format
+        csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     """
-    from naively.cli import report, work
+    from naively.cli import models, report, sources, work
     from naively.cli.options import again
 
-    saved = work.load_table(model)
+    saved = models.load_table(model)
     output = output or model
-    work.check_output(output, data)
-    fitted = work.fit(_data(data), again(saved, weight), saved.model)
+    sources.check_output(output, data)
+    source = sources.opened_for(saved, _data(data), format)
+    fitted = work.fit(source, again(saved, weight), saved.model)
     saved.model.absorb(fitted.table)
-    work.write(saved.model, output, saved.params, saved.extra)
+    models.write(saved.model, output, saved.params, saved.extra)
     report.warned(fitted.table)
     report.changed("learned", fitted.table.rows, saved.model, str(output))
 
 
 @app.command
-def forget(model: Path, /, *data: str, output: Annotated[Path | None, Parameter(alias="-o")] = None,
-           weight: str | None = None) -> None:  # fmt: skip
+def forget(
+    model: Path, /, *data: str, output: Output = None, weight: str | None = None,
+    format: str | None = None,
+) -> None:  # fmt: skip
     """Unlearn rows: the model is the one that never met them.
 
     Parameters
@@ -155,15 +177,18 @@ def forget(model: Path, /, *data: str, output: Annotated[Path | None, Parameter(
         Write another file, and leave this one.
     weight
         A column of weights; the one that `fit` was given unless named.
+    format
+        csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     """
-    from naively.cli import report, work
+    from naively.cli import models, report, sources, work
     from naively.cli.options import again
 
-    saved = work.load_table(model)
+    saved = models.load_table(model)
     output = output or model
-    work.check_output(output, data)
-    rows = work.forget(saved, _data(data), again(saved, weight))
-    work.write(saved.model, output, saved.params, saved.extra)
+    sources.check_output(output, data)
+    source = sources.opened_for(saved, _data(data), format)
+    rows = work.forget(saved, source, again(saved, weight))
+    models.write(saved.model, output, saved.params, saved.extra)
     report.changed("forgot", rows, saved.model, str(output))
 
 
@@ -178,14 +203,15 @@ def merge(*models: Path, output: Annotated[Path, Parameter(alias="-o")]) -> None
     output
         The model file to write.
     """
-    from naively.cli import report, work
+    from naively.cli import models as files
+    from naively.cli import report, sources
     from naively.cli.errors import UsageError
 
     if len(models) < 2:
         raise UsageError("name two or more models to merge")
-    work.check_output(output, [])
-    saved = work.merged(models)
-    work.write(saved.model, output, saved.params, saved.extra, saved.estimator)
+    sources.check_output(output, [])
+    saved = files.merged(models)
+    files.write(saved.model, output, saved.params, saved.extra, saved.estimator)
     report.changed("merged", None, saved.model, str(output))
 
 
@@ -194,7 +220,8 @@ def evaluate(
     model: Path,
     /,
     *data: str,
-    target: Annotated[str | None, Parameter(alias="-t")] = None,
+    target: Target = None,
+    format: str | None = None,
     json: bool = False,
 ) -> None:
     """Compare a model's predictions with the classes that a table tells.
@@ -207,14 +234,17 @@ def evaluate(
         Tables with the model's columns, in any order, and the target.
     target
         The column that holds the classes; the one the model was fitted to unless given.
+    format
+        csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     json
         Print one JSON object.
     """
-    from naively.cli import report, work
+    from naively.cli import layout, models, report, sources, work
 
-    result = work.evaluate(work.load(model), _data(data), target)
+    saved = models.load(model)
+    result = work.evaluate(saved, sources.opened_for(saved, _data(data), format), target)
     if json:
-        report.print_json(
+        layout.print_json(
             {
                 "target": result.target,
                 **result.scores.as_json(result.table.model.classes.tolist()),
@@ -231,12 +261,15 @@ def predict(
     model: Path,
     /,
     *data: str,
-    output: Annotated[Path | None, Parameter(alias="-o")] = None,
+    output: Output = None,
     proba: bool = False,
     only: bool = False,
+    format: str | None = None,
     json: bool = False,
 ) -> None:
     """Predict the class of every row: the table with one more column, `prediction`.
+
+    A model of text alone takes plain lines, each a text, where there is no table.
 
     Parameters
     ----------
@@ -250,21 +283,24 @@ def predict(
         Add a column P(class) for each class.
     only
         Write the predictions without the columns of the table.
+    format
+        csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     json
         Print a JSON object a row.
     """
-    from naively.cli import predictions, work
+    from naively.cli import models, predictions, sources, work
     from naively.cli.errors import UsageError
 
     if output is not None:
         if json:
             raise UsageError("--json prints, --output writes a file: choose one")
         predictions.check_output(output)
-        work.check_output(output, data)
-    saved = work.load(model)
+        sources.check_output(output, data)
+    saved = models.load(model)
+    source = sources.opened_for(saved, _data(data), format)
     known = saved.model if hasattr(saved.model, "classes") else saved.model.model
     batches = predictions.tables(
-        work.predict(saved, _data(data), proba), known.classes, only or json
+        work.predict(saved, source, proba), known.classes, only or json, bool(source.files.texts)
     )
     if json:
         predictions.to_json(batches)
@@ -282,9 +318,11 @@ def explain(
     row: int = 1,
     label: str | None = None,
     against: str | None = None,
+    html: Path | None = None,
+    format: str | None = None,
     json: bool = False,
 ) -> None:
-    """Say why a row is of its class: the columns that moved the log-odds, most first.
+    """Say why a row is of its class: the columns and words that moved the log-odds, most first.
 
     Parameters
     ----------
@@ -298,20 +336,31 @@ def explain(
         The class to speak for; the predicted one unless given.
     against
         The class to compare it with; the next best unless given.
+    html
+        Write a page with the words of texts marked, instead of printing.
+    format
+        csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     json
         Print one JSON object.
     """
-    from naively.cli import report, work
+    from naively.cli import layout, models, reasons, sources, work
     from naively.cli.errors import UsageError
 
     if row < 1:
         raise UsageError(f"--row counts from 1, but is {row}")
-    saved = work.load(model)
-    explained = work.explain(saved, _data(data), row - 1, label, against)
+    if html is not None:
+        if json:
+            raise UsageError("--json prints, --html writes a file: choose one")
+        sources.check_output(html, data)
+    saved = models.load(model)
+    source = sources.opened_for(saved, _data(data), format)
+    explained = work.explain(saved, source, row - 1, label, against)
     if json:
-        report.print_json(report.explain_json(explained))
+        layout.print_json(reasons.as_json(explained))
+    elif html is not None:
+        reasons.to_html(explained, html)
     else:
-        report.explained(explained)
+        reasons.explained(explained)
 
 
 @app.command
@@ -323,17 +372,18 @@ def inspect(model: Path, /, *, features: int = 10, json: bool = False) -> None:
     model
         File that `naively fit` or `save` in Python wrote.
     features
-        How many columns to show, those first that tell most about the class.
+        How many columns to show, those first that tell most about the class; of columns of text,
+        how many words of each class.
     json
         Print one JSON object.
     """
-    from naively.cli import report, work
+    from naively.cli import layout, models, report
 
     _check_features(features)
-    saved = work.load(model)
-    table = work.shown(saved)
+    saved = models.load(model)
+    table = models.shown(saved)
     if json:
-        report.print_json(report.inspect_json(saved, table))
+        layout.print_json(report.inspect_json(saved, table))
     else:
         report.inspected(saved, table, str(model), features)
 

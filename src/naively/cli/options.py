@@ -10,19 +10,20 @@ from typing import Any
 from naively.cli.errors import UsageError
 from naively.families.base import Family
 from naively.families.registry import FAMILIES
+from naively.families.text import Text
 from naively.files.safetensors import Saved
 from naively.prior import Prior
 from naively.tables.inference import Wishes, named
-from naively.tables.inputs import MISSING
 from naively.tables.learning import Question
 
 
 def question(
-    target: str, columns: Sequence[str] | None, skip: Sequence[str] | None, family: str | None,
+    target: str, columns: Sequence[str] | None, text: Sequence[str] | None,
+    documents: Sequence[str], skip: Sequence[str] | None, family: str | None,
     weight: str | None, holdout: float, alpha: float, prior: Any, unseen: Any,
-    missing: Sequence[str] | None, seed: int,
+    missing: tuple[str, ...], seed: int,
 ) -> Question:  # fmt: skip
-    """What `naively fit` is asked."""
+    """What `naively fit` is asked; `documents` are columns that are text without saying so."""
     if not 0 <= holdout < 1:
         raise UsageError(f"--holdout is the part of the rows to hold out, as 0.2, not {holdout:g}")
     if seed < 0:
@@ -32,18 +33,23 @@ def question(
     wanted: dict[Any, Any] = {}
     for name in skip or ():
         _wish(wanted, name, "skip", target, weight)
-    for text in columns or ():
-        name, equals, value = text.rpartition("=") if "(" not in text else _before(text)
+    for wish in columns or ():
+        name, equals, value = wish.rpartition("=") if "(" not in wish else _before(wish)
         if not equals or not name:
-            raise UsageError(f'--columns {text}: write "column=family", as age=gamma')
+            raise UsageError(f'--columns {wish}: write "column=family", as age=gamma')
         _wish(wanted, name, "skip" if value == "skip" else parsed_family(value), target, weight)
+    for name in text or ():
+        _wish(wanted, name, Text(alpha=alpha), target, weight)
+    for name in documents:
+        if name not in (target, weight):
+            wanted.setdefault(name, Text(alpha=alpha))
     wishes = Wishes(
         wanted,
         None if family in (None, "auto") else parsed_family(str(family)),
         family == "auto",
         alpha,
         unseen,
-        MISSING if missing is None else ("", *missing),
+        missing,
     )
     return Question(target, wishes, Prior(prior), weight, holdout, seed)
 
@@ -63,7 +69,7 @@ def _wish(wanted: dict[Any, Any], name: str, choice: Any, *taken: str | None) ->
         what = "target" if name == taken[0] else "weight"
         raise UsageError(f"{name!r} is the {what}, and no column to learn from")
     if name in wanted:
-        raise UsageError(f"--columns and --skip name {name!r} more than once")
+        raise UsageError(f"--columns, --text and --skip name {name!r} more than once")
     wanted[name] = choice
 
 
@@ -80,13 +86,17 @@ def parsed_family(text: str) -> Family:
     except (SyntaxError, ValueError, AssertionError):
         raise UsageError(f"{text!r}: write it as {name}(alpha=0.5)") from None
     kind: Any = FAMILIES[name]
-    known = [one.name for one in fields(kind)]
+    known = [one.name for one in fields(kind) if one.name != "reference"]
     if strangers := [one for one in values if one not in known]:
         has = f"it has {', '.join(known)}" if known else "it has no options"
         raise UsageError(f"{text!r}: {name} has no {strangers[0]!r}; {has}")
     try:
         if not values and (family := named(name)) is not None:
             return family
+        if isinstance(values.get("stop_words"), str):
+            from naively.estimators.text import stop_words  # of scikit-learn
+
+            values["stop_words"] = stop_words(values["stop_words"])
         return kind(**values)
     except (TypeError, ValueError) as error:
         raise UsageError(f"{text!r}: {error}") from None

@@ -30,18 +30,23 @@ def check_output(output: Path) -> None:
         raise UsageError(f"{output}: name it .csv, .csv.gz, .tsv or .parquet, to say what to write")
 
 
-def tables(batches: Iterable[Any], classes: Labels, only: bool) -> Iterator[pa.Table]:
+def tables(
+    batches: Iterable[Any], classes: Labels, only: bool, documents: bool = False
+) -> Iterator[pa.Table]:
     """The columns that were read, with the predictions and probabilities beside them.
 
-    A column of numbers that turns into text further down is text from there on.
+    Documents, which are long, come last. A column of numbers that turns into text further down is
+    text from there on.
     """
     for batch, labels, proba in batches:
         columns = {}
         if not only:
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        columns[_free(PREDICTION, columns)] = pa.array(_plain(labels))
+        said = {_free(PREDICTION, columns): pa.array(_plain(labels))}
         for c, label in enumerate(classes.tolist() if proba is not None else []):
-            columns[_free(f"P({label})", columns)] = pa.array(np.ascontiguousarray(proba[:, c]))
+            name = _free(f"P({label})", columns | said)
+            said[name] = pa.array(np.ascontiguousarray(proba[:, c]))
+        columns = said | columns if documents else columns | said
         yield pa.table({name: _written(column) for name, column in columns.items()})
 
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import json
-import math
-import sys
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import fields
+from typing import Any, cast
 
 import numpy as np
-from rich import box
 from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from naively.cli import inside, progress
-from naively.cli.errors import printable
+from naively.cli import inside, layout, progress, words
+from naively.cli.layout import clean, counted, in_bytes, new_facts, new_table, note, number
 from naively.cli.metrics import Scores
-from naively.cli.work import Evaluated, Explained, Fitted, target_of
+from naively.cli.models import target_of
+from naively.cli.work import Evaluated, Fitted
+from naively.families.base import Family
+from naively.families.text import Text as TextFamily
 from naively.files.safetensors import Saved
 from naively.model import Model
 from naively.tables.inputs import MISSING
 from naively.tables.model import TableModel
-from naively.tables.values import level_text
 
 LISTED = 10  # classes that a list shows
 DEFAULTS: dict[str, Any] = {  # of the estimators' parameters, besides None
+    **{one.name: one.default for one in fields(TextFamily)},
     "alpha": 1.0, "prior": "empirical", "prior_smoothing": 0.0, "unseen": "smooth",
     "missing": MISSING, "var_smoothing": 1e-9, "ddof": 0, "floor": "largest", "binarize": 0.0,
     "fit_prior": True, "force_alpha": True, "norm": False, "min_categories": None,
@@ -33,49 +33,12 @@ DEFAULTS: dict[str, Any] = {  # of the estimators' parameters, besides None
 MOST = 30  # rows of one table
 
 
-class Plain(Console):
-    """A console for pipes and files: no spaces at the ends of lines."""
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        """Print as `Console.print` does."""
-        with self.capture() as captured:
-            super().print(*objects, **options)
-        sys.stdout.writelines(line.rstrip() + "\n" for line in captured.get().splitlines())
-
-
-def console() -> Console:
-    """Standard output; labels with brackets in them are no markup."""
-    if sys.stdout.isatty():
-        return Console(markup=False, highlight=False, emoji=False)
-    return Plain(markup=False, highlight=False, emoji=False, width=100)
-
-
-def print_json(value: dict[str, Any]) -> None:
-    """One JSON object on standard output."""
-    sys.stdout.write(json.dumps(_finite(value), allow_nan=False) + "\n")
-
-
-def _finite(value: Any) -> Any:
-    """The value with null for numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def clean(value: Any, longest: int = 40) -> str:
-    """A label or name as a terminal may show it: no control characters, not too long."""
-    text = printable(str(value).strip())
-    return text if len(text) <= longest else text[: longest - 1] + "…"
-
-
 def fitted(result: Fitted, output: str, size: int, limit: int) -> None:
     """What `naively fit` did."""
     table = result.table
     model = table.model
-    out = console()
-    facts = _facts()
+    out = layout.console()
+    facts = new_facts()
     facts.add_row("target", clean(table.target))
     facts.add_row("rows", f"{table.rows:,}{_skipped(table.unlabelled)}")
     facts.add_row("classes", _classes(model))
@@ -84,20 +47,19 @@ def fitted(result: Fitted, output: str, size: int, limit: int) -> None:
     told = inside.columns(table)
     _print_columns(out, table, told, limit)
     out.print()
-    facts = _facts()
+    facts = new_facts()
     facts.add_row("model", f"naive Bayes, {model.n_parameters:,} parameters")
     facts.add_row("time", _pace(result.seconds, table.rows))
-    facts.add_row("written", f"{clean(output, 200)} ({_bytes(size)})")
+    facts.add_row("written", f"{clean(output, 200)} ({in_bytes(size)})")
     out.print(facts)
     if result.held is not None:
         out.print()
-        rows = _counted(result.held.rows, "row")
+        rows = counted(result.held.rows, "row")
         out.print(Text(f"On {rows} held out, and learned afterwards:", style="bold"))
         out.print(_comparison(result.held, model))
         if result.held.log_loss > result.held.prior_log_loss:
-            out.print(
-                _note("its probabilities are worse than the class prior's: try --family auto")
-            )
+            hint = "" if all(column.bits is None for column in told) else ": try --family auto"
+            out.print(note(f"its probabilities are worse than the class prior's{hint}"))
 
 
 def warned(table: TableModel) -> None:
@@ -105,7 +67,7 @@ def warned(table: TableModel) -> None:
     for name, unfit in table.unfit.items():
         family = table.schema.known[name].name
         progress.note(
-            f"column {clean(name)!r} ({family}): {_counted(unfit.count, 'value')} such as "
+            f"column {clean(name)!r} ({family}): {counted(unfit.count, 'value')} such as "
             f"{clean(unfit.example)!r} cannot be learned and count as missing"
         )
 
@@ -115,37 +77,36 @@ def _print_columns(out: Console, table: TableModel, told: list[inside.Column], l
     out.print(_columns(table, told, limit, out.width))
     skipped = table.schema.skipped
     for name, reason in list(skipped.items())[:limit]:
-        out.print(_note(f"left out: {clean(name)} ({clean(reason, 80)})"))
+        out.print(note(f"left out: {clean(name)} ({clean(reason, 80)})"))
     if len(skipped) > limit:
-        rest = _counted(len(skipped) - limit, "more column" if limit else "column")
-        out.print(_note(f"left out: {rest}"))
+        rest = counted(len(skipped) - limit, "more column" if limit else "column")
+        out.print(note(f"left out: {rest}"))
 
 
 def _telling(told: list[inside.Column]) -> list[inside.Column]:
-    """The columns, most telling first."""
-    return sorted(told, key=lambda column: -column.bits)
+    """The columns, text first, then the most telling."""
+    return sorted(told, key=lambda column: -np.inf if column.bits is None else -column.bits)
 
 
 def _columns(table: TableModel, told: list[inside.Column], limit: int, width: int) -> Group:
     """A line a column, the most telling first."""
     rest = max(len(told) - limit, 0)
     if limit == 0:
-        return Group(_note(f"{_counted(rest, 'column')}; --features shows them"))
+        return Group(note(f"{counted(rest, 'column')}; --features shows them"))
     model = table.model
-    words = {
-        name: row for section in inside.sections(table) for name, row in _words(section, model)
-    }
+    said = {name: row for section in inside.sections(table) for name, row in _words(section, model)}
     rows = [
         (
-            clean(column.name, 24), column.family, words[column.name],
-            f"{column.missing:,.10g}" if column.missing else "·", f"{column.bits:.3f}",
+            clean(column.name, 24), column.family, said[column.name],
+            f"{column.missing:,.10g}" if column.missing else "·",
+            "·" if column.bits is None else f"{column.bits:.3f}",
         )
         for column in _telling(told)[:limit]
     ]  # fmt: skip
     heads = ("column", "family", "by class", "missing", "bits")
     widths = [max(map(len, cells)) for cells in zip(heads, *rows, strict=True)]
     room = max(width - sum(widths) + widths[2] - 2 * len(heads), len(heads[2]))
-    shown = _table()
+    shown = new_table()
     shown.add_column(heads[0], style="bold", no_wrap=True)
     shown.add_column(heads[1], no_wrap=True)
     shown.add_column(heads[2], no_wrap=True)
@@ -153,13 +114,13 @@ def _columns(table: TableModel, told: list[inside.Column], limit: int, width: in
         shown.add_column(head, justify="right", no_wrap=True)
     for name, family, word, *numbers in rows:
         shown.add_row(name, family, clean(word, room), *numbers)
-    notes = [
-        _note(
-            "bits: what the column alone tells about the class (mutual information under the model)"
-        )
-    ]
+    notes = []
+    if any(column.bits is not None for column in told):
+        meaning = "what the column alone tells about the class (mutual information under the model)"
+        notes.append(note(f"bits: {meaning}"))
     if rest:
-        notes.append(_note(f"and {_counted(rest, 'more column')} that tell less"))
+        less = " that tell less" if _telling(told)[limit - 1].bits is not None else ""
+        notes.append(note(f"and {counted(rest, 'more column')}{less}"))
     return Group(shown, *notes)
 
 
@@ -194,13 +155,13 @@ def _cell(section: inside.Section, values: dict[str, Any], c: int) -> str:
 def evaluated(result: Evaluated) -> None:
     """What `naively evaluate` found."""
     scores, model = result.scores, result.table.model
-    out = console()
+    out = layout.console()
     out.print(_comparison(scores, model))
     if scores.strangers < scores.rows:
         out.print()
         out.print(confusion(scores, model, out.width))
     out.print()
-    facts = _facts()
+    facts = new_facts()
     facts.add_row("rows", f"{scores.rows:,}{_skipped(result.unlabelled)}")
     if scores.strangers:
         facts.add_row(
@@ -214,8 +175,8 @@ def evaluated(result: Evaluated) -> None:
 def inspected(saved: Saved, table: TableModel | None, path: str, limit: int) -> None:
     """What a model file holds."""
     model = saved.model if isinstance(saved.model, Model) else saved.model.model
-    out = console()
-    facts = _facts()
+    out = layout.console()
+    facts = new_facts()
     facts.add_row("file", clean(path, 200))
     if table is not None:
         facts.add_row("model", f"naive Bayes, {model.n_parameters:,} parameters")
@@ -244,7 +205,11 @@ def inspected(saved: Saved, table: TableModel | None, path: str, limit: int) -> 
         out.print(Text(f"{section.meaning.capitalize()}, by class", style="bold"))
         out.print(_parameters(section, shown, model, out.width))
         if len(rows) > MOST:
-            out.print(_note(f"and {len(rows) - MOST:,} more, where the classes differ less"))
+            out.print(note(f"and {len(rows) - MOST:,} more, where the classes differ less"))
+    for text in words.words_of(table, limit):
+        if text.name in best:
+            out.print()
+            out.print(words.told(text, model, out.width))
 
 
 def _spread(row: tuple[str, dict[str, Any]]) -> float:
@@ -253,63 +218,13 @@ def _spread(row: tuple[str, dict[str, Any]]) -> float:
     return float(np.ptp(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
 
 
-def explained(result: Explained) -> None:
-    """Why a row is of its class."""
-    out = console()
-    classes = [clean(label, 20) for label in result.table.model.classes.tolist()]
-    order = np.argsort(-result.proba, kind="stable").tolist()
-    facts = _facts()
-    facts.add_row("predicted", classes[result.predicted])
-    facts.add_row(
-        "probability",
-        ", ".join(f"{classes[c]} {result.proba[c]:.4f}" for c in order[:5])
-        + (f", and {len(order) - 5:,} more classes" if len(order) > 5 else ""),
-    )
-    out.print(facts)
-    out.print()
-    shown = _table()
-    shown.add_column("column", style="bold", no_wrap=True)
-    shown.add_column("value", no_wrap=True)
-    shown.add_column("log-odds", justify="right", no_wrap=True)
-    shown.add_column("")
-    missing = result.table.schema.missing
-    lines = [("(prior)", "", result.prior)]
-    lines += [
-        (name, _value(result.row, name, missing), odds)
-        for name, odds in zip(result.table.schema.names, result.moved.tolist(), strict=True)
-    ]
-    lines.sort(key=lambda line: -abs(line[2]))
-    widest = max((abs(line[2]) for line in lines if np.isfinite(line[2])), default=0.0) or 1.0
-    for name, value, odds in lines[:MOST]:
-        length = round(min(1.0, abs(odds) / widest) * 20)
-        bar = Text("█" * length, style="green" if odds > 0 else "red")
-        shown.add_row(clean(name, 24), clean(value, 24), f"{odds:+.3f}", bar)
-    out.print(shown)
-    if len(lines) > MOST:
-        left = sum(line[2] for line in lines[MOST:])
-        more = _counted(len(lines) - MOST, "more column")
-        out.print(_note(f"and {more}, {left:+.3f} together"))
-    a, b = classes[result.label], classes[result.against]
-    out.print(_note(f"log-odds of {a} against {b}, in nats: {_odds(result.total)} in all"))
-    out.print(_note(f"+ speaks for {a}, - for {b}"))
-
-
-def _odds(total: float) -> str:
-    return "undecided (each is ruled out)" if np.isnan(total) else f"{total:+.3f}"
-
-
-def _value(row: Any, name: str, missing: Any) -> str:
-    value = row.column(name)[0].as_py() if name in row.column_names else None
-    return level_text(value, missing) or "missing"
-
-
 def confusion(scores: Scores, model: Model, width: int) -> Table:
     """The confusion matrix; or, if it is too wide, the mistakes that are most frequent."""
     names = [clean(label, 16) for label in model.classes.tolist()]
     widest = [max(len(n), len(f"{scores.confusion[:, j].max():,}")) for j, n in enumerate(names)]
     if sum(w + 2 for w in widest) + max(map(len, names)) + 6 > width:
-        return _mistakes(scores, names)
-    table = _table()
+        return _mistakes(scores, [clean(label, 30) for label in model.classes.tolist()])
+    table = new_table()
     table.add_column("true \\ said", style="bold", no_wrap=True)
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
@@ -330,7 +245,7 @@ def _mistakes(scores: Scores, names: list[str]) -> Table:
     wrong = scores.confusion.copy()
     np.fill_diagonal(wrong, 0)
     order = np.argsort(-wrong, axis=None, kind="stable")[:10]
-    table = _table()
+    table = new_table()
     for name in ("true", "said"):
         table.add_column(name, no_wrap=True)
     table.add_column("rows", justify="right")
@@ -343,7 +258,7 @@ def _mistakes(scores: Scores, names: list[str]) -> Table:
 
 def _comparison(scores: Scores, model: Model) -> Group:
     usual = clean(model.classes[model.class_weight.rounded().argmax()], 30)
-    table = _table()
+    table = new_table()
     table.add_column("")
     table.add_column("model", justify="right", style="bold")
     table.add_column("baseline", justify="right")
@@ -354,11 +269,11 @@ def _comparison(scores: Scores, model: Model) -> Group:
     table.add_row("macro F1", f"{scores.macro_f1:.4f}", "")
     table.add_row("Brier score", f"{scores.brier:.4f}", "")
     table.add_row("calibration error", f"{scores.calibration_error:.2%}", "")
-    return Group(table, _note(f"baseline: always {usual}; for the log-loss, the class prior"))
+    return Group(table, note(f"baseline: always {usual}; for the log-loss, the class prior"))
 
 
 def _priors(model: Model) -> Group:
-    table = _table()
+    table = new_table()
     table.add_column("class", style="bold", no_wrap=True)
     table.add_column("prior", justify="right")
     table.add_column("weight of its rows", justify="right")
@@ -367,7 +282,7 @@ def _priors(model: Model) -> Group:
     for c in order[:20]:
         table.add_row(clean(model.classes[c]), f"{model.class_prior[c]:.4f}", f"{weights[c]:,.10g}")
     if len(weights) > 20:
-        return Group(table, _note(f"and {len(weights) - 20:,} classes with fewer rows"))
+        return Group(table, note(f"and {len(weights) - 20:,} classes with fewer rows"))
     return Group(table)
 
 
@@ -381,7 +296,7 @@ def _parameters(
     names = [clean(name, 40) for name, _ in rows]
     labels = [clean(label, 16) for label in model.classes.tolist()]
     room = width - max(map(len, names), default=0) - 4
-    table = _table()
+    table = new_table()
     table.add_column("", style="bold", no_wrap=True)
     chosen: list[int] = []
     for c in np.argsort(-model.class_weight.rounded(), kind="stable").tolist():
@@ -395,24 +310,9 @@ def _parameters(
         table.add_row(name, *(row[c] for c in sorted(chosen)))
     if len(chosen) < len(labels):
         return Group(
-            table, _note(f"and {len(labels) - len(chosen):,} more classes: widen the terminal")
+            table, note(f"and {len(labels) - len(chosen):,} more classes: widen the terminal")
         )
     return Group(table)
-
-
-def _note(text: str) -> Text:
-    return Text(text, style="dim")
-
-
-def _table() -> Table:
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-
-
-def _facts() -> Table:
-    facts = Table.grid(padding=(0, 2))
-    facts.add_column(style="cyan", no_wrap=True)
-    facts.add_column(overflow="fold")
-    return facts
 
 
 def _classes(model: Model) -> str:
@@ -430,8 +330,23 @@ def _estimator(saved: Saved) -> str:
         for name, value in saved.params.items()
         if value is not None and (name not in DEFAULTS or value != DEFAULTS[name])
     }
-    words = ", ".join(f"{name}={value!r}" for name, value in said.items())
-    return f"{clean(saved.estimator)}({clean(words, 200)})"
+    listed = ", ".join(f"{name}={_code(value)}" for name, value in said.items())
+    return f"{clean(saved.estimator)}({clean(listed, 200)})"
+
+
+def _code(value: Any) -> str:
+    """A parameter as it is written in Python, but for what need not or cannot be."""
+    if isinstance(value, dict):
+        pairs = [f"{key!r}: {_code(one)}" for key, one in value.items()]
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, Family):
+        usual = {one.name: repr(one.default) for one in fields(cast(Any, value))}
+        given = [(name, getattr(value, name)) for name in usual]
+        said = [f"{name}={_code(one)}" for name, one in given if repr(one) != usual[name]]
+        return f"{type(value).__name__}({', '.join(said)})"
+    if isinstance(value, tuple | list) and len(value) > 5:
+        return f"({', '.join(map(repr, value[:5]))}, ...)"
+    return repr(value)
 
 
 def _skipped(rows: int) -> str:
@@ -443,35 +358,15 @@ def _pace(seconds: float, rows: int) -> str:
     return f"{seconds:.3g} s, reading included ({rate:,.0f} rows/s)"
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" + ("" if count == 1 else "s")
-
-
-def _bytes(size: int) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size //= 1000
-    return f"{size:,} GB"
-
-
-def number(value: float) -> str:
-    """Four digits that matter."""
-    value = float(value)
-    if not np.isfinite(value) or abs(value) < 1e3:
-        return f"{value:.4g}"
-    return f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.3g}"
-
-
 def changed(what: str, rows: int | None, model: Any, output: str) -> None:
     """What `naively update`, `forget` or `merge` did."""
     inner = model if isinstance(model, Model) else model.model
-    facts = _facts()
+    facts = new_facts()
     if rows is not None:
-        facts.add_row(what, _counted(rows, "row"))
+        facts.add_row(what, counted(rows, "row"))
     facts.add_row("classes", _classes(inner) or "none: everything was forgotten")
     facts.add_row("written", clean(output, 200))
-    console().print(facts)
+    layout.console().print(facts)
 
 
 def fit_json(result: Fitted, output: str) -> dict[str, Any]:
@@ -509,33 +404,12 @@ def inspect_json(saved: Saved, table: TableModel | None) -> dict[str, Any]:
                 for name, rows in section.rows.items() for label, values in rows
             ],
         }
-        for section in inside.sections(table)
+        for section in inside.sections(table) if any(section.rows.values())
     ]  # fmt: skip
-    return {**answer, **_model_json(table), "parameters": parameters}
-
-
-def explain_json(result: Explained) -> dict[str, Any]:
-    """Why a row is of its class, for programs; in nats."""
-    classes = result.table.model.classes.tolist()
-    names = result.table.schema.names
-    told = result.told
-    return {
-        "predicted": classes[result.predicted],
-        "label": classes[result.label],
-        "against": classes[result.against],
-        "log_odds": {
-            "total": result.total,
-            "prior": result.prior,
-            "columns": dict(zip(names, result.moved.tolist(), strict=True)),
-        },
-        "classes": classes,
-        "probabilities": inside.plain(result.proba),
-        "prior": inside.plain(told.prior),
-        "joint": inside.plain(told.joint[0]),
-        "contributions": {
-            name: inside.plain(told.contributions[0, :, k]) for k, name in enumerate(names)
-        },
+    texts = {
+        text.name: text.as_json(model.classes.tolist()) for text in words.words_of(table, MOST)
     }
+    return {**answer, **_model_json(table), "parameters": parameters, "texts": texts}
 
 
 def _model_json(table: TableModel) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from naively.engines.threads import workers
 from naively.estimators.base import NaiveBayesClassifier
 from naively.estimators.validation import check_labels, check_weights
 from naively.exact import Float64
+from naively.explanation import TextExplanation
 from naively.families.base import Family
 from naively.families.bernoulli import BernoulliParameters
 from naively.families.complement import ComplementParameters
@@ -150,7 +151,7 @@ class TextNB(NaiveBayesClassifier):
             reference = self.model_.family.reference
         return Text(
             self.event, self.alpha, self.norm, self.weighting, self.length_norm, self.analyzer,
-            self.ngram_range, self.lowercase, self.strip_accents, _stop_words(self.stop_words),
+            self.ngram_range, self.lowercase, self.strip_accents, stop_words(self.stop_words),
             self.token_pattern, self.tokenizer, self.min_df, self.max_df, self.max_features,
             self.n_features, self.max_terms, reference,
         )  # fmt: skip
@@ -199,6 +200,15 @@ class TextNB(NaiveBayesClassifier):
         self._check_classes()
         return Documents.of(X)
 
+    def explain(self, X: Any) -> list[TextExplanation]:  # type: ignore[override]
+        """Why each document has its scores: what its terms and the prior add to each class.
+
+        Printing one shows the terms that matter most; a notebook also marks them in the text.
+        """
+        documents = self._rows(X)
+        told = (self._parameters.tell(documents, i) for i in range(len(documents)))
+        return [TextExplanation(self.classes_, self.model_.log_prior, **vars(one)) for one in told]
+
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
         """Documents drawn from the model, (list of str, labels): bags of words, in no order."""
         documents, labels = super().sample(n_samples, random_state)
@@ -239,7 +249,7 @@ class TextNB(NaiveBayesClassifier):
         return tags
 
 
-def _stop_words(words: Any) -> Any:
+def stop_words(words: Any) -> Any:
     """The words that are meant by scikit-learn's name for a list of them."""
     if isinstance(words, str):
         if words != "english":

@@ -1,0 +1,93 @@
+"""How things are printed: tables for people on a terminal, plain text in a pipe, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from naively.cli.errors import printable
+
+
+class Plain(Console):
+    """A console for pipes and files: no spaces at the ends of lines."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as `Console.print` does."""
+        with self.capture() as captured:
+            super().print(*objects, **options)
+        sys.stdout.writelines(line.rstrip() + "\n" for line in captured.get().splitlines())
+
+
+def console() -> Console:
+    """Standard output; labels with brackets in them are no markup."""
+    if sys.stdout.isatty():
+        return Console(markup=False, highlight=False, emoji=False)
+    return Plain(markup=False, highlight=False, emoji=False, width=100)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One JSON object on standard output."""
+    sys.stdout.write(json.dumps(_finite(value), allow_nan=False) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    """The value with null for numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def clean(value: Any, longest: int = 40) -> str:
+    """A label or name as a terminal may show it: no control characters, not too long."""
+    text = printable(str(value).strip())
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def note(text: str) -> Text:
+    """A remark."""
+    return Text(text, style="dim")
+
+
+def new_table() -> Table:
+    """A table with a line under its heads."""
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+
+
+def new_facts() -> Table:
+    """A table of names and what there is to say of them."""
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="cyan", no_wrap=True)
+    facts.add_column(overflow="fold")
+    return facts
+
+
+def counted(count: int, what: str) -> str:
+    """How many of something there are."""
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
+
+
+def in_bytes(size: int) -> str:
+    """A size that a person can read."""
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size //= 1000
+    return f"{size:,} GB"
+
+
+def number(value: float) -> str:
+    """Four digits that matter."""
+    value = float(value)
+    if not np.isfinite(value) or abs(value) < 1e3:
+        return f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.3g}"

@@ -1,0 +1,163 @@
+"""The words of a column of text: which speak for a class, and how a text looks with them marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+from rich.cells import cell_len, set_cell_size
+from rich.console import Group
+from rich.text import Text
+
+from naively.cli.errors import printable
+from naively.cli.layout import clean, note
+from naively.families.bernoulli import BernoulliParameters
+from naively.families.text_parameters import TextParameters
+from naively.markup import Mark, shown, squeezed
+from naively.model import Model
+from naively.tables.model import TableModel
+
+CLASSES = 20  # whose words are shown
+WIDEST, ODDS, GAP = 15, 7, 3  # characters of a word, of its log-odds, between columns
+STRONG, CLEAR, FAINT = 0.5, 0.2, 0.05  # parts of the largest log-odds of a text
+FOR = ("bold #ffffff on #005fd7", "bold #3a8ee6", "#3a8ee6")
+AGAINST = ("bold #000000 on #ff8700", "bold #d98200", "#d98200")
+
+
+@dataclass
+class Words:
+    """What a model knows of a column of text.
+
+    Attributes
+    ----------
+    name : of the column.
+    terms : how many there are, or buckets of them.
+    documents : weight of those that are not missing.
+    hashed : whether the names of the terms are not kept.
+    telling : for each class, (a term, its log-odds against all other classes together): those with
+        the largest share in the divergence of the class from the others first.
+    """
+
+    name: str
+    terms: int
+    documents: float
+    hashed: bool
+    telling: list[list[tuple[str, float]]]
+
+    def as_json(self, classes: list[Any]) -> dict[str, Any]:
+        """The same for programs."""
+        words = [
+            {"class": label, "terms": [{"term": term, "log_odds": odds} for term, odds in own]}
+            for label, own in zip(classes, self.telling, strict=True)
+        ]
+        return {
+            "terms": self.terms, "documents": self.documents, "hashed": self.hashed,
+            "classes": words,
+        }  # fmt: skip
+
+
+def words_of(table: TableModel, count: int) -> list[Words]:
+    """So many words a class of each column of text."""
+    parameters: Any = table.model.parameters
+    statistics: Any = table.model.statistics
+    weight = float(table.model.class_weight.rounded().sum())
+    return [
+        Words(
+            block.names[0], own.total.shape[1],
+            weight - float(part.tables["missing"].rounded().sum()),
+            own.vocabulary is None, _telling(table.model, own, count),
+        )
+        for block, own, part in zip(
+            table.schema.blocks, parameters.parts, statistics.parts, strict=True
+        )
+        if isinstance(own, TextParameters)
+    ]  # fmt: skip
+
+
+def _telling(model: Model, own: TextParameters, count: int) -> list[list[tuple[str, float]]]:
+    """The terms that tell most about each class, with their log-odds.
+
+    What a term tells is θ log (θ / θ'), with θ its probability in the class and θ' that in all
+    other classes together.
+    """
+    if own.vocabulary is None:
+        return [[] for _ in model.classes]
+    counts = own.total.rounded()
+    alpha, kinds = own.family.alpha, counts.shape[1]
+    totals = counts.sum(axis=1)
+    if isinstance(own.inner, BernoulliParameters):
+        totals, kinds = own.inner.class_weight.rounded(), 2
+    everything, whole = counts.sum(axis=0), totals.sum()
+    found = []
+    for mine, total in zip(counts, totals.tolist(), strict=True):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            theta = (mine + alpha) / (total + kinds * alpha)
+            others = (everything - mine + alpha) / (whole - total + kinds * alpha)
+            odds = np.log(theta) - np.log(others)
+            told = np.nan_to_num(theta * odds, nan=0.0, posinf=np.inf)
+        most = np.lexsort((-theta, -told))[:count]
+        most = most[odds[most] > 0]
+        names = own.vocabulary.taken(most).terms()
+        found.append(list(zip(names, odds[most].tolist(), strict=True)))
+    return found
+
+
+def told(words: Words, model: Model, width: int) -> Group:
+    """The telling words of each class, in as many columns as fit."""
+    title = Text(f"Words of {clean(words.name)} that speak for a class", style="bold")
+    if words.hashed:
+        return Group(title, note("terms are hashed: their names are not kept"))
+    if not any(words.telling):
+        return Group(title, note("none does"))
+    weights = model.class_weight.rounded()
+    chosen = np.sort(np.argsort(-weights, kind="stable")[:CLASSES]).tolist()
+    cells = [
+        [(clean(shown(t), WIDEST), f"{odds:+.2f}") for t, odds in words.telling[c]] for c in chosen
+    ]
+    labels = [clean(model.classes[c], WIDEST + ODDS) for c in chosen]
+    wide = [cell_len(word) for own in cells for word, _ in own]
+    room = max(*wide, max(map(cell_len, labels)) - ODDS, 1)
+    across = max(1, (width + GAP) // (room + ODDS + GAP))
+    lines = [title]
+    for first in range(0, len(chosen), across):
+        band = slice(first, first + across)
+        heads = [set_cell_size(label, room + ODDS) for label in labels[band]]
+        lines += [Text(), Text((" " * GAP).join(heads), style="bold")]
+        lines.append(Text((" " * GAP).join("─" * (room + ODDS) for _ in heads)))
+        for own in zip_longest(*cells[band], fillvalue=("", "")):
+            parts = [set_cell_size(word, room) + f"{odds:>{ODDS}}" for word, odds in own]
+            lines.append(Text((" " * GAP).join(parts).rstrip()))
+    lines += [
+        Text(),
+        note("log-odds against the other classes together; what tells most comes first"),
+    ]
+    if len(chosen) < len(weights):
+        lines.append(note(f"and {len(weights) - len(chosen):,} classes with fewer rows"))
+    return Group(*lines)
+
+
+def marked(text: str, marks: Sequence[Mark], strongest: float, colours: bool) -> Text:
+    """A text with its words marked by their log-odds: in colours, or with numbers."""
+    found, at = Text(), 0
+    for start, end, odds in marks:
+        found.append(_printed(text[at:start]))
+        part = abs(odds) / strongest
+        word = _printed(text[start:end])
+        if colours:
+            level = (part < STRONG) + (part < CLEAR) + (part < FAINT)
+            found.append(word, (*(FOR if odds > 0 else AGAINST), "")[level])
+        else:
+            found.append(f"{word}[{odds:+.1f}]" if part >= CLEAR else word)
+        at = end
+    found.append(_printed(text[at:]))
+    found.rstrip()
+    return found
+
+
+def _printed(text: str) -> str:
+    """Text as a terminal may show it, in lines."""
+    lines = squeezed(text).replace("\t", " ").split("\n")
+    return "\n".join(printable(line.removesuffix("\r")) for line in lines)

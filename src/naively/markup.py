@@ -1,0 +1,113 @@
+"""How words and their log-odds look: in lines of text, and as HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import numpy as np
+
+FOR, AGAINST = "30,136,229", "245,124,0"
+"""Blue and orange, which the colour-blind tell apart."""
+FAINTEST, STRONGEST = 0.05, 0.6
+"""How much of a colour covers the background: words can be read on white and on black."""
+BLANK = re.compile(r"\n(?:[^\S\n]*\n){2,}")
+"""Lines without words, of which one is shown."""
+
+Mark = tuple[int, int, float]
+"""(start, end, log-odds) of a part of a text."""
+
+
+def total_odds(parts: Iterable[float]) -> str:
+    """The sum of log-odds; infinite ones may speak for both classes."""
+    total = sum(parts)
+    return "undecided (each is ruled out)" if np.isnan(total) else f"{total:+.3f}"
+
+
+def left_out(lines: Sequence[tuple[str, int, float]], unknown: Sequence[str]) -> str:
+    """What a list of terms does not tell."""
+    more = (
+        f"and {_counted(len(lines), 'more term')}, {sum(line[2] for line in lines):+.3f} together"
+    )
+    new = f"{_counted(len(unknown), 'term')} unknown to the model"
+    return "; ".join([more] * bool(lines) + [new] * bool(unknown))
+
+
+def squeezed(text: str) -> str:
+    """Text with at most one blank line in a row."""
+    return BLANK.sub("\n\n", text)
+
+
+def shown(term: str) -> str:
+    """A term as it can be seen: with quotes if it begins or ends with a space."""
+    quoted = repr(term)
+    return quoted if term != term.strip() else quoted[1:-1]
+
+
+def times(count: int) -> str:
+    """How often a term is met, if that is more than once."""
+    return f"× {count}" if count > 1 else ""
+
+
+def largest(odds: Iterable[float]) -> float:
+    """The largest of some log-odds that is finite, or 1 if all are 0."""
+    return max((abs(one) for one in odds if np.isfinite(one)), default=0.0) or 1.0
+
+
+def length(odds: float, widest: float) -> int:
+    """Of a bar, in characters."""
+    return round(min(1.0, abs(odds) / widest) * 20)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
+
+
+def html_table(heads: Sequence[str], rows: Sequence[tuple[str, str, float]]) -> str:
+    """Names, what belongs to them, and log-odds with a bar, as HTML."""
+    widest = largest(odds for _, _, odds in rows)
+    left, right = (
+        f'style="padding:.1em 1em .1em 0;text-align:{side}"' for side in ("left", "right")
+    )
+    lines = [
+        f"<tr><td {left}>{escaped(name)}</td><td {left}>{escaped(what)}</td>"
+        f"<td {right}>{odds:+.3f}</td>"
+        f'<td style="width:12em;padding:0"><div style="height:.8em;background:rgb('
+        f'{FOR if odds > 0 else AGAINST});width:{100 * min(1.0, abs(odds) / widest):.0f}%">'
+        "</div></td></tr>"
+        for name, what, odds in rows
+    ]
+    first, second, third = heads
+    return (
+        '<table style="border-collapse:collapse;font-variant-numeric:tabular-nums"><thead><tr>'
+        f"<th {left}>{first}</th><th {left}>{second}</th><th {right}>{third}</th><th></th></tr>"
+        f"</thead><tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def html_text(text: str, marks: Sequence[Mark], strongest: float | None = None) -> str:
+    """A text with its words marked, as HTML; `strongest` is what the strongest colour means."""
+    widest = strongest or largest(odds for _, _, odds in marks)
+    pieces, at = [], 0
+    for start, end, odds in marks:
+        pieces.append(escaped(squeezed(text[at:start])))
+        style = colour(float(np.clip(odds / widest, -1.0, 1.0)))
+        word = escaped(text[start:end])
+        pieces.append(f'<span style="{style}" title="{odds:+.3f}">{word}</span>')
+        at = end
+    return "".join([*pieces, escaped(squeezed(text[at:]))])
+
+
+def colour(strength: float) -> str:
+    """The style of a word that speaks for a class, or against it if negative, -1 to 1."""
+    if abs(strength) < FAINTEST:
+        return ""
+    cover = FAINTEST + (STRONGEST - FAINTEST) * abs(strength)
+    colour = FOR if strength > 0 else AGAINST
+    return f"background:rgba({colour},{cover:.2f});border-radius:.2em;padding:0 .15em"
+
+
+def escaped(text: str) -> str:
+    """Text for HTML, without halves of surrogate pairs, which no file can hold."""
+    return escape(text.encode("utf-8", "replace").decode())

@@ -1,0 +1,233 @@
+"""Why a document has its scores: what is told adds up, and is safe to show."""
+
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from naively import NaiveBayes, TextNB
+from naively.explanation import Explanation, TextExplanation
+from naively.families.text import Text
+
+MAILS = [
+    "win a free prize", "meeting at noon", "free free prize, now", "lunch at noon?",
+    "is the agenda free?", "a prize meeting", "now or never", "agenda: lunch",
+]  # fmt: skip
+KINDS = ["spam", "ham", "spam", "ham", "ham", "list", "list", "list"]
+NEW = [
+    "Free prize!\n\n  Free lunch, unheard of",
+    "noon",
+    "never met before",
+    "",
+    None,
+    "é 日本 free",
+]
+VARIANTS = {
+    "plain": {},
+    "bernoulli": {"event": "bernoulli"},
+    "binary": {"event": "binary"},
+    "complement": {"event": "complement"},
+    "bigrams": {"ngram_range": (1, 2)},
+    "characters": {"analyzer": "char", "ngram_range": (1, 3)},
+    "within words": {"analyzer": "char_wb", "ngram_range": (2, 4)},
+    "hashed": {"n_features": 16},
+    "few": {"max_features": 5},
+    "tfidf": {"weighting": "log-tfidf", "length_norm": "l2"},
+    "TWCNB": {"event": "complement", "weighting": "log-tfidf", "length_norm": "l2", "norm": True},
+    "unsmoothed": {"alpha": 0.0},
+    "unsmoothed bernoulli": {"event": "bernoulli", "alpha": 0.0},
+}
+
+
+def fitted(**options):
+    return TextNB(**options).fit(MAILS, KINDS)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_parts_add_up_to_the_scores(variant):
+    model = fitted(**VARIANTS[variant])
+    told = model.explain(NEW)
+    joint, proba = model.predict_joint_log_proba(NEW), model.predict_proba(NEW)
+    assert [one.text for one in told] == [text or "" for text in NEW]
+    for one, own, p, said in zip(told, joint, proba, model.predict(NEW), strict=True):
+        np.testing.assert_allclose(one.joint, own, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(one.proba, p, rtol=1e-9, atol=1e-12)
+        if not np.isfinite(own).all():
+            continue
+        prior, terms, rest = one.log_odds()
+        first, second = np.sort(own)[::-1][:2]
+        assert prior + terms.sum() + rest == pytest.approx(first - second, abs=1e-9)
+        prior, terms, rest = one.log_odds("list")
+        other = max(own[0], own[2])
+        assert prior + terms.sum() + rest == pytest.approx(own[1] - other, abs=1e-9)
+        prior, terms, rest = one.log_odds("ham", "spam")
+        assert prior + terms.sum() + rest == pytest.approx(own[0] - own[2], abs=1e-9)
+        assert sum(line[2] for line in one.lines("ham", "spam")) == pytest.approx(own[0] - own[2])
+        prior, terms, rest = one.log_odds(against=said)
+        assert prior + terms.sum() + rest <= 1e-9
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_marks_share_the_log_odds_of_the_terms(variant):
+    for one in fitted(**VARIANTS[variant]).explain(NEW):
+        marks = one.marks("spam", "ham")
+        places = [place for start, end, _ in marks for place in range(start, end)]
+        assert places == sorted(set(places))
+        assert not any(one.text[place].isspace() for place in places)
+        odds = one.log_odds("spam", "ham")[1]
+        if "unsmoothed" not in variant:
+            kept = [bool(term.strip()) for term in one.terms]  # spaces cannot be marked
+            if variant != "hashed":
+                odds = odds[kept]
+            assert sum(mark[2] for mark in marks) == pytest.approx(odds.sum(), abs=1e-9)
+
+
+@given(st.lists(st.sampled_from(["free", "Prize", "noon", "zebra", " ", "\n", ",", "日本"])))
+def test_marks_of_any_text(pieces):
+    text = " ".join(pieces)
+    for options in ({}, {"ngram_range": (1, 3)}, {"analyzer": "char", "ngram_range": (2, 3)}):
+        (one,) = fitted(**options).explain([text])
+        marks = one.marks()
+        assert all(0 <= a < b <= len(text) for a, b, _ in marks)
+        assert all(b <= c for (_, b, _), (c, _, _) in pairwise(marks))
+        assert Page(one.to_html()).text.count("zebra") == text.count("zebra")
+
+
+def test_a_word_has_its_own_log_odds():
+    model = fitted()
+    (one,) = model.explain(["Free prize, free lunch"])
+    assert one.terms == ["free", "prize", "lunch"]
+    assert one.counts.tolist() == [2, 1, 1]
+    marks = {one.text[a:b]: odds for a, b, odds in one.marks("spam", "ham")}
+    assert list(marks) == ["Free", "prize", "free", "lunch"]
+    log_theta = dict(zip(model.terms_, model.feature_log_prob_.T, strict=True))
+    for word, odds in marks.items():
+        assert odds == pytest.approx(log_theta[word.lower()][2] - log_theta[word.lower()][0])
+
+
+def test_bigrams_are_shared_by_their_words():
+    (one,) = fitted(ngram_range=(2, 2)).explain(["free prize"])
+    marks = one.marks("spam", "ham")
+    assert [mark[:2] for mark in marks] == [(0, 4), (5, 10)]
+    assert marks[0][2] == marks[1][2] == pytest.approx(one.log_odds("spam", "ham")[1][0] / 2)
+
+
+def test_characters_mark_words_together():
+    (one,) = fitted(analyzer="char", ngram_range=(3, 3)).explain(["free  prize"])
+    assert [one.text[a:b] for a, b, _ in one.marks()] == ["free", "prize"]
+
+
+def test_impossible_terms_speak_for_neither():
+    model = TextNB(alpha=0).fit(["aa bb", "cc", "dd"], ["x", "y", "z"])
+    (one,) = model.explain(["aa dd cc"])
+    assert np.isneginf(one.joint).all()
+    assert one.proba == pytest.approx([1 / 3] * 3)
+    assert {term: odds for term, _, odds in one.lines("x", "y")} == {
+        "(prior)": 0.0, "aa": np.inf, "cc": -np.inf, "dd": 0.0,
+    }  # fmt: skip
+    assert [mark[2] for mark in one.marks("x", "y")] == [np.inf, 0.0, -np.inf]
+    assert "undecided" in str(one)
+    assert "+inf" in one.to_html("x", "y")
+
+
+def test_missing_documents_have_the_prior():
+    for event in ("multinomial", "bernoulli"):
+        (one,) = fitted(event=event).explain([None])
+        assert one.joint.tolist() == one.prior.tolist()
+        assert one.lines()[0][0] == "(prior)"
+
+
+def test_one_class_and_classes_that_are_not_there():
+    model = fitted()
+    (one,) = model.explain(["free"])
+    for wrong in ({"label": "dog"}, {"against": "dog"}):
+        with pytest.raises(ValueError, match="'dog' is not one of the classes"):
+            one.log_odds(**wrong)
+    for kind in ("ham", "list"):
+        model.forget([m for m, k in zip(MAILS, KINDS, strict=True) if k == kind],
+                     [kind] * KINDS.count(kind))  # fmt: skip
+    (one,) = model.explain(["free"])
+    assert str(one).startswith("spam, P = 1.0000")
+    assert "spam" in one.to_html()
+
+
+def test_labels_of_any_kind():
+    model = TextNB().fit(["aa", "bb", "cc"], [10, 20, 30])
+    (one,) = model.explain(["aa bb"])
+    assert one.log_odds(10, 20)[1].tolist() == (-one.log_odds(20, 10)[1]).tolist()
+    assert "10" in str(one)
+
+
+def test_printed():
+    (one,) = fitted().explain(["free free lunch, zebra"])
+    lines = str(one).splitlines()
+    assert lines[0].startswith("spam, P = 0.")
+    assert "log-odds against ham: +" in lines[0]
+    assert any(line.split()[:3] == ["free", "×", "2"] for line in lines)
+    assert any(line.startswith("(prior)") for line in lines)
+    assert lines[-1] == "1 term unknown to the model"
+    assert repr(one) == "<TextExplanation: spam rather than ham>"
+    model = TextNB().fit([" ".join(f"w{i}" for i in range(50)), "b"], [0, 1])
+    assert "and 31 more terms" in str(model.explain([" ".join(f"w{i}" for i in range(50))])[0])
+
+
+class Page(HTMLParser):
+    """The text of HTML, whose tags must be closed in order."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.text, self.titles = [], "", []
+        self.feed(html)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        assert tag in {"div", "p", "b", "span", "table", "thead", "tbody", "tr", "th", "td"}
+        assert {name for name, _ in attributes} <= {"style", "title", "dir"}
+        self.titles += [value for name, value in attributes if name == "title"]
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.mark.parametrize("analyzer", ["word", "char"])
+def test_html_is_escaped(analyzer):
+    evil = '<script>alert("1")</script> & \'</div> \ud800'
+    labels = ["<script>x</script>", '"><b onclick="y">']
+    model = TextNB(analyzer=analyzer).fit([evil, "script fine"], labels)
+    (one,) = model.explain([evil])
+    for html in (one.to_html(), one._repr_html_(), one.to_html(labels[1], labels[0])):
+        page = Page(html)
+        assert evil.replace("\ud800", "?") in page.text
+        assert labels[0] in page.text
+        assert page.titles
+        html.encode()
+
+
+def test_html_shows_numbers_and_leaves_out_blank_lines():
+    (one,) = fitted().explain(["free" + "\n \n" * 50 + "prize zebra"])
+    page = Page(one.to_html("spam", "ham"))
+    assert "free\n\nprize zebra" in page.text
+    assert page.titles == [f"{odds:+.3f}" for *_, odds in one.marks("spam", "ham")]
+    assert "log-odds against ham" in page.text
+    assert "log-odds against ham" not in Page(one.to_html("spam", "ham", heading=False)).text
+
+
+def test_tables_are_explained_by_column():
+    table = {"body": MAILS, "size": [len(mail) + 0.5 for mail in MAILS]}
+    model = NaiveBayes(columns={"body": Text()}).fit(table, KINDS)
+    told = model.explain(table)
+    assert isinstance(told, Explanation)
+    assert told.features == ["body", "size"]
+    np.testing.assert_allclose(told.joint, model.predict_joint_log_proba(table), rtol=1e-9)
+    own = TextNB().fit(MAILS, KINDS).explain(MAILS)
+    assert isinstance(own[0], TextExplanation)
+    for one, columns in zip(own, told.contributions[:, :, 0], strict=True):
+        np.testing.assert_allclose(one.contributions.sum(axis=0), columns, rtol=1e-9)
