@@ -119,7 +119,7 @@ def number_grams(
                 while True:
                     meta = slots[two * s + one]
                     number = np.int64(meta & NUMBER) - 1
-                    if slots[two * s] == key and meta >> np.uint64(32) == length:
+                    if meta != 0 and slots[two * s] == key and meta >> np.uint64(32) == length:
                         if lengths[k] <= 8:
                             break
                         if same(text, froms[k], arena, starts[number], lengths[k]):

@@ -138,8 +138,7 @@ class Vocabulary:
         order = np.arange(len(self))
         open_ = np.arange(len(self))  # places whose terms are equal so far to one beside them
         group = np.zeros(len(self), np.int64)
-        at = 0
-        while len(open_):
+        for at in range(0, int(lengths.max(initial=0)) + 1, 8):
             numbers = order[open_]
             piece = kernel.pieces_of(self.arena, starts, lengths, numbers, at)
             rest = np.minimum(lengths[numbers] - at, 9)  # a term is before those it begins
@@ -151,7 +150,8 @@ class Vocabulary:
             alone = new[:-1] & new[1:]
             group = np.cumsum(new[:-1])[~alone]
             open_ = open_[~alone]
-            at += 8
+            if len(open_) == 0:
+                break
         return order
 
     def term_bytes(self, k: int) -> bytes:
