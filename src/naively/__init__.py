@@ -18,6 +18,7 @@ _HOMES = {
     "LogNormal": "naively.families.lognormal",
     "Multinomial": "naively.families.multinomial",
     "MultinomialNB": "naively.estimators.discrete",
+    "NBSVM": "naively.estimators.nbsvm",
     "NaiveBayes": "naively.estimators.table",
     "Poisson": "naively.families.poisson",
     "PoissonNB": "naively.estimators.discrete",

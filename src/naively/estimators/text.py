@@ -50,7 +50,8 @@ class TextNB(NaiveBayesClassifier):
         What t occurrences count: t, log (1 + t), t · idf or log (1 + t) · idf with
         idf = 1 + log ((1 + n) / (1 + d)) for a term in d of n documents: those of `fit`, or of
         the first `partial_fit`. With ``event="complement"``, ``weighting="log-tfidf"``,
-        ``length_norm="l2"`` and ``norm=True`` this is Rennie's TWCNB, with a smooth idf.
+        ``length_norm="l2"``, ``norm=True`` and ``prior="uniform"`` this is Rennie's TWCNB, with a
+        smooth idf.
     length_norm : None, "l1" or "l2"
         Divide a document's counts by their norm.
     analyzer : "word", "char", "char_wb" or callable
