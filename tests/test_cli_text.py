@@ -85,7 +85,7 @@ def test_options_of_text(folder, capsys):
     assert "ngram_range=(1, 2), stop_words=('a', 'about'," in " ".join(out.split())
     assert "lowercase" not in out
     fitted(capsys, "--target", "kind", "--columns", "message=text(stop_words=['at', 'a'])")
-    assert naively.load("m").table_.schema.known["message"].stop_words == ("at", "a")
+    assert naively.load("m").table_.schema.known["message"].stop_words == ("a", "at")
     fitted(capsys, "--target", "kind", "--text", "message", "--alpha", "0.5")
     assert naively.load("m").table_.schema.known["message"] == Text(alpha=0.5)
 

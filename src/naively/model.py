@@ -19,6 +19,7 @@ from naively.families.base import (
     Serial,
     Statistics,
     Workers,
+    difference,
 )
 from naively.families.sums import class_weights
 from naively.kernels import scores
@@ -201,7 +202,8 @@ class Model:
     def _check_compatible(self, other: Model) -> None:
         if not self.family.adds_to(other.family):
             raise ValueError(
-                f"cannot combine models whose statistics differ: {self.family}, {other.family}"
+                "cannot combine models whose statistics differ: "
+                f"{difference(self.family, other.family)}"
             )
         if self.n_features != other.n_features:
             raise ValueError(

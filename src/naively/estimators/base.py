@@ -19,7 +19,7 @@ from naively.engines.threads import workers
 from naively.estimators.validation import check_data, check_labels, check_several, check_weights
 from naively.exact import Float64
 from naively.explanation import Explanation
-from naively.families.base import Data, Family, Workers
+from naively.families.base import Data, Family, Workers, difference
 from naively.model import Model
 from naively.prior import Prior
 
@@ -117,7 +117,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Absorb a model under this estimator's parameters as they are now."""
         model, family = self.model_, self._family()
         if not family.adds_to(model.family):
-            raise ValueError(f"what {model.family} learned cannot go on as {family}")
+            raise ValueError(
+                f"what was learned cannot go on otherwise: {difference(model.family, family)}"
+            )
         before = model.family, model.prior
         model.family, model.prior = family, self._prior()
         try:

@@ -167,13 +167,31 @@ class TextNB(NaiveBayesClassifier):
         ----------
         X : (n,) documents.
         y : (n,) labels of at least two classes.
-        sample_weight : (n,) non-negative weights; a document of weight w counts as w of them.
+        sample_weight : (n,) non-negative weights; a document of weight w counts as w of them,
+            but as one in an idf.
 
         Raises
         ------
         ValueError : saying what is wrong and where.
         """
         return super().fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more documents. New words and classes may appear in any call.
+
+        Any split of the documents into calls gives the same model, bit for bit; but an idf is that
+        of the first call, and `max_terms` drops terms after each.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`.
+        classes : labels to make room for before their documents are met; not required.
+
+        Raises
+        ------
+        ValueError : saying what is wrong and where; the model is as it was.
+        """
+        return super().partial_fit(X, y, classes, sample_weight)
 
     def _summarise(
         self, X: Any, y: Any, sample_weight: Any, *, first: bool
@@ -193,7 +211,8 @@ class TextNB(NaiveBayesClassifier):
             return self.model_.summarise(documents, labels, weights, jobs), {}
         family = self._family()
         assert isinstance(family, Text)
-        family = replace(family, reference=None).referring(documents, jobs)
+        present = documents if weights is None else documents[weights > 0]
+        family = replace(family, reference=None).referring(present, jobs)
         blank = Model(family, self._prior(), 1)
         return blank.summarise(documents, labels, weights, jobs), {"n_features_in_": 1}
 
@@ -257,5 +276,5 @@ def stop_words(words: Any) -> Any:
             raise ValueError(f'stop_words must be "english" or a list of words, not {words!r}')
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-        return tuple(sorted(ENGLISH_STOP_WORDS))
-    return None if words is None else tuple(words)
+        return tuple(ENGLISH_STOP_WORDS)
+    return words

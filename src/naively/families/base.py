@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
 import numpy as np
@@ -234,6 +234,18 @@ class Family(ABC):
     @abstractmethod
     def estimate(self, statistics: Any, class_weight: ExactArray) -> Parameters:
         """The parameters that follow from statistics: all smoothing happens here."""
+
+
+def difference(a: Family, b: Family) -> str:
+    """In what two families differ, in a few words."""
+    if type(a) is not type(b):
+        return f"{a.name} and {b.name}"
+    if not is_dataclass(a):
+        return a.name
+    pairs = [(one.name, getattr(a, one.name), getattr(b, one.name)) for one in fields(a)]
+    unlike = [f"{name} {mine!r} and {theirs!r}" for name, mine, theirs in pairs if
+              repr(mine) != repr(theirs)]  # fmt: skip
+    return f"{a.name} with {', '.join(unlike) or 'other reference documents'}"
 
 
 def column_blocks(n_features: int, width: int = 8192) -> Iterator[slice]:

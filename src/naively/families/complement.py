@@ -59,7 +59,7 @@ class ComplementParameters(LinearParameters):
         super().__init__(*counts.shape)
         self.counts = counts
         self.alpha = check_alpha(alpha, *counts.shape)
-        self.n_free = self.n_classes * (self.n_features - 1)
+        self.n_free = self.n_classes * max(self.n_features - 1, 0)
         own = counts.summed(1)
         rest = _complement(own, own.summed(0))
         self.totals = counts_of(rest) + total_alpha(self.alpha, *counts.shape)

@@ -87,7 +87,7 @@ class MultinomialParameters(LinearParameters):
         super().__init__(*counts.shape)
         self.counts = counts
         self.alpha = check_alpha(alpha, *counts.shape)
-        self.n_free = self.n_classes * (self.n_features - 1)
+        self.n_free = self.n_classes * max(self.n_features - 1, 0)
         self.totals = counts_of(counts.summed(1)) + total_alpha(self.alpha, *counts.shape)
 
     def log_theta(self, columns: slice) -> Float64:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
@@ -41,13 +40,8 @@ class TextStatistics(Statistics):
         self.undercount = undercount
 
     def _with(self, tables: dict[str, ExactArray]) -> Self:
-        return type(self)(tables, self.vocabulary, self.presence, self.limit, self.undercount)
-
-    def copy(self) -> Self:
-        """A copy that shares nothing."""
-        new = super().copy()
-        new.vocabulary = None if self.vocabulary is None else self.vocabulary.copy()
-        return new
+        known = None if self.vocabulary is None else self.vocabulary.copy()  # `add` changes it
+        return type(self)(tables, known, self.presence, self.limit, self.undercount)
 
     def add(self, other: Statistics, classes: Int64, sign: int = 1) -> None:
         """Add (or subtract) statistics, merging the vocabularies by union."""
@@ -138,20 +132,23 @@ class Reference:
     lengths : (V,) int64, their numbers of bytes.
     documents : (V,) int64, how many documents have each.
     total : int, how many documents there are.
+    vocabulary : the terms.
     """
 
     terms: Bytes
     lengths: Int64
     documents: Int64
     total: int
+    vocabulary: Vocabulary = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        shapes = {self.lengths.shape, self.documents.shape}
-        if len(shapes) > 1 or self.lengths.ndim != 1 or self.terms.ndim != 1:
-            raise ValueError("the terms of the reference documents and their counts do not match")
-        bad = (self.lengths < 0).any() or int(self.lengths.sum()) != len(self.terms)
-        if bad or ((self.documents < 0) | (self.documents > self.total)).any():
+        known = Vocabulary.checked(self.terms, self.lengths)
+        counts = np.asarray(self.documents)
+        if counts.dtype != np.int64 or counts.shape != (len(known),) or type(self.total) is not int:
+            raise ValueError("the counts of the reference documents do not belong to its terms")
+        if ((counts < 0) | (counts > self.total)).any() or self.total >= 1 << 53:
             raise ValueError("the counts of the reference documents cannot be true")
+        object.__setattr__(self, "vocabulary", known)
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, documents: Int64, total: int) -> Reference:
@@ -161,12 +158,7 @@ class Reference:
 
     def fields(self) -> dict[str, Any]:
         """The four attributes."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The terms."""
-        return Vocabulary.of(self.terms, self.lengths)
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.init}
 
     def idf(self, vocabulary: Vocabulary) -> Float64:
         """1 + log ((1 + n) / (1 + d)) of each term of another vocabulary, (V,)."""

@@ -68,7 +68,8 @@ class Text(Family):
         Whenever more terms are known, the rarest are dropped until at most half as many are left:
         endless streams in bounded memory. `TextStatistics.undercount` says what that may cost.
     reference : Reference or None
-        The documents that "tfidf" refers to: those of the first `fit` or `partial_fit`.
+        The documents that "tfidf" refers to: those of the first `fit` or `partial_fit`, each
+        counted once.
     """
 
     event: Event = "multinomial"
@@ -160,7 +161,9 @@ class Text(Family):
     @property
     def selects(self) -> bool:
         """Whether terms are left out by their frequency."""
-        return self.min_df not in (0, 1, 0.0) or self.max_df != 1.0 or self.max_features is not None
+        least = self.min_df == (0.0 if isinstance(self.min_df, float) else 1)
+        most = isinstance(self.max_df, float) and self.max_df == 1.0
+        return not (least and most) or self.max_features is not None
 
     @property
     def weighs(self) -> bool:
@@ -196,7 +199,7 @@ class Text(Family):
     # ---- learning ----------------------------------------------------------------------------
 
     def referring(self, documents: Documents, workers: Workers | None = None) -> Self:
-        """The same, with `reference` documents if it needs them and has none."""
+        """The same, with these as `reference` documents if it needs some and has none."""
         if not self.refers or self.reference is not None:
             return self
         counts = counting.count(
@@ -212,6 +215,8 @@ class Text(Family):
         known = statistics.vocabulary
         if known is None:
             return
+        if len(known) == 0 and statistics.undercount > 0:
+            raise ValueError("all terms were dropped as the rarest: max_terms is too low")
         if len(known) == 0:
             raise ValueError("the documents hold no terms: are there words in them?")
         if self.selects and self.estimate(statistics, class_weight).total.shape[1] == 0:
@@ -267,11 +272,19 @@ class Text(Family):
     def matrix(self, rows: Rows, vocabulary: Vocabulary) -> Any:
         """Merged counts of terms as a CSR matrix of what they count."""
         data = np.ones_like(rows.data) if self.once else rows.data
-        idf = None if self.reference is None else self.reference.idf(vocabulary)
+        idf = self.idf(vocabulary)
         data = self.weigh(data, rows.indices, rows.indptr, idf)
         matrix = csr_matrix(rows.shape)
         matrix.data, matrix.indices, matrix.indptr = data, rows.indices, rows.indptr
         return matrix
+
+    def idf(self, vocabulary: Vocabulary | None) -> Float64 | None:
+        """What the weights of terms are multiplied by, (V,); None if by nothing."""
+        if not self.refers or vocabulary is None:
+            return None
+        if self.reference is None:
+            raise ValueError(f"weighting={self.weighting!r} needs reference documents")
+        return self.reference.idf(vocabulary)
 
     def weigh(self, counts: Float64, ids: Any, indptr: Int64, idf: Float64 | None) -> Float64:
         """What merged counts of terms count.

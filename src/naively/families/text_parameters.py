@@ -16,7 +16,7 @@ from naively.families.bernoulli import BernoulliParameters
 from naively.families.linear import LinearParameters
 from naively.families.multinomial import ROLLS, MultinomialParameters
 from naively.text.analysis import Span
-from naively.text.counting import PIECE, Rows, Terms
+from naively.text.counting import PIECE, Indexer, Rows
 from naively.text.documents import Documents
 from naively.text.tokens import of_terms
 
@@ -82,11 +82,8 @@ class TextParameters(Parameters):
         assert isinstance(inner, LinearParameters)
         self.inner = inner
         self.n_free = inner.n_free
-        idf = None
-        if family.reference is not None and self.vocabulary is not None:
-            idf = family.reference.idf(self.vocabulary)
-        self._idf = idf
-        self._free: list[Terms] = []
+        self._idf = family.idf(self.vocabulary)
+        self._free: list[Indexer] = []
 
     @property
     def terms(self) -> list[str]:
@@ -124,17 +121,17 @@ class TextParameters(Parameters):
             out[:, ~X.valid[start:stop]] = 0.0
 
     @contextmanager
-    def _borrowed(self) -> Iterator[Terms]:
+    def _borrowed(self) -> Iterator[Indexer]:
         """The terms, for one thread alone."""
         try:
             terms = self._free.pop()
         except IndexError:
-            terms = Terms(self.family.analysis, self.family.buckets, self.vocabulary)
+            terms = Indexer(self.family.analysis, self.family.buckets, self.vocabulary)
         yield terms
         self._free.append(terms)
 
     def _rows(
-        self, terms: Terms, X: Documents, first: int, last: int, merged: bool = False
+        self, terms: Indexer, X: Documents, first: int, last: int, merged: bool = False
     ) -> Rows:
         """Documents first:last as what their terms count; merged if that matters or is asked."""
         family = self.family
@@ -180,9 +177,8 @@ class TextParameters(Parameters):
         unknown = known.pop(-1, [])
         with self._borrowed() as own:
             rows = self._rows(own, X, i, i + 1, merged=True)
-        order = np.argsort(rows.indices)
-        places = order[np.searchsorted(rows.indices, list(known), sorter=order)]
-        columns, values = rows.indices[places].astype(np.int64), rows.data[places]
+            places = np.searchsorted(rows.indices, list(known))  # merged rows are sorted
+            columns, values = rows.indices[places].astype(np.int64), rows.data[places].copy()
         contributions = self.inner.evaluated(columns, values[np.newaxis, np.newaxis])[0]
         rest = np.zeros(self.inner.n_classes)
         if self.inner.has_zero and (X.valid is None or X.valid[i]):
@@ -196,7 +192,7 @@ class TextParameters(Parameters):
 
     def _numbers(self, terms: list[str]) -> list[int]:
         """The column of each term; -1 if it has none."""
-        known = Terms(self.family.analysis, self.family.buckets, self.vocabulary)
+        known = Indexer(self.family.analysis, self.family.buckets, self.vocabulary)
         units = of_terms([[term.encode("utf-8", "surrogatepass") for term in terms]])
         ids = known.vocabulary.number(units, buckets=self.family.buckets)[0]
         return [int(number) for number in ids]
@@ -213,6 +209,10 @@ class TextParameters(Parameters):
         if self.family.analysis.analyzer != "word" or self.family.analysis.ngram_range != (1, 1):
             raise ValueError("documents can be drawn from a model of single words only")
         words = np.array(self.terms, object)
+        if len(words) == 0:
+            raise ValueError("the model knows no words to draw documents from")
+        counts = MultinomialParameters(self.total, self.family.alpha)
+        theta = np.exp(counts.log_theta(slice(0, len(words))))
         texts: list[str] = [""] * len(codes)
         for c in np.unique(codes).tolist():
             chosen = np.flatnonzero(codes == c)
@@ -220,9 +220,7 @@ class TextParameters(Parameters):
                 p = np.exp(self.inner.log_probabilities(slice(0, len(words)))[1][c])
                 drawn = [np.flatnonzero(generator.random(len(words)) < p) for _ in chosen]
             else:
-                counts = MultinomialParameters(self.total, self.family.alpha)
-                theta = np.exp(counts.log_theta(slice(0, len(words)))[c])
-                p = np.cumsum(theta)
+                p = np.cumsum(theta[c])
                 drawn = list(np.searchsorted(p, generator.random((len(chosen), ROLLS)) * p[-1]))
             for k, numbers in zip(chosen.tolist(), drawn, strict=True):
                 texts[k] = " ".join(words[numbers])

@@ -19,7 +19,6 @@ from naively.families.product import Product, ProductStatistics
 from naively.families.terms import TextStatistics
 from naively.families.text import Text
 from naively.model import Model
-from naively.text.vocabulary import Vocabulary
 
 MOST_FEATURES = 1 << 31
 MOST_LIMBS = 400
@@ -140,23 +139,6 @@ def texts(flat: Any, lengths: Any) -> Any:
     raw, ends = flat.tobytes(), np.cumsum(lengths).tolist()
     pieces = [raw[end - size : end].decode() for end, size in zip(ends, lengths, strict=True)]
     return np.array(pieces, np.dtypes.StringDType())
-
-
-def vocabulary(terms: Any, lengths: Any) -> Vocabulary:
-    """The terms of a model of texts."""
-    kinds = [(terms, np.uint8), (lengths, np.int64)]
-    if any(one is None or one.dtype != kind or one.ndim != 1 for one, kind in kinds):
-        raise ValueError("its terms are no text")
-    if (lengths < 0).any() or (lengths > len(terms)).any() or lengths.sum() != len(terms):
-        raise ValueError("the lengths of its terms do not add up")
-    terms.tobytes().decode("utf-8", "surrogatepass")
-    starts = np.cumsum(lengths)[:-1]
-    if (terms[starts[starts < len(terms)]] & 0xC0 == 0x80).any():
-        raise ValueError("a term begins within a character")
-    known = Vocabulary.of(terms, lengths)
-    if len(known) != len(lengths) or (known.order() != np.arange(len(known))).any():
-        raise ValueError("its terms are not sorted and distinct")
-    return known
 
 
 def undercount(values: Any) -> float:

@@ -14,6 +14,7 @@ from naively.families.product import Product, ProductStatistics
 from naively.families.terms import TextStatistics
 from naively.files import checks
 from naively.files.encoding import Arrays
+from naively.text.vocabulary import Vocabulary
 
 
 def encode_statistics(statistics: Statistics, arrays: Arrays, prefix: str = "statistics.") -> Any:
@@ -87,7 +88,7 @@ def decode_statistics(
     if isinstance(statistics, TextStatistics):
         statistics.undercount = checks.undercount(arrays.get(prefix + "undercount"))
         if statistics.vocabulary is not None:
-            statistics.vocabulary = checks.vocabulary(
+            statistics.vocabulary = Vocabulary.checked(
                 arrays.get(prefix + "terms"), arrays.get(prefix + "term_lengths")
             )
     return statistics

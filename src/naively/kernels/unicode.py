@@ -28,6 +28,9 @@ def decode(data, p, stop):
     if b < 0xC2 or b > 0xF4:
         return REPLACEMENT, 1
     length = 2 if b < 0xE0 else 3 if b < 0xF0 else 4
+    if b == 0xED and p + 1 < stop and data[p + 1] >= 0xA0:  # a whole surrogate, or none
+        if p + 2 >= stop or data[p + 1] > 0xBF or data[p + 2] & 0xC0 != 0x80:
+            return REPLACEMENT, 1
     low = 0xA0 if b == 0xE0 else 0x90 if b == 0xF0 else 0x80
     high = 0x8F if b == 0xF4 else 0xBF
     c = b & (0x7F >> length)

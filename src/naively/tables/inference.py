@@ -83,6 +83,10 @@ class Wishes:
     unseen: Unseen = "smooth"
     missing: tuple[str, ...] = MISSING
 
+    def __post_init__(self) -> None:
+        if isinstance(self.numeric, Text):
+            raise ValueError("text is no family of numbers; name its columns in `columns`")
+
     @property
     def settled(self) -> set[str]:
         """The columns of which nothing has to be found out."""

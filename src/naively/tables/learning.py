@@ -178,9 +178,14 @@ def _split(
     table = pa.Table.from_batches([batch])
     if question.holdout == 0:
         return table, table.slice(0, 0), np.zeros(0)
-    draws = np.random.default_rng([question.seed, number]).random(table.num_rows)
+    draws = _draws(question, number, table.num_rows)
     chosen = draws < threshold
     return table.filter(pa.array(~chosen)), table.filter(pa.array(chosen)), draws[chosen]
+
+
+def _draws(question: Question, number: int, rows: int) -> Float64:
+    """The random numbers of the rows of the batch of this number."""
+    return np.random.default_rng([question.seed, number]).random(rows)
 
 
 def _compact(table: pa.Table, needed: Collection[str | None]) -> pa.Table:
@@ -241,10 +246,12 @@ def _joined(arrays: list[pa.Array]) -> pa.ChunkedArray:
 
 def _head(stream: Iterator[Task], question: Question) -> list[pa.RecordBatch]:
     """The batches of the first rows, from which families are inferred."""
-    head, rows = [], 0.0
+    head: list[pa.RecordBatch] = []
+    rows = 0.0
     for task in stream:
         head.append(task())
-        rows += head[-1].num_rows * (1.0 - question.holdout)
+        draws = _draws(question, len(head) - 1, head[-1].num_rows)
+        rows += int((draws >= question.holdout).sum())
         features = _features(head[0].schema.names, question)
         settled = question.wishes.settled.issuperset(features)
         if rows >= (1 if settled else 1.05 * first_rows(len(features))):

@@ -36,6 +36,13 @@ class Block:
     family: Family
     names: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        if isinstance(self.family, Text) and len(self.names) > 1:
+            raise ValueError(
+                f"the columns {', '.join(map(repr, self.names))} cannot share one text family: "
+                "name each by itself"
+            )
+
     @property
     def divisible(self) -> bool:
         """Whether the family treats each column as if it were alone."""

@@ -151,7 +151,7 @@ def documents(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> D
     longest = 4 * max(map(len, missing), default=0)
     for i in np.flatnonzero(valid & (np.diff(found.offsets) <= longest)).tolist():
         valid[i] = found.text(i).strip() not in missing
-    return Documents(found.data, found.offsets, valid)
+    return found.where(valid)
 
 
 def prose(column: pa.Array) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import index
@@ -256,7 +256,7 @@ def _one_of(value: object, *names: str) -> bool:
 
 
 def _words(words: Iterable[str]) -> tuple[str, ...]:
-    """Stop words as a tuple, sorted if they have no order."""
+    """Stop words, sorted."""
     if isinstance(words, str):
         raise ValueError(f"stop_words must be the words themselves, in a list, not {words!r}")
     if not isinstance(words, Iterable):
@@ -265,7 +265,7 @@ def _words(words: Iterable[str]) -> tuple[str, ...]:
     for word in found:
         if not isinstance(word, str):
             raise ValueError(f"stop_words must be words, not {word!r}")
-    return tuple(sorted(found)) if isinstance(words, Set) else found
+    return tuple(sorted(set(found)))  # the same words are the same option
 
 
 def _parts(places: Places, start: int, end: int) -> list[Span]:

@@ -46,7 +46,7 @@ class Rows(NamedTuple):
     shape: tuple[int, int]
 
 
-class Terms:
+class Indexer:
     """Cuts documents into numbered terms; in one thread at a time.
 
     What it returns is good until it is asked again: the memory is used again, since memory that
@@ -64,7 +64,7 @@ class Terms:
     ) -> None:
         self.tokens = Tokens(analysis)
         self.buckets = buckets
-        self.grow = vocabulary is None
+        self.grow = vocabulary is None and not buckets
         self.vocabulary = Vocabulary() if vocabulary is None else vocabulary
         self._ids = np.empty(0, np.int32)
         self._ones = np.empty(0)
@@ -72,7 +72,7 @@ class Terms:
     def numbers(self, documents: Documents, first: int, last: int) -> tuple[Ids, Int64]:
         """(ids of the terms of documents first:last, in order; where each document's begin).
 
-        Terms that are neither known nor learned are left out.
+        Indexer that are neither known nor learned are left out.
         """
         units = self.tokens.units(documents, first, last)
         low, high = self.tokens.low, self.tokens.high
@@ -116,7 +116,7 @@ class Counter:
     """Counts the terms of documents by class; in one thread at a time."""
 
     def __init__(
-        self, terms: Terms, n_classes: int, once: bool, documents: bool, dtype: Any
+        self, terms: Indexer, n_classes: int, once: bool, documents: bool, dtype: Any
     ) -> None:
         self.terms = terms
         self.once = once
@@ -193,11 +193,12 @@ def count(
     by_document : whether to count documents besides.
     """
     low, high = analysis.ngram_range
-    most = (int(documents.offsets[-1] - documents.offsets[0]) + 1) * (high - low + 1)
+    size = int(documents.offsets[-1] - documents.offsets[0])
+    most = 2 * (size + len(documents)) * (high - low + 1)  # a byte may be a word with its spaces
     dtype = np.int32 if most < SMALL and analysis.compiled else np.int64
 
     def new() -> Counter:
-        return Counter(Terms(analysis, buckets), n_classes, once, by_document, dtype)
+        return Counter(Indexer(analysis, buckets), n_classes, once, by_document, dtype)
 
     counters = _each(
         documents, workers, new, lambda one, part: one.count(documents, classes, *part)
@@ -213,11 +214,11 @@ def rows_and_vocabulary(
 ) -> tuple[Rows, Vocabulary]:
     """(documents as counts of terms, sorted and merged; the terms that these are)."""
 
-    def one(terms: Terms, part: tuple[int, int]) -> tuple[Terms, Ids, Int64]:
+    def one(terms: Indexer, part: tuple[int, int]) -> tuple[Indexer, Ids, Int64]:
         ids, indptr = terms.numbers(documents, *part)
         return terms, ids.copy(), indptr
 
-    parts, all_terms = _each(documents, workers, lambda: Terms(analysis, buckets), one)
+    parts, all_terms = _each(documents, workers, lambda: Indexer(analysis, buckets), one)
     whole = all_terms[0].vocabulary if all_terms else Vocabulary()
     places = {id(terms): whole.merge(terms.vocabulary) for terms in all_terms[1:]}
     numbers = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
@@ -17,6 +18,7 @@ Bytes = npt.NDArray[np.uint8]
 
 LONGEST = 1 << 28
 """Bytes of one document, beyond which it is refused."""
+WIDE = 1 << 31  # bytes
 FEW = 16  # documents that are joined faster without Arrow
 
 
@@ -44,12 +46,16 @@ class Documents:
         Raises
         ------
         TypeError : if there is something else in it, saying where.
+        ValueError : if a document is too long.
         """
         if type(texts) is list and len(texts) <= FEW and all(type(text) is str for text in texts):
             parts = [text.encode("utf-8", "surrogatepass") for text in texts]
             ends = np.array([0, *accumulate(map(len, parts))])
-            return cls(np.frombuffer(b"".join(parts), np.uint8), ends)
+            if ends[-1] <= LONGEST:
+                return cls(np.frombuffer(b"".join(parts), np.uint8), ends)
         if isinstance(texts, pa.ChunkedArray):
+            if texts.nbytes >= WIDE:  # the offsets of text need 64 bits
+                texts = texts.cast(pa.large_string())
             texts = texts.combine_chunks()
         if isinstance(texts, pa.Array):
             return cls._of_arrow(texts)
@@ -63,7 +69,9 @@ class Documents:
             kind = texts.type
         if pa.types.is_null(kind) or pa.types.is_string_view(kind):
             texts = texts.cast(pa.large_string())
-            kind = texts.type
+        elif pa.types.is_binary_view(kind):
+            texts = texts.cast(pa.large_binary())
+        kind = texts.type
         large = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
         if not (large or pa.types.is_string(kind) or pa.types.is_binary(kind)):
             one = "; pass one column of the frame" if pa.types.is_struct(kind) else ""
@@ -77,12 +85,27 @@ class Documents:
         valid = None
         if bitmap is not None and texts.null_count:
             valid = texts.is_valid().to_numpy(zero_copy_only=False)
-        empty = np.zeros(0, np.uint8)
-        return cls(
-            empty if data is None else np.frombuffer(data, np.uint8),
+        whole = 0 if len(offsets) == 0 else int(offsets[-1] - offsets[0])
+        if whole > LONGEST and (lengths := np.diff(offsets)).max() > LONGEST:
+            i = int(lengths.argmax())
+            raise ValueError(
+                f"document {i} has {lengths[i]:,} bytes; cut documents to at most {LONGEST:,}"
+            )
+        found = cls(
+            np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8),
             offsets.astype(np.int64, copy=False),
-            valid,
         )
+        return found if valid is None else found.where(valid)
+
+    def where(self, valid: npt.NDArray[np.bool_]) -> Documents:
+        """The same with the others missing, (n,)."""
+        if valid.all():
+            return self
+        lengths = np.where(valid, np.diff(self.offsets), 0)
+        offsets = np.append(0, np.cumsum(lengths))
+        if offsets[-1] == self.offsets[-1] - self.offsets[0]:
+            return Documents(self.data, self.offsets, valid)
+        return Documents(self[np.flatnonzero(valid)].data, offsets, valid)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -109,31 +132,16 @@ class Documents:
 
     def text(self, i: int) -> str:
         """Document i."""
-        data = self.data[self.offsets[i] : self.offsets[i + 1]].tobytes()
-        try:
-            return data.decode("utf-8", "surrogatepass")
-        except UnicodeDecodeError:
-            return data.decode("utf-8", "replace")
+        return self.data[self.offsets[i] : self.offsets[i + 1]].tobytes().decode("utf-8", ERRORS)
 
     def texts(self) -> Iterator[str]:
         """All of them."""
         return (self.text(i) for i in range(len(self)))
 
     def pieces(self, size: int) -> list[tuple[int, int]]:
-        """(first, last) of runs of documents of about `size` bytes.
-
-        Raises
-        ------
-        ValueError : if a document is too long.
-        """
+        """(first, last) of runs of documents of about `size` bytes."""
         if len(self) and self.offsets[-1] - self.offsets[0] <= size:
             return [(0, len(self))]
-        lengths = np.diff(self.offsets)
-        if len(self) and lengths.max() > LONGEST:
-            i = int(lengths.argmax())
-            raise ValueError(
-                f"document {i} has {lengths[i]:,} bytes; cut documents to at most {LONGEST:,}"
-            )
         found = []
         first = 0
         while first < len(self):
@@ -142,6 +150,22 @@ class Documents:
             found.append((first, last))
             first = last
         return found
+
+
+ERRORS = "naively.replaced"
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    """As "replace" does, but surrogates, which Python's strings may have, stand for themselves."""
+    assert isinstance(error, UnicodeDecodeError)
+    three = error.object[error.start : error.start + 3]
+    try:
+        return three.decode("utf-8", "surrogatepass"), error.start + 3
+    except UnicodeDecodeError:
+        return "\ufffd", error.end
+
+
+codecs.register_error(ERRORS, _replaced)
 
 
 def to_array(texts: Any) -> pa.Array:

@@ -33,9 +33,11 @@ class Tokens:
     def units(self, documents: Documents, first: int, last: int) -> Units:
         """Of documents first:last."""
         if not self.analysis.compiled:
-            terms = (self.analysis.terms(documents.text(i)) for i in range(first, last))
             return of_terms(
-                [[term.encode("utf-8", "surrogatepass") for term in one] for one in terms]
+                [
+                    list(map(_encoded, self.analysis.terms(documents.text(i))))
+                    for i in range(first, last)
+                ]
             )
         data = documents.data[documents.offsets[first] : documents.offsets[last]]
         is_ascii = data.tobytes().isascii() if len(data) < SHORT else int(data.max()) < 0x80
@@ -87,6 +89,12 @@ class Tokens:
             self._text, self._begins[:units], self._begins[1 : units + 1], groups[0, :pieces],
             groups[1, :pieces], count, bounded,
         )  # fmt: skip
+
+
+def _encoded(term: object) -> bytes:
+    if not isinstance(term, str):
+        raise TypeError(f"an analyzer or tokenizer must give text, not {term!r}")
+    return term.encode("utf-8", "surrogatepass")
 
 
 def of_terms(documents: list[list[bytes]]) -> Units:

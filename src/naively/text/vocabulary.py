@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ Ids = npt.NDArray[np.int32]
 
 SLOTS = 1 << 12
 BYTES = 1 << 14
+MANY = 4  # lengths of n-grams
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Units:
 
     def grams(self, low: int, high: int) -> int:
         """At least as many as the n-grams there are."""
+        if high - low > MANY and len(self.groups):  # there are none longer than a group
+            high = max(low, min(high, int(np.diff(self.groups, prepend=0).max())))
         return len(self.begins) * (high - low + 1)
 
 
@@ -67,6 +71,28 @@ class Vocabulary:
         ends = np.cumsum(lengths)
         new.add(_as_units(padded, np.append(0, ends)))
         return new
+
+    @classmethod
+    def checked(cls, terms: Any, lengths: Any) -> Vocabulary:
+        """Of what somebody says are sorted, distinct terms.
+
+        Raises
+        ------
+        ValueError : if they are not.
+        """
+        kinds = [(terms, np.uint8), (lengths, np.int64)]
+        if any(getattr(one, "dtype", None) != kind or one.ndim != 1 for one, kind in kinds):
+            raise ValueError("its terms are no text")
+        if (lengths < 0).any() or (lengths > len(terms)).any() or lengths.sum() != len(terms):
+            raise ValueError("the lengths of its terms do not add up")
+        terms.tobytes().decode("utf-8", "surrogatepass")
+        starts = np.cumsum(lengths)[:-1]
+        if (terms[starts[starts < len(terms)]] & 0xC0 == 0x80).any():
+            raise ValueError("a term begins within a character")
+        known = cls.of(terms, lengths)
+        if len(known) != len(lengths) or (known.order() != np.arange(len(known))).any():
+            raise ValueError("its terms are not sorted and distinct")
+        return known
 
     def __len__(self) -> int:
         return int(self.sizes[0])

@@ -1,0 +1,149 @@
+"""Edges of text models: what is missing, what is selected, what refers to what."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+
+from naively import NaiveBayes, Text, TextNB
+from naively.families.terms import Reference
+from naively.prior import Prior
+from naively.tables.inference import Wishes
+from naively.tables.learning import Question, learn
+from naively.text.analysis import Analysis
+from naively.text.documents import Documents
+from naively.text.tokens import Tokens
+from naively.text.vocabulary import Vocabulary
+
+TEXTS = ["a red fox", "a blue fox", "the red hen", "the old blue hen"]
+LABELS = [0, 1, 0, 1]
+
+
+def test_what_lies_under_a_null_is_not_learned():
+    hidden = pc.if_else(pa.array([True, True, True, False]), pa.array(TEXTS), None)
+    mask = np.array([0, 0, 0, 1], bool)
+    buffers = pa.array(TEXTS).buffers()
+    bitmap = pa.array(~mask).buffers()[1]
+    over = pa.Array.from_buffers(pa.string(), 4, [bitmap, *buffers[1:]])
+    plain = TextNB().fit([*TEXTS[:3], None], LABELS)
+    for texts in (hidden, over):
+        model = TextNB().fit(texts, LABELS)
+        assert model.model_ == plain.model_
+        assert "old" not in model.terms_
+        assert (model.predict_proba(texts)[3] == model.predict_proba([None])[0]).all()
+        (told,) = model.explain(texts[3:])
+        assert (told.joint == model.predict_joint_log_proba([None])[0]).all()
+
+
+def test_a_spelling_of_a_missing_value_is_no_text():
+    columns = {"x": "text"}
+    spelled = NaiveBayes(columns).fit({"x": [*TEXTS, "NA"]}, [*LABELS, 1])
+    null = NaiveBayes(columns).fit({"x": [*TEXTS, None]}, [*LABELS, 1])
+    assert spelled.model_ == null.model_
+
+
+@pytest.mark.parametrize(
+    "options", [{"max_df": 1}, {"min_df": 2}, {"min_df": 0.5}, {"max_df": 0.5}]
+)
+def test_one_document_and_all_of_them_are_told_apart(options):
+    expected = CountVectorizer(**options).fit(TEXTS).get_feature_names_out()
+    assert TextNB(**options).fit(TEXTS, LABELS).terms_.tolist() == expected.tolist()
+
+
+def test_all_of_the_documents():
+    with pytest.raises(ValueError, match="no terms remain"):
+        TextNB(min_df=1.0).fit(TEXTS, LABELS)
+
+
+def test_text_is_one_column():
+    with pytest.raises(ValueError, match="cannot share one text family"):
+        NaiveBayes({("a", "b"): Text()}).fit({"a": TEXTS, "b": TEXTS}, LABELS)
+    with pytest.raises(ValueError, match="no family of numbers"):
+        NaiveBayes(family="text").fit({"a": [1.5, 2.5, 3.5, 4.0]}, LABELS)
+
+
+def test_documents_of_weight_zero_are_no_reference():
+    model = TextNB(weighting="tfidf")
+    some = model.fit(TEXTS, LABELS, [1, 1, 1, 0]).predict_proba(TEXTS)
+    assert (some == model.fit(TEXTS[:3], LABELS[:3]).predict_proba(TEXTS)).all()
+
+
+def test_a_family_without_its_reference_is_refused():
+    with pytest.raises(ValueError, match="needs reference documents"):
+        Text(weighting="tfidf").idf(Vocabulary())
+
+
+@pytest.mark.parametrize(
+    ("lengths", "documents", "total"),
+    [
+        ([1 << 62] * 4, [0] * 4, 1),
+        ([1, 1], [1, 1], 1),
+        ([2], [2], 1),
+        ([2], [-1], 1),
+        ([2], [1, 1], 1),
+        ([1], [1], 1),
+    ],
+)
+def test_references_that_cannot_be_true(lengths, documents, total):
+    terms = np.frombuffer(b"" if len(lengths) == 4 else b"aa", np.uint8)
+    with pytest.raises(ValueError, match=r"terms|documents"):
+        Reference(terms, np.array(lengths), np.array(documents), total)
+
+
+@pytest.mark.parametrize(
+    "raw", [b"\xed\xa0'", b"\xed\xa0\x80\xff", b"\xed\xa0", b"\xed\xbf\xbf", b"x\xed\xa0\x80y\xff"]
+)
+def test_halves_of_surrogates(raw):
+    documents = Documents.of([raw])
+    analysis = Analysis("char")
+    vocabulary = Vocabulary()
+    ids, _ = vocabulary.number(Tokens(analysis).units(documents, 0, 1), grow=True)
+    assert [vocabulary.term(k) for k in ids] == analysis.terms(documents.text(0))
+
+
+def test_long_documents_are_named(monkeypatch):
+    monkeypatch.setattr("naively.text.documents.LONGEST", 10)
+    model = TextNB().fit(TEXTS[:2], LABELS[:2])
+    with pytest.raises(ValueError, match="document 70 has 12 bytes"):
+        model.predict(pa.array(["a"] * 70 + ["b" * 12]))
+
+
+def test_a_huge_range_of_lengths_asks_for_little_memory():
+    model = TextNB(ngram_range=(1, 10**9)).fit(TEXTS, LABELS)
+    assert "the old blue hen" in model.terms_
+
+
+def test_a_vocabulary_grows():
+    vocabulary = Vocabulary()
+    units = Tokens(Analysis()).units(Documents.of([" ".join(f"w{k}" for k in range(20_000))]), 0, 1)
+    assert vocabulary.add(units).tolist() == list(range(20_000))
+    assert len(vocabulary.slots) >= 4 * 20_000
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_held_out_of_tiny_batches(seed):
+    batches = [
+        pa.RecordBatch.from_pydict({"x": [text], "y": [str(label)]})
+        for text, label in zip(TEXTS * 5, LABELS * 5, strict=True)
+    ]
+    question = Question("y", Wishes({"x": Text()}), Prior(), None, 0.5, seed)
+    tasks = [lambda batch=batch: batch for batch in batches]
+    table, held = learn(tasks, question, 1)
+    assert table.rows + held.rows == 20
+
+
+def test_options_that_do_not_add_up_are_named():
+    a, b = TextNB().fit(TEXTS, LABELS), TextNB(lowercase=False).fit(TEXTS, LABELS)
+    with pytest.raises(ValueError, match=r"text with lowercase True and False$"):
+        a + b
+
+
+def test_analyzers_must_give_text():
+    with pytest.raises(TypeError, match="must give text, not 3"):
+        TextNB(analyzer=lambda text: [3]).fit(TEXTS, LABELS)
+
+
+def test_max_terms_that_drops_everything_says_so():
+    with pytest.raises(ValueError, match="max_terms is too low"):
+        TextNB(max_terms=1).fit(["one two", "three four"], [0, 1])
