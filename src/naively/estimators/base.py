@@ -117,9 +117,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Absorb a model under this estimator's parameters as they are now."""
         model, family = self.model_, self._family()
         if not family.adds_to(model.family):
-            raise ValueError(
-                f"what was learned cannot go on otherwise: {difference(model.family, family)}"
-            )
+            unlike = difference(model.family, family)
+            raise ValueError(f"what was learned cannot go on as another family: {unlike}")
         before = model.family, model.prior
         model.family, model.prior = family, self._prior()
         try:
