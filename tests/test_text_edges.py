@@ -1,6 +1,8 @@
 """Edges of text models: what is missing, what is selected, what refers to what."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -147,3 +149,32 @@ def test_analyzers_must_give_text():
 def test_max_terms_that_drops_everything_says_so():
     with pytest.raises(ValueError, match="max_terms is too low"):
         TextNB(max_terms=1).fit(["one two", "three four"], [0, 1])
+
+
+@pytest.mark.parametrize(
+    "options", [{"token_pattern": r"\w*"}, {"tokenizer": lambda text: text.split(" ")}]
+)
+@pytest.mark.parametrize("weighting", [None, "tfidf"])
+def test_a_missing_document_is_not_an_empty_one(options, weighting):
+    model = TextNB(weighting=weighting, **options)
+    some = model.fit(["aa", None, "bb"], [0, 1, 1]).feature_count_
+    without = model.fit(["aa", "bb"], [0, 1]).feature_count_
+    assert some.sum() == without.sum()
+
+
+def test_what_was_never_learned_is_not_forgotten_with_max_terms():
+    model = TextNB(max_terms=8).partial_fit(["aa bb cc dd"] * 3, [0] * 3)
+    before = model.model_.copy()
+    with pytest.raises(ValueError, match="cannot forget"):
+        model.forget(["v1 w1 x1 y1 z1"], [0])
+    assert model.model_ == before
+
+
+def test_columns_of_frames_that_arrow_does_not_take():
+    plain = TextNB().fit(TEXTS, LABELS)
+    categories = pl.Series(TEXTS, dtype=pl.Categorical)
+    assert TextNB().fit(categories, LABELS).model_ == plain.model_
+    halves = pd.Series([*TEXTS[:3], TEXTS[3] + "\ud800"], dtype=object)
+    assert TextNB().fit(halves, LABELS).model_ == plain.model_
+    with pytest.raises(TypeError, match="document 1 is 1"):
+        TextNB().fit(pd.Series(["a", 1], dtype=object), [0, 1])

@@ -58,7 +58,8 @@ class TextStatistics(Statistics):
                 mine = self._with_room(self.tables[name])
                 self.tables[name] = mine.add(table.taken(1, slice(size)), classes, places, sign)
         self.undercount += other.undercount
-        self.prune()
+        if sign > 0:  # negative counts are to be seen, not dropped
+            self.prune()
 
     def _with_room(self, table: ExactArray) -> ExactArray:
         """A table with a column for each term; and for more, so that this is seldom needed."""

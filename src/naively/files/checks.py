@@ -203,7 +203,10 @@ def _check_statistics(
         return
     rows = weight.rounded()[:, np.newaxis]
     missing = statistics.tables["missing"].rounded()
-    present = statistics.tables["sum"].rounded() if family.name == "bernoulli" else 0.0
+    counts_rows = family.name == "bernoulli"
+    if isinstance(statistics, TextStatistics):
+        counts_rows = statistics.presence
+    present = statistics.tables["sum"].rounded() if counts_rows else 0.0
     if (missing + present > rows * (1 + 1e-9)).any():  # decay rounds: they need not add up exactly
         raise ValueError("features were seen or missing in more rows than there are")
     if isinstance(family, Categorical) and family.min_categories is not None:

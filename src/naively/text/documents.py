@@ -65,7 +65,7 @@ class Documents:
     def _of_arrow(cls, texts: pa.Array) -> Documents:
         kind = texts.type
         if pa.types.is_dictionary(kind):
-            texts = texts.dictionary_decode()
+            texts = texts.dictionary.cast(pa.large_string()).take(texts.indices)
             kind = texts.type
         if pa.types.is_null(kind) or pa.types.is_string_view(kind):
             texts = texts.cast(pa.large_string())
@@ -173,8 +173,11 @@ def to_array(texts: Any) -> pa.Array:
     if isinstance(texts, str | bytes):
         raise TypeError("documents must be a sequence of texts, not one text: put it in a list")
     if hasattr(texts, "__arrow_c_stream__"):
-        found = pa.chunked_array(texts).combine_chunks()
-        if not pa.types.is_integer(found.type) and not pa.types.is_floating(found.type):
+        try:
+            found = pa.chunked_array(texts).combine_chunks()
+        except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError):
+            found = pa.array([], pa.null())  # objects of several kinds: one by one, below
+        if len(found) and not (pa.types.is_integer(found.type) or pa.types.is_floating(found.type)):
             return found
     if isinstance(texts, np.ndarray):
         if texts.ndim != 1:

@@ -33,17 +33,18 @@ class Tokens:
     def units(self, documents: Documents, first: int, last: int) -> Units:
         """Of documents first:last."""
         if not self.analysis.compiled:
-            return of_terms(
-                [
-                    list(map(_encoded, self.analysis.terms(documents.text(i))))
-                    for i in range(first, last)
-                ]
-            )
+            return of_terms([self._terms(documents, i) for i in range(first, last)])
         data = documents.data[documents.offsets[first] : documents.offsets[last]]
         is_ascii = data.tobytes().isascii() if len(data) < SHORT else int(data.max()) < 0x80
         table = ascii_properties() if is_ascii else properties()
         cut = self._words if self.analysis.analyzer == "word" else self._characters
         return cut(documents, first, last, len(data), table)
+
+    def _terms(self, documents: Documents, i: int) -> list[bytes]:
+        """Those of one document by the definition."""
+        if documents.valid is not None and not documents.valid[i]:
+            return []
+        return [_encoded(term) for term in self.analysis.terms(documents.text(i))]
 
     def _reserve(self, size: int, units: int) -> None:
         if len(self._text) < size + kernel.ROOM:

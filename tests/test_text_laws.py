@@ -1,0 +1,1307 @@
+"""The laws of the design for documents: every event, weighting, norm, selection and analysis."""
+
+import copy
+import json
+import pickle
+from collections import Counter
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given, note, settings
+from hypothesis import strategies as st
+from kit import exact
+from numpy.testing import assert_allclose, assert_array_equal
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from sklearn.pipeline import make_pipeline
+
+import naively
+from naively import NaiveBayes, TextNB
+from naively.families import text_parameters
+from naively.families.gaussian import Gaussian
+from naively.families.text import Text
+from naively.files.safetensors import KEY, ModelFileError, checksum
+from naively.text import counting
+from naively.text.analysis import LETTERS
+from naively.text.documents import Documents
+
+MANY = settings(max_examples=2 * settings().max_examples)
+SOME = settings(max_examples=settings().max_examples)
+
+# ---- what is drawn -------------------------------------------------------------------------------
+
+WORDS = [
+    "the", "The", "ab", "AB", "zz", "x", "ΟΔΟΣ", "οδος", "naïve", "naı\u0308ve", "İstanbul", "日本",
+    "x1", "don't", "\ud800", "a\0b", "🙂", "ab-zz", "longer_than_sixteen_letters",
+]  # fmt: skip
+TEXTS = st.builds(
+    lambda words, gap: gap.join(words),
+    st.lists(st.sampled_from(WORDS), max_size=8),
+    st.sampled_from([" ", "  ", "\n", ", ", "\u2028"]),
+) | st.sampled_from(["", " ", "ab " * 40, ".", "Σ"])
+DOCUMENTS = TEXTS | TEXTS | TEXTS | st.none()
+WEIGHTS = st.sampled_from([0.0, 1.0, 1.0, 2.0, 0.1, 1e-300, 5e-324, 1e8 + 1 / 3, 1e200])
+
+
+def split_at_spaces(text):
+    return text.split()
+
+
+def split_at_each_space(text):
+    return text.split(" ")  # and some words are empty
+
+
+ANALYSES = [
+    {},
+    {"token_pattern": LETTERS, "ngram_range": (1, 2), "lowercase": False},
+    {"stop_words": ["the", "zz"], "ngram_range": (2, 2)},
+    {"analyzer": "char", "ngram_range": (2, 3)},
+    {"analyzer": "char_wb", "ngram_range": (1, 4)},
+    {"strip_accents": "unicode", "token_pattern": r"\S+"},
+    {"tokenizer": split_at_spaces, "ngram_range": (1, 2)},
+    {"analyzer": split_at_spaces},
+]
+SELECTIONS = [
+    {},
+    {},
+    {"min_df": 2},
+    {"max_df": 0.6},
+    {"max_features": 3},
+    {"min_df": 0.2, "max_df": 5, "max_features": 4},
+    {"n_features": 2},
+    {"n_features": 1024},
+]
+
+
+@st.composite
+def options(draw, alphas=(1.0, 0.1, 0.0, 1e-10)):
+    """What a TextNB can be told, together."""
+    found = {"event": draw(st.sampled_from(["multinomial", "complement", "bernoulli", "binary"]))}
+    found |= {"alpha": draw(st.sampled_from(alphas))}
+    found |= draw(st.sampled_from(ANALYSES)) | draw(st.sampled_from(SELECTIONS))
+    if found["event"] == "complement":
+        found["norm"] = draw(st.booleans())
+    if found["event"] != "bernoulli":
+        weightings = [None, "log"] + ["tfidf", "log-tfidf"] * ("n_features" not in found)
+        found["weighting"] = draw(st.sampled_from(weightings))
+        found["length_norm"] = draw(st.sampled_from([None, "l1", "l2"]))
+    return found
+
+
+def refers(chosen):
+    return "tfidf" in (chosen.get("weighting") or "")
+
+
+VARIANTS = {
+    "plain": {},
+    "unsmoothed": {"alpha": 0, "token_pattern": LETTERS},
+    "complement": {"event": "complement", "norm": True},
+    "bernoulli": {"event": "bernoulli"},
+    "bernoulli-unsmoothed": {"event": "bernoulli", "alpha": 0},
+    "binary": {"event": "binary", "ngram_range": (1, 2)},
+    "log": {"weighting": "log"},
+    "tfidf-l2": {"weighting": "tfidf", "length_norm": "l2"},
+    "twcnb": {"event": "complement", "weighting": "log-tfidf", "length_norm": "l2", "norm": True},
+    "binary-tfidf-l1": {"event": "binary", "weighting": "tfidf", "length_norm": "l1"},
+    "hashed": {"n_features": 256},
+    "hashed-bernoulli": {"event": "bernoulli", "n_features": 16},
+    "hashed-log-l2": {"n_features": 64, "weighting": "log", "length_norm": "l2"},
+    "min_df": {"min_df": 2, "max_df": 0.9},
+    "max_features": {"max_features": 5, "event": "bernoulli"},
+    "max_features-tfidf": {"max_features": 5, "weighting": "tfidf", "min_df": 0.1},
+    "char": {"analyzer": "char", "ngram_range": (2, 4)},
+    "char_wb": {"analyzer": "char_wb", "ngram_range": (1, 3), "lowercase": False},
+    "stop words": {"stop_words": "english", "ngram_range": (1, 3)},
+    "own stop words": {"stop_words": ["the", "οδος", "\ud800"], "strip_accents": "ascii"},
+    "max_terms": {"max_terms": 1000},
+    "prior": {"prior": "uniform", "prior_smoothing": 0.5, "n_jobs": 2},
+}
+every_variant = pytest.mark.parametrize("name", VARIANTS)
+
+REFERENCE = ["the ab ΟΔΟΣ", "ab AB zz", None, "naïve x1 日本", "", "The the the"]
+
+
+def new(chosen, **more):
+    """A classifier that has learned nothing; all those that refer to documents do to the same."""
+    classifier = TextNB(**chosen, **more)
+    if refers(chosen):
+        labels = [7] * len(REFERENCE)
+        classifier.partial_fit(REFERENCE, labels).forget(REFERENCE, labels)
+        assert len(classifier.classes_) == 0
+    return classifier
+
+
+@st.composite
+def rows(draw, least=1, most=10, weights=WEIGHTS):
+    """(documents, labels, weights or None)."""
+    texts = draw(st.lists(DOCUMENTS, min_size=least, max_size=most))
+    n = len(texts)
+    y = np.array(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
+    w = draw(st.none() | st.lists(weights, min_size=n, max_size=n).map(np.array))
+    if w is not None and not w.any():
+        w[0] = 1.0
+    return texts, y, w
+
+
+@st.composite
+def forms(draw, texts):
+    """The same documents in something else."""
+    kinds = ["list", "tuple", "array"]
+    if not any("\ud800" in text for text in texts if text):
+        kinds += ["arrow", "large", "view", "dictionary", "chunked", "sliced"]
+    kind = draw(st.sampled_from(kinds))
+    if kind == "array":
+        return np.array(texts, object)
+    if kind == "large":
+        return pa.array(texts, pa.large_string())
+    if kind == "view":
+        return pa.array(texts, pa.string_view())
+    if kind == "dictionary":
+        return pa.array(texts, pa.string()).dictionary_encode()
+    if kind == "chunked":
+        at = draw(st.integers(0, len(texts)))
+        return pa.chunked_array([texts[:at], [], texts[at:]], pa.string())
+    if kind == "sliced":
+        return pa.array(["before the", None, *texts, "behind"], pa.string()).slice(2, len(texts))
+    return {"list": list, "tuple": tuple, "arrow": lambda t: pa.array(t, pa.string())}[kind](texts)
+
+
+@contextmanager
+def cut(size):
+    """Documents are cut into pieces of about so many bytes, for threads."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting, "PIECE", size)
+        patch.setattr(text_parameters, "PIECE", size)
+        patch.setattr(text_parameters, "SCORED", size)
+        yield
+
+
+def learn(classifier, texts, y, weights=None):
+    """partial_fit; but rows that all weigh nothing are absent."""
+    if len(texts) and (weights is None or np.any(weights)):
+        classifier.partial_fit(texts, y, sample_weight=weights)
+    return classifier
+
+
+def state(classifier):
+    """All that was learned, as short values: equal only if every bit is."""
+    model = classifier.model_.canonical()
+    parts = getattr(model.statistics, "parts", [model.statistics])
+    tables = [{name: exact(table) for name, table in part.tables.items()} for part in parts]
+    words = [getattr(part, "vocabulary", None) for part in parts]
+    terms = [None if known is None else known.terms() for known in words]
+    return model.classes.tolist(), exact(model.class_weight), tables, terms
+
+
+PROBE = [
+    "the ab",
+    None,
+    "",
+    "unknown words",
+    "ΟΔΟΣ οδος naïve x1 x1 x1",
+    "zz " * 50,
+    " AB\0 \ud800",
+]
+
+
+def bits(classifier, texts=()):
+    return classifier.predict_joint_log_proba([*PROBE, *texts]).view(np.int64)
+
+
+def assert_same(a, b, texts=()):
+    """Two classifiers learned the same, and score alike, bit for bit."""
+    assert state(a) == state(b)
+    assert a.model_ == b.model_
+    assert_array_equal(bits(a, texts), bits(b, texts))
+
+
+# ---- 1. training is addition ---------------------------------------------------------------------
+
+
+@MANY
+@given(options(), rows(), st.data())
+def test_any_split_order_form_and_threads_give_the_same_model(chosen, given_rows, data):
+    texts, y, weights = given_rows
+    whole = new(chosen, n_jobs=1).partial_fit(texts, y, sample_weight=weights)
+    order = np.array(data.draw(st.permutations(range(len(y)))))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(y)), max_size=4)))
+    total = None
+    with cut(data.draw(st.sampled_from([1, 7, 40, 1 << 18]))):
+        for piece in np.split(order, cuts):
+            w = None if weights is None else weights[piece]
+            if w is None and data.draw(st.booleans()):
+                w = np.ones(len(piece))
+            if len(piece) == 0 or (w is not None and not w.any()):
+                continue
+            part = data.draw(forms([texts[i] for i in piece]))
+            if total is not None and data.draw(st.booleans()):
+                learn(total, part, y[piece], w)
+            else:
+                one = learn(new(chosen, n_jobs=data.draw(st.integers(1, 2))), part, y[piece], w)
+                total = one if total is None else total + one
+        again = bits(total, texts)
+    assert_same(whole, total, texts)
+    assert_array_equal(again, bits(whole, texts))
+
+
+@every_variant
+def test_threads_and_pieces_give_the_same_model(name):
+    texts, y = corpus(250)
+    with cut(1 << 30):
+        whole = new(VARIANTS[name]).set_params(n_jobs=1).partial_fit(texts, y)
+        expected = bits(whole, texts)
+    weights = np.ones(len(y))
+    for n_jobs, size in ((1, 100), (2, 1), (2, 1000), (3, 20_000)):
+        with cut(size):
+            for w in (None, weights):
+                other = new(VARIANTS[name]).set_params(n_jobs=n_jobs)
+                other.partial_fit(texts, y, sample_weight=w)
+                assert state(other) == state(whole)
+            assert_array_equal(bits(other, texts), expected)
+            if whole.model_.family.is_density:
+                with cut(1 << 30):
+                    scores = whole.score_samples(texts)
+                assert_array_equal(other.score_samples(texts), scores)
+
+
+def test_a_stream_of_single_documents_is_a_batch():
+    texts, y = corpus(400)
+    stream = TextNB(ngram_range=(1, 2))
+    for text, label in zip(texts, y, strict=True):
+        stream.partial_fit([text], [label])
+    assert_same(stream, TextNB(ngram_range=(1, 2)).fit(texts, y), texts)
+
+
+@every_variant
+def test_a_score_does_not_depend_on_the_other_documents(name):
+    texts, y = corpus(60)
+    classifier = new(VARIANTS[name]).set_params(n_jobs=2).partial_fit(texts, y)
+    with cut(300):
+        together = classifier.predict_joint_log_proba(texts * 20)
+    alone = np.vstack([classifier.predict_joint_log_proba([text]) for text in texts])
+    assert_array_equal(together, np.tile(alone, (20, 1)))
+
+
+def corpus(n, seed=0):
+    """Documents of words of all frequencies, of three classes; some are missing or empty."""
+    generator = np.random.default_rng(seed)
+    known = [*WORDS, *(f"w{k:03d}" for k in range(300)), "Über", "ελλάς"]
+    known = [word for word in known if word != "\ud800"]
+    y = generator.integers(0, 3, n)
+    frequency = generator.dirichlet(np.full(len(known), 0.1), 3)
+    lengths = generator.poisson(12, n)
+    texts = [" ".join(generator.choice(known, m, p=frequency[c]))
+             for c, m in zip(y, lengths, strict=True)]  # fmt: skip
+    texts[3::50] = [None] * len(texts[3::50])
+    texts[4::50] = [""] * len(texts[4::50])
+    return texts, y
+
+
+# ---- 2. forgetting is subtraction ----------------------------------------------------------------
+
+
+@MANY
+@given(options(), rows(least=2, weights=WEIGHTS.filter(bool)), st.data())
+def test_forgetting_undoes_learning(chosen, given_rows, data):
+    texts, y, weights = given_rows
+    weights = np.ones(len(y)) if weights is None else weights
+    at = data.draw(st.integers(1, len(y) - 1))
+    a, b = slice(0, at), slice(at, None)
+    alone = new(chosen).partial_fit(texts[a], y[a], sample_weight=weights[a])
+    both = new(chosen).partial_fit(texts, y, sample_weight=weights)
+    both.forget(data.draw(forms(texts[b])), y[b], sample_weight=weights[b])
+    assert_same(alone, both, texts)
+    both.forget(texts[a], y[a], sample_weight=weights[a])
+    assert state(both)[0] == []
+    both.partial_fit(texts[b], y[b], sample_weight=weights[b])
+    assert_same(both, new(chosen).partial_fit(texts[b], y[b], sample_weight=weights[b]), texts)
+
+
+@MANY
+@given(options(), rows(), st.data())
+def test_more_than_was_learned_is_not_forgotten(chosen, given_rows, data):
+    texts, y, _ = given_rows
+    classifier = new(chosen).partial_fit(texts, y)
+    before = state(classifier), bits(classifier)
+    extra = data.draw(st.integers(0, len(y) - 1))
+    more = [*texts, texts[extra]]
+    for labels in (np.append(y, y[extra]), np.append(y, y[extra]) + 1):
+        with pytest.raises(ValueError, match="cannot forget what was never learned"):
+            classifier.forget(more, labels)
+    if "n_features" not in chosen:  # else its bucket may be that of another one
+        with pytest.raises(ValueError, match="cannot forget what was never learned"):
+            classifier.forget(["never learned"], y[extra : extra + 1])
+    assert state(classifier) == before[0]
+    assert_array_equal(bits(classifier), before[1])
+
+
+NOT_LEARNED = {
+    "another count": ({}, ["aa bb bb", "cc", "aa"], [0, 0, 1], ["aa aa"], [0]),
+    "of another class": ({}, ["aa bb", "bb", "aa"], [0, 0, 1], ["bb"], [1]),
+    "present for missing": ({}, ["aa", None, "bb"], [0, 0, 1], ["aa", "bb"], [0, 0]),
+    "empty for missing": ({}, ["aa", None, "bb"], [0, 0, 1], ["aa", ""], [0, 0]),
+    "missing for present": ({}, ["aa", "aa", "bb"], [0, 0, 1], [None], [0]),
+    "missing for empty": ({}, ["", "aa", "bb"], [0, 0, 1], [None], [0]),
+    "all but the words": ({}, ["aa bb", "", "cc"], [0, 0, 1], ["", ""], [0, 0]),
+    "absent for present": ({"event": "bernoulli"}, ["aa", "aa", "bb"], [0, 0, 1], [""], [0]),
+    "binary": ({"event": "binary"}, ["aa aa", "aa bb", "bb"], [0, 0, 1], ["bb"], [0]),
+    "too few documents": ({"min_df": 2}, ["aa aa", "aa", "bb"], [0, 0, 1], [""], [0]),
+    "weighed, too few documents": (
+        {"max_df": 0.9, "event": "binary", "length_norm": "l1"},
+        *(["aa bb", "aa", "bb"], [0, 0, 1], ["bb"], [0]),
+    ),
+    "of another case": ({"lowercase": False}, ["aa AA", "aa", "bb"], [0, 0, 1], ["AA AA"], [0]),
+    "another norm": ({"length_norm": "l2"}, ["aa bb", "aa cc", "bb"], [0, 0, 1], ["bb"], [0]),
+}
+
+
+@pytest.mark.parametrize("name", NOT_LEARNED)
+def test_what_was_never_learned_is_not_forgotten(name):
+    chosen, texts, y, others, labels = NOT_LEARNED[name]
+    classifier = TextNB(**chosen).fit(texts, y)
+    before = state(classifier), bits(classifier)
+    with pytest.raises(ValueError, match="cannot forget what was never learned"):
+        classifier.forget(others, labels)
+    assert state(classifier) == before[0]
+    assert_array_equal(bits(classifier), before[1])
+
+
+def test_forgetting_keeps_classes_that_were_announced():
+    alone = TextNB().partial_fit(["aa", "bb"], [0, 1], classes=[0, 1, 9])
+    both = copy.deepcopy(alone).partial_fit(["cc", "aa"], [9, 5]).forget(["cc", "aa"], [9, 5])
+    assert_same(alone, both)
+    assert both.classes_.tolist() == [0, 1, 9]
+
+
+# ---- 3. weights are repetitions ------------------------------------------------------------------
+
+
+@MANY
+@given(options(), rows(), st.data())
+def test_a_weight_is_that_many_documents(chosen, given_rows, data):
+    texts, y, _ = given_rows
+    times = np.array(data.draw(st.lists(st.integers(0, 4), min_size=len(y), max_size=len(y))))
+    times[0] += 1
+    weighted = new(chosen).partial_fit(texts, y, sample_weight=times)
+    repeated = [text for text, n in zip(texts, times, strict=True) for _ in range(n)]
+    assert_same(weighted, new(chosen).partial_fit(repeated, np.repeat(y, times)), texts)
+
+
+@SOME
+@given(options(), rows(), st.data())
+def test_weights_of_one_document_add_up(chosen, given_rows, data):
+    texts, y, _ = given_rows
+    eighths = st.lists(st.integers(1, 40), min_size=len(y), max_size=len(y))
+    first, second = (np.array(data.draw(eighths)) / 8 for _ in range(2))
+    once = new(chosen).partial_fit(texts, y, sample_weight=first + second)
+    twice = new(chosen).partial_fit(texts, y, sample_weight=first)
+    twice.partial_fit(texts[::-1], y[::-1], sample_weight=second[::-1])
+    assert_same(once, twice, texts)
+
+
+def test_documents_without_weight_are_absent():
+    texts, y = corpus(50)
+    fitted = TextNB().fit(texts, y)
+    weights = np.r_[0.0, np.ones(50), 0.0]
+    more = ["never learned", *texts, None]
+    assert_same(fitted, TextNB().fit(more, np.r_[7, y, 8], sample_weight=weights), texts)
+    before = state(fitted)
+    assert state(fitted.partial_fit(texts, y + 5, sample_weight=np.zeros(50))) == before
+
+
+# ---- 4. names and places carry no meaning --------------------------------------------------------
+
+
+@SOME
+@given(options(), rows(), st.data())
+def test_renamed_classes_give_the_permuted_model(chosen, given_rows, data):
+    texts, y, weights = given_rows
+    names = np.array(data.draw(st.permutations(["a", "bcd", "é"])))
+    plain = new(chosen).partial_fit(texts, y, sample_weight=weights)
+    renamed = new(chosen).partial_fit(texts, names[y], sample_weight=weights)
+    order = np.searchsorted(renamed.classes_, names[plain.classes_])
+    scores = renamed.predict_joint_log_proba(PROBE)[:, order]
+    if chosen["event"] == "complement":  # sums over the other classes are rounded in their order
+        assert_allclose(scores, plain.predict_joint_log_proba(PROBE), rtol=1e-12)
+    else:
+        assert_array_equal(scores, plain.predict_joint_log_proba(PROBE))
+
+
+NAMES = ["aa", "bb", "cc", "dd", "ee"]
+PLAIN = st.lists(st.sampled_from(NAMES), max_size=7)
+
+
+@SOME
+@given(
+    options().filter(lambda chosen: not {"stop_words", "n_features", "max_features"} & set(chosen)),
+    st.lists(st.tuples(PLAIN, st.integers(0, 2)), min_size=1, max_size=8),
+    st.permutations(NAMES),
+)
+def test_renamed_words_give_the_permuted_model(chosen, given_rows, others):
+    chosen = {**chosen, "analyzer": split_at_spaces, "ngram_range": (1, 1)}
+    if refers(chosen):
+        chosen["weighting"] = "log"  # the reference documents would have to be renamed as well
+    rename = dict(zip(NAMES, others, strict=True))
+    y = [label for _, label in given_rows]
+    texts = [" ".join(words) for words, _ in given_rows]
+    renamed = [" ".join(rename[word] for word in words) for words, _ in given_rows]
+    a, b = TextNB(**chosen).partial_fit(texts, y), TextNB(**chosen).partial_fit(renamed, y)
+    assert sorted(rename[term] for term in a.terms_) == b.terms_.tolist()
+    order = [b.terms_.tolist().index(rename[term]) for term in a.terms_]
+    assert_array_equal(b.feature_count_[:, order], a.feature_count_)
+    if not chosen.get("norm"):  # which sums over the terms
+        assert_array_equal(b.feature_log_prob_[:, order], a.feature_log_prob_)
+    assert_allclose(
+        b.predict_log_proba(renamed), a.predict_log_proba(texts), rtol=1e-10, atol=1e-10
+    )
+
+
+@SOME
+@given(options(), rows(), st.data())
+def test_the_order_of_words_is_no_matter(chosen, given_rows, data):
+    chosen = {**chosen, "analyzer": split_at_spaces, "ngram_range": (1, 1)}
+    texts, y, weights = given_rows
+    mixed = [
+        None if text is None else " ".join(data.draw(st.permutations(text.split())))
+        for text in texts
+    ]
+    a = new(chosen).partial_fit(texts, y, sample_weight=weights)
+    assert_same(a, new(chosen).partial_fit(mixed, y, sample_weight=weights), texts)
+
+
+# ---- 5. posteriors are probabilities -------------------------------------------------------------
+
+
+def assert_probabilities(classifier, texts):
+    p = classifier.predict_proba(texts)
+    assert ((p >= 0) & (p <= 1)).all()
+    assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    log_p = classifier.predict_log_proba(texts)
+    assert not np.isnan(log_p).any()
+    assert_allclose(np.exp(log_p), p, rtol=1e-9, atol=1e-300)
+    best = np.searchsorted(classifier.classes_, classifier.predict(texts))
+    assert_array_equal(log_p[np.arange(len(p)), best], log_p.max(axis=1))
+
+
+@MANY
+@given(options(), rows(), st.sampled_from([None, 0.5, 1e-300]))
+def test_posteriors_are_probabilities(chosen, given_rows, gamma):
+    texts, y, weights = given_rows
+    classifier = new(chosen).partial_fit(texts, y, sample_weight=weights)
+    if gamma is not None:
+        classifier.decay(gamma)
+    assert_probabilities(classifier, [*PROBE, *texts, "the " * 3000])
+    if classifier.model_.family.is_density:
+        assert not np.isnan(classifier.score_samples([*PROBE, *texts])).any()
+
+
+@every_variant
+def test_posteriors_of_long_documents(name):
+    texts, y = corpus(100)
+    classifier = new(VARIANTS[name]).partial_fit(texts, y)
+    present = [text for text in texts if text]
+    assert_probabilities(classifier, [" ".join(present) * 100, *texts])
+
+
+# ---- 6. explanations add up ----------------------------------------------------------------------
+
+
+def assert_told(classifier, texts):
+    """What is told of each document is its score, term by term."""
+    parameters = classifier.model_.parameters
+    documents = Documents.of(texts)
+    scores = classifier.predict_joint_log_proba(texts)
+    with np.errstate(divide="ignore"):
+        prior = np.log(classifier.model_.class_prior)
+    absent = []  # what is added up for all terms, and taken off again for those that are met
+    if classifier.event == "bernoulli":
+        absent = parameters.inner.log_probabilities(slice(0, parameters.inner.n_features))[0].T
+    analysis = classifier.model_.family.analysis
+    for i, text in enumerate(texts):
+        told = parameters.tell(documents, i)
+        text = "" if text is None else text
+        assert told.text == text
+        assert told.contributions.shape == (len(told.terms), len(classifier.classes_))
+        total = prior + told.contributions.sum(axis=0) + told.rest
+        added = np.vstack([told.contributions, told.rest, *absent])
+        size = 1.0 + abs(added[np.isfinite(added)]).sum()
+        assert_allclose(total, scores[i], rtol=1e-12, atol=1e-13 * size)
+        found = Counter(analysis.terms(text))
+        named = Counter()
+        for term, count, spans in zip(told.terms, told.counts, told.spans, strict=True):
+            assert count == len(spans)
+            assert all(0 <= a <= b <= len(text) for span in spans for a, b in span)
+            named[term] = count
+        named += Counter({term: found[term] for term in told.unknown})
+        if classifier.n_features is None:
+            assert named == found
+        else:  # terms of one bucket stand together
+            assert named.total() == found.total()
+
+
+@MANY
+@given(options(), rows(), st.lists(TEXTS, max_size=3))
+def test_what_is_told_adds_up_to_the_score(chosen, given_rows, more):
+    texts, y, weights = given_rows
+    classifier = new(chosen).partial_fit(texts, y, sample_weight=weights)
+    assert_told(classifier, [*PROBE, *texts, *more])
+    explained = classifier.model_.explain(Documents.of([*PROBE, *texts]))
+    joint = classifier.predict_joint_log_proba([*PROBE, *texts])
+    assert explained.contributions.shape == (len(joint), len(classifier.classes_), 1)
+    assert_array_equal(explained.joint, joint)
+
+
+@pytest.mark.parametrize("chosen", [{}, {"analyzer": "char", "ngram_range": (1, 2)}], ids=str)
+def test_what_is_told_of_bytes(chosen):
+    texts = [b"caf\xe9 \xff\xfe the", "naïve the".encode(), b"\xc3", b"ab\xe4\xb8 ab \xf0\x9f"]
+    classifier = TextNB(**chosen).fit(texts, [0, 1, 1, 0])
+    scores = classifier.predict_joint_log_proba(texts)
+    for i, text in enumerate(texts):
+        told = classifier.model_.parameters.tell(Documents.of(texts), i)
+        assert told.text == text.decode("utf-8", "replace")
+        total = np.log(classifier.model_.class_prior) + told.contributions.sum(axis=0) + told.rest
+        assert_allclose(total, scores[i], rtol=1e-12)
+
+
+def test_what_is_told():
+    texts = ["free prize, FREE", "lunch at noon", "a prize at noon", "free lunch"]
+    classifier = TextNB().fit(texts, ["spam", "ham", "spam", "ham"])
+    told = classifier.model_.parameters.tell(Documents.of(["A free x-mas prize: free!"]), 0)
+    assert told.terms == ["free", "prize"]
+    assert told.counts.tolist() == [2, 1]
+    assert told.unknown == ["mas"]
+    assert [told.text[a:b] for spans in told.spans[0] for a, b in spans] == ["free", "free"]
+    theta = np.array([[2, 1], [3, 3]]) / [[5 + 5], [6 + 5]]  # of ham and spam, counts + 1
+    assert_allclose(told.contributions, (np.log(theta) * [2, 1]).T, rtol=1e-14)
+    assert told.rest.tolist() == [0, 0]
+
+
+# ---- 7. a missing document is no evidence --------------------------------------------------------
+
+
+@SOME
+@given(options(), rows())
+def test_a_missing_document_gets_the_prior(chosen, given_rows):
+    texts, y, weights = given_rows
+    classifier = new(chosen).partial_fit(texts, y, sample_weight=weights)
+    kept = np.ones(len(y)) if weights is None else weights
+    total = np.array([kept[y == c].sum() for c in classifier.classes_])
+    p = classifier.predict_proba([None, "the", None])
+    assert_allclose(p[[0, 2]], np.tile(total / total.sum(), (2, 1)), rtol=1e-12)
+    known = chosen.get("analyzer") == "char_wb"  # the space before a word
+    if not known and "n_features" not in chosen and chosen["event"] != "bernoulli":
+        assert_allclose(classifier.predict_proba(["qqqq 0000"])[0], total / total.sum(), rtol=1e-12)
+    if classifier.model_.family.is_density:
+        assert_allclose(classifier.score_samples([None]), 0.0, atol=1e-12)
+
+
+@SOME
+@given(options(), rows())
+def test_a_missing_document_teaches_its_class_alone(chosen, given_rows):
+    texts, y, weights = given_rows
+    there = np.array([text is not None for text in texts])
+    assume(there.any())
+    assume(weights is None or weights[there].any())
+    whole = new(chosen).partial_fit(texts, y, classes=[0, 1, 2], sample_weight=weights)
+    part = new(chosen).partial_fit(
+        [text for text in texts if text is not None], y[there], classes=[0, 1, 2],
+        sample_weight=None if weights is None else weights[there],
+    )  # fmt: skip
+    assert_array_equal(whole.feature_log_prob_, part.feature_log_prob_)
+    probe = Documents.of(PROBE)
+    contributions = [one.model_.explain(probe).contributions for one in (whole, part)]
+    assert_array_equal(*contributions)
+
+
+# ---- 8. samples teach what drew them -------------------------------------------------------------
+
+DRAWN = 4000
+FAR = 5.0  # standard errors; the seeds are fixed
+
+
+@pytest.mark.parametrize("event", ["multinomial", "complement"])
+def test_samples_teach_their_parameters(event):
+    texts, y = corpus(300)
+    first = TextNB(event, alpha=0.3).fit(texts, y)
+    drawn, labels = first.sample(DRAWN, random_state=11)
+    second = TextNB(event).fit(drawn, labels)
+    theta = np.exp(TextNB(alpha=0.3).fit(texts, y).feature_log_prob_)
+    places = np.searchsorted(first.terms_, second.terms_)
+    assert first.terms_[places].tolist() == second.terms_.tolist()
+    counts = np.zeros_like(theta)
+    counts[:, places] = second.feature_count_
+    total = counts.sum(axis=1, keepdims=True)
+    assert total.ravel().tolist() == (100 * second.class_count_).tolist()
+    assert (abs(counts / total - theta) < FAR * np.sqrt(theta * (1 - theta) / total)).all()
+    p = first.class_count_ / first.class_count_.sum()
+    assert (abs(second.class_count_ / DRAWN - p) < FAR * np.sqrt(p * (1 - p) / DRAWN)).all()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_samples_of_presence_teach_their_parameters(alpha):
+    texts, y = corpus(200)
+    first = TextNB("bernoulli", alpha=alpha).fit(texts, y)
+    drawn, labels = first.sample(DRAWN, random_state=3)
+    assert all(len(set(text.split())) == len(text.split()) for text in drawn)
+    second = TextNB("bernoulli").fit(drawn, labels)
+    p, n = np.exp(first.feature_log_prob_), second.class_count_[:, None]
+    places = np.searchsorted(first.terms_, second.terms_)
+    met = np.zeros_like(p)
+    met[:, places] = second.feature_count_
+    assert (abs(met / n - p) <= FAR * np.sqrt(p * (1 - p) / n)).all()
+
+
+def test_a_sample_is_repeatable_and_refuses():
+    first = TextNB().fit(*corpus(50))
+    one, two, three = (first.sample(20, random_state=seed) for seed in (5, 5, 6))
+    assert one[0] == two[0] != three[0]
+    assert_array_equal(one[1], two[1])
+    for chosen in ({"analyzer": "char"}, {"ngram_range": (1, 2)}, {"n_features": 8}):
+        with pytest.raises(ValueError, match=r"single words|names are not kept"):
+            TextNB(**chosen).fit(*corpus(50)).sample(3)
+
+
+# ---- 9. a file holds the model -------------------------------------------------------------------
+
+
+@every_variant
+def test_a_loaded_model_is_the_saved_one(name, tmp_path):
+    texts, y = corpus(80)
+    texts[0] = "\ud800 the\0x " * 3
+    labels = np.array(["é", "b", "c"])[y]
+    saved = TextNB(**VARIANTS[name]).fit(texts, labels, sample_weight=np.linspace(0.1, 3, 80))
+    saved.save(tmp_path / "a")
+    loaded = naively.load(tmp_path / "a")
+    assert type(loaded) is TextNB
+    assert loaded.get_params() == saved.get_params()
+    assert loaded.model_.family == saved.model_.family
+    assert_same(saved, loaded, texts)
+    loaded.save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert_same(saved + saved, loaded + saved, texts)
+    for one in (saved, loaded):
+        one.partial_fit(["new words of d", None], ["d", "d"])
+    assert_same(saved, loaded, texts)
+    loaded.forget(["new words of d", None], ["d", "d"])
+    assert_same(loaded, naively.load(tmp_path / "a"), texts)
+
+
+def test_equal_models_give_equal_files(tmp_path):
+    texts, y = corpus(100)
+    with cut(50):
+        TextNB(n_jobs=2).fit(texts, y).set_params(n_jobs=None).save(tmp_path / "a")
+    (TextNB().fit(texts[60:], y[60:]) + TextNB().fit(texts[:60], y[:60])).save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["plain", "tfidf-l2", "bernoulli", "hashed", "min_df"])
+@pytest.mark.parametrize("texts", [["", None, "."], ["aa", "bb", "cc"]], ids=["no terms", "terms"])
+def test_empty_models_are_saved(name, texts, tmp_path):
+    classifier = TextNB(**VARIANTS[name]).partial_fit(texts, [0, 1, 1])
+    for one in (classifier, copy.deepcopy(classifier).forget(texts, [0, 1, 1])):
+        one.save(tmp_path / "m")
+        loaded = naively.load(tmp_path / "m")
+        assert state(loaded) == state(one)
+        assert_same(one.partial_fit(["aa b2"], [5]), loaded.partial_fit(["aa b2"], [5]))
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [{"tokenizer": str.split}, {"analyzer": str.split}, {"strip_accents": str.casefold}],
+    ids=lambda chosen: next(iter(chosen)),
+)
+def test_functions_are_not_saved(chosen, tmp_path):
+    classifier = TextNB(**chosen).fit(["aa bb", "cc"], [0, 1])
+    with pytest.raises(ValueError, match="cannot be saved: a value of type method_descriptor"):
+        classifier.save(tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+    again = pickle.loads(pickle.dumps(classifier))
+    assert_same(classifier, again)
+
+
+def parts(path):
+    with safe_open(path, framework="np") as file:
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        return json.loads(file.metadata()[KEY]), arrays
+
+
+def forge(path, document, arrays):
+    """Write what a liar with a good checksum would."""
+    document = {**document, "checksum": checksum(document, arrays)}
+    save_file(arrays, path, {KEY: json.dumps(document)})
+    return path
+
+
+@pytest.mark.parametrize("name", ["plain", "tfidf-l2", "hashed-bernoulli"])
+def test_damage_is_noticed(name, tmp_path):
+    classifier = TextNB(**VARIANTS[name]).fit(["aa ab", "ΟΔΟΣ aa", None], ["x", "y", "x"])
+    classifier.save(tmp_path / "m")
+    content = (tmp_path / "m").read_bytes()
+    generator = np.random.default_rng(1)
+    for at in range(0, len(content), 7):
+        damaged = bytearray(content)
+        damaged[at] ^= int(generator.integers(1, 256))
+        (tmp_path / "n").write_bytes(damaged)
+        try:
+            other = naively.load(tmp_path / "n")
+        except ModelFileError:
+            continue
+        assert_same(classifier, other)  # a header may say the same in other bytes
+    for length in range(0, len(content), 29):
+        (tmp_path / "n").write_bytes(content[:length])
+        with pytest.raises(ModelFileError):
+            naively.load(tmp_path / "n")
+
+
+def test_forged_tensors_are_refused(tmp_path):
+    TextNB(max_terms=9).fit(["aa bb", "cc aa", "dd"], [0, 1, 1]).save(tmp_path / "m")
+    document, arrays = parts(tmp_path / "m")
+    assert arrays["statistics.terms"].tobytes() == b"aabbccdd"
+
+    def refused(match, **changes):
+        other = {**arrays, **{f"statistics.{name}": array for name, array in changes.items()}}
+        other = {name: array for name, array in other.items() if array is not None}
+        with pytest.raises(ModelFileError, match=match):
+            naively.load(forge(tmp_path / "n", document, other))
+
+    def text(data):
+        return np.frombuffer(data, np.uint8)
+
+    refused("not sorted and distinct", terms=text(b"bbaaccdd"))
+    refused("not sorted and distinct", terms=text(b"aaaaccdd"))
+    refused("decode", terms=text(b"aabbcc\xff\xff"))
+    refused("decode", terms=text(b"aabbccd\xc3"))
+    refused("begins within a character", terms=text("a\xe9\xe9ccc".encode()))
+    refused("do not add up", terms=text(b"aabbccd"))
+    refused("no text", terms=text(b"aabbccdd").astype(np.int64))
+    refused("no text", terms=None)
+    refused("no text", term_lengths=None)
+    for lengths in ([2, 2, 2, 3], [2, 2, 6, -2], [1 << 62] * 3 + [(1 << 62) + 8], [8]):
+        refused("do not add up|shape", term_lengths=np.array(lengths))
+    refused("no text", term_lengths=np.full(4, 2, np.int32))
+    refused("not sorted and distinct", term_lengths=np.array([0, 0, 4, 4]))
+    for values in ([-1.0], [np.nan], [np.inf], [1.0, 2.0], []):
+        refused("inexact|exact", undercount=np.array(values))
+    refused("exact", undercount=np.zeros(1, np.float32))
+    refused("exact", undercount=None)
+    counts = arrays["statistics.sum"]
+    refused("shape", sum=counts[:, :3].copy())
+    refused("negative", sum=-counts)
+    refused("shape", missing=np.zeros((2, 2, 1), np.int64))
+    refused("more rows than there are", missing=np.full((2, 1, 1), 5))
+    refused("no tensor", sum=None)
+
+
+def test_forged_options_are_refused(tmp_path):
+    TextNB().fit(["aa bb", "cc aa", "dd"], [0, 1, 1]).save(tmp_path / "m")
+    document, arrays = parts(tmp_path / "m")
+    for option, value in {
+        "event": "gaussian", "alpha": -1.0, "norm": True, "weighting": "idf", "length_norm": "l3",
+        "analyzer": "words", "ngram_range": {"tuple": [2, 1]}, "lowercase": "no",
+        "strip_accents": "all", "stop_words": "english", "token_pattern": "(", "tokenizer": "split",
+        "min_df": -1, "max_df": 2.0, "max_features": 0, "n_features": 3, "max_terms": 0,
+        "reference": 3,
+    }.items():  # fmt: skip
+        if option == "reference":
+            continue
+        family = {**document["family"], option: value}
+        with pytest.raises(ModelFileError, match=option):
+            naively.load(forge(tmp_path / "n", {**document, "family": family}, arrays))
+    for changes in ({"n_features": 16}, {"min_df": 2}):  # whose tables it lacks
+        family = {**document["family"], **changes}
+        with pytest.raises(ModelFileError, match="damaged"):
+            naively.load(forge(tmp_path / "n", {**document, "family": family}, arrays))
+
+
+# ---- the laws in any sequence --------------------------------------------------------------------
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["learn", "add", "forget", "copy", "file"]), st.integers(0, 5)),
+    max_size=10,
+)
+
+
+@SOME
+@given(options(), rows(least=6, most=6), STEPS)
+def test_any_sequence_of_operations_leaves_the_documents_that_remain(chosen, given_rows, steps):
+    texts, y, _ = given_rows
+    classifier = new(chosen).partial_fit(texts[:1], y[:1])
+    held = [0]
+    for step, i in steps:
+        text, label = texts[i : i + 1], y[i : i + 1]
+        if step == "learn":
+            classifier.partial_fit(text, label)
+            held.append(i)
+        elif step == "add":
+            before = state(classifier)
+            total = classifier + new(chosen).partial_fit(text, label)
+            assert state(classifier) == before  # the parts are as they were
+            classifier = total
+            held.append(i)
+        elif step == "forget" and i in held and len(held) > 1:
+            classifier.forget(text, label)
+            held.remove(i)
+        elif step == "file":
+            classifier = pickle.loads(pickle.dumps(classifier))
+        elif step == "copy":
+            twice = [texts[k] for k in held * 2], y[held * 2]
+            assert_same(classifier + classifier, new(chosen).partial_fit(*twice))
+    note(f"documents {held}")
+    assert_same(classifier, new(chosen).partial_fit([texts[k] for k in held], y[held]), texts)
+
+
+@every_variant
+def test_a_canonical_model_does_not_change_with_its_source(name):
+    texts, y = corpus(30)
+    classifier = new(VARIANTS[name]).partial_fit(texts, y)
+    kept = classifier.model_.canonical()
+    before = kept.statistics.copy()
+    classifier.partial_fit(["other words", *texts[1:]], y)
+    assert kept.statistics == before
+
+
+@SOME
+@given(
+    options(),
+    rows(weights=st.sampled_from([1.0, 0.1, 3.0, 1e8 + 1 / 3])),
+    st.sampled_from([0.5, 0.25, 2.0**-30]),
+)
+def test_decay_is_a_smaller_weight(chosen, given_rows, gamma):
+    texts, y, weights = given_rows
+    weights = np.ones(len(y)) if weights is None else weights
+    decayed = new(chosen).partial_fit(texts, y, sample_weight=weights).decay(gamma)
+    assert_same(decayed, new(chosen).partial_fit(texts, y, sample_weight=gamma * weights), texts)
+    more = new(chosen).partial_fit(texts[::-1], y[::-1])
+    again = (decayed + more).decay(0.5)
+    assert_same(again, decayed.decay(0.5) + more.decay(0.5), texts)
+
+
+@every_variant
+def test_decay_keeps_what_is_probable(name):
+    texts, y = corpus(60)
+    plain = new(VARIANTS[name]).partial_fit(texts, y)
+    decayed = copy.deepcopy(plain)
+    for _ in range(20):
+        decayed.decay(0.9)
+    assert_allclose(decayed.class_count_, 0.9**20 * plain.class_count_, rtol=1e-13)
+    before, after = (one.model_.canonical().statistics.tables for one in (plain, decayed))
+    for table in before:
+        assert_allclose(after[table].rounded(), 0.9**20 * before[table].rounded(), rtol=1e-13)
+    assert_probabilities(decayed, texts)
+
+
+# ---- words and classes that come later -----------------------------------------------------------
+
+
+def test_words_and_classes_may_come_later():
+    model = TextNB().partial_fit(["aa bb"], ["one"])
+    assert model.predict_proba(["zz"]).tolist() == [[1.0]]
+    model.partial_fit(["aa cc", "dd"], ["two", "three"]).partial_fit(["bb ee"], ["a class"])
+    assert model.classes_.tolist() == ["a class", "one", "three", "two"]
+    assert model.terms_.tolist() == ["aa", "bb", "cc", "dd", "ee"]
+    assert model.feature_count_.tolist() == [
+        *([0, 1, 0, 0, 1], [1, 1, 0, 0, 0], [0, 0, 0, 1, 0], [1, 0, 1, 0, 0])
+    ]
+    model.forget(["dd"], ["three"])
+    assert model.terms_.tolist() == ["aa", "bb", "cc", "ee"]
+    assert model.classes_.tolist() == ["a class", "one", "two"]
+
+
+def test_terms_left_out_come_back():
+    model = TextNB(min_df=2).fit(["aa bb", "aa cc", "dd"], [0, 1, 1])
+    assert model.terms_.tolist() == ["aa"]
+    model.partial_fit(["cc bb"], [0])
+    assert model.terms_.tolist() == ["aa", "bb", "cc"]
+    model.set_params(min_df=3)
+    assert model.partial_fit(["bb"], [0]).terms_.tolist() == ["bb"]
+
+
+# ---- bounded memory ------------------------------------------------------------------------------
+
+
+@SOME
+@given(
+    st.sampled_from([{}, {"weighting": "log"}, {"event": "binary"}, {"min_df": 2}]),
+    st.integers(1, 12),
+    st.lists(rows(most=4, weights=st.integers(0, 3).map(float)), min_size=1, max_size=6),
+    st.data(),
+)
+def test_counts_of_bounded_memory_lack_no_more_than_is_said(chosen, limit, batches, data):
+    bounded, whole = TextNB(max_terms=limit, **chosen), TextNB(**chosen)
+    for k, (texts, y, weights) in enumerate(batches):
+        if k and data.draw(st.booleans()):
+            bounded = bounded + TextNB(max_terms=limit, **chosen).partial_fit(
+                texts, y, None, weights
+            )
+        else:
+            bounded.partial_fit(texts, y, sample_weight=weights)
+        whole.partial_fit(texts, y, sample_weight=weights)
+        statistics = bounded.model_.statistics
+        assert len(statistics.vocabulary) <= limit
+        assert exact(bounded.model_.class_weight) == exact(whole.model_.class_weight)
+        kept, counted = all_counts(bounded), all_counts(whole)
+        assert kept.keys() <= counted.keys()
+        for term, full in counted.items():
+            counts = kept.get(term, np.zeros(len(full)))
+            assert (counts <= full).all()
+            assert (full - counts).sum() <= statistics.undercount * (1 + 1e-12)
+
+
+def all_counts(classifier):
+    statistics = classifier.model_.canonical().statistics
+    table = statistics.tables["sum"].rounded()
+    return dict(zip(statistics.vocabulary.terms(), table.T, strict=True))
+
+
+def test_frequent_terms_survive(tmp_path):
+    generator = np.random.default_rng(0)
+    model = TextNB(max_terms=200)
+    for _ in range(100):
+        rare = [f"rare{k}" for k in generator.integers(0, 10**9, 60)]
+        model.partial_fit([" ".join(["often", "always", "always", *rare])], [0])
+        model.partial_fit([" ".join(["often", *rare[:5]])], [1])
+        assert len(model.model_.statistics.vocabulary) <= 200
+    counts = all_counts(model)
+    assert counts["always"].tolist() == [200, 0]
+    assert counts["often"].tolist() == [100, 100]
+    model.save(tmp_path / "m")
+    loaded = naively.load(tmp_path / "m")
+    assert loaded.model_.statistics.undercount == model.model_.statistics.undercount > 0
+    assert_same(model, loaded)
+
+
+# ---- documents to refer to -----------------------------------------------------------------------
+
+
+@SOME
+@given(rows(most=6), rows(most=6), st.sampled_from(["tfidf", "log-tfidf"]), st.data())
+def test_the_reference_is_that_of_the_first_documents(first, second, weighting, data):
+    model = TextNB(weighting=weighting, n_jobs=2)
+    with cut(data.draw(st.sampled_from([1, 1 << 18]))):
+        model.partial_fit(first[0], first[1])
+    reference = model.model_.family.reference
+    there = [text for text in first[0] if text is not None]
+    analysis = model.model_.family.analysis
+    documents = Counter(term for text in there for term in set(analysis.terms(text)))
+    assert reference.total == len(there)
+    assert dict(zip(reference.vocabulary.terms(), reference.documents, strict=True)) == documents
+    assert reference.vocabulary.terms() == sorted(documents)
+    before = copy.deepcopy(model)
+    model.partial_fit(second[0], second[1], sample_weight=second[2])
+    assert model.model_.family.reference == reference
+    for text, label, w in zip(
+        *second[:2], np.ones(len(second[1])) if second[2] is None else second[2], strict=True
+    ):
+        learn(before, [text], [label], [w])
+    assert_same(model, before)
+
+
+def test_models_that_refer_to_other_documents_do_not_add():
+    a, b = (TextNB(weighting="tfidf").fit(texts, [0, 1])
+            for texts in (["aa bb", "aa"], ["aa bb", "bb"]))  # fmt: skip
+    before = state(a), state(b)
+    with pytest.raises(ValueError, match="cannot combine"):
+        a + b
+    with pytest.raises(ValueError, match="cannot combine"):
+        sum([b, a])
+    assert (state(a), state(b)) == before
+    same = TextNB(weighting="tfidf").fit(["aa", "bb aa"], [1, 0])
+    assert (a + same).class_count_.tolist() == [2, 2]
+    plain = TextNB().fit(["aa bb", "aa"], [0, 1])
+    for other in (TextNB(weighting="log"), TextNB("binary"), TextNB(lowercase=False)):
+        with pytest.raises(ValueError, match="cannot combine"):
+            plain + other.fit(["aa bb", "aa"], [0, 1])
+    assert (plain + TextNB("complement", alpha=2).fit(["cc", "dd"], [0, 1])).event == "multinomial"
+
+
+def test_fit_begins_with_other_documents():
+    model = TextNB(weighting="tfidf").fit(["aa bb", "aa"], [0, 1])
+    model.fit(["cc", "cc dd", "dd ee"], [0, 1, 1])
+    assert_same(model, TextNB(weighting="tfidf").fit(["cc", "cc dd", "dd ee"], [0, 1, 1]))
+    assert model.model_.family.reference.total == 3
+
+
+# ---- tables with columns of text -----------------------------------------------------------------
+
+COLUMNS = {
+    "a": Text(),
+    "b": Text(event="bernoulli", ngram_range=(1, 2), alpha=0.5),
+    "n": Gaussian(floor="feature"),
+}
+PROSE = st.none() | st.lists(
+    st.sampled_from(["one", "two", "drei", "ΟΔΟΣ", "five"]), min_size=1
+).map(" ".join)
+LINES = st.tuples(
+    PROSE, PROSE, st.none() | st.integers(-9, 9).map(float), st.sampled_from(["x", "y", "z"])
+)
+
+
+def table(lines, names="abn"):
+    return {name: pa.array([line["abn".index(name)] for line in lines],
+                           pa.float64() if name == "n" else pa.string())
+            for name in names}  # fmt: skip
+
+
+def labels(lines):
+    return [line[3] for line in lines]
+
+
+def of_table(lines, names="abn", n_jobs=None):
+    columns = {name: COLUMNS[name] for name in names}
+    return NaiveBayes(columns, n_jobs=n_jobs).partial_fit(table(lines, names), labels(lines))
+
+
+def assert_same_tables(a, b, lines, names="abn"):
+    assert state(a) == state(b)
+    assert a.model_ == b.model_
+    probe = table(lines, names)
+    scores = [one.predict_joint_log_proba(probe).view(np.int64) for one in (a, b)]
+    assert_array_equal(*scores)
+
+
+@SOME
+@given(st.lists(LINES, min_size=2, max_size=8), st.data())
+def test_tables_with_text_add_up_and_forget(lines, data):
+    whole = of_table(lines, n_jobs=1)
+    at = data.draw(st.integers(1, len(lines) - 1))
+    order = data.draw(st.permutations(lines))
+    a, b = order[:at], order[at:]
+    alone = of_table(a)
+    assert_same_tables(alone + of_table(b, n_jobs=2), whole, lines)
+    both = of_table(a).partial_fit(table(b), labels(b))
+    assert_same_tables(both, whole, lines)
+    both.forget(table(b), labels(b))
+    assert_same_tables(both, alone, lines)
+    before = state(whole)
+    with pytest.raises(ValueError, match="cannot forget what was never learned"):
+        whole.forget({**table(a[:1]), "a": ["never learned"]}, labels(a[:1]))
+    assert state(whole) == before
+    p = whole.predict_proba(table(lines))
+    assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    explained = whole.explain(table(lines))
+    assert explained.features == ["a", "b", "n"]
+    assert_allclose(
+        explained.joint, whole.predict_joint_log_proba(table(lines)), rtol=1e-12, atol=1e-12
+    )
+
+
+@SOME
+@given(
+    st.lists(LINES, min_size=1, max_size=4), st.lists(LINES, min_size=1, max_size=4), st.booleans()
+)
+def test_columns_of_text_may_appear_later(first, second, text_first):
+    """Rows that lack a column are rows in which it is missing."""
+    early, late = ("an", "b") if text_first else ("n", "ab")
+    names = early + late
+    whole = of_table([tuple(None if "abn"[k] in late else line[k] for k in range(3)) + line[3:]
+                      for line in first], names)  # fmt: skip
+    whole.partial_fit(table(second, names), labels(second))
+    joined = of_table(first, early) + of_table(second, names)
+    assert_same_tables(joined, whole, first + second, names)
+    joined.forget(table(second, names), labels(second))
+    if set(labels(first)) & set(labels(second)):
+        assert joined.class_count_.tolist() == of_table(first, early).class_count_.tolist()
+
+
+def test_columns_that_refer_to_documents(tmp_path):
+    chosen = {"weighting": "log-tfidf", "length_norm": "l2"}
+    texts, y = corpus(60)
+    texts = [text or None for text in texts]
+    model = NaiveBayes(columns={"a": Text(**chosen)}).partial_fit({"a": texts[:30]}, y[:30])
+    alone = TextNB(**chosen).partial_fit(texts[:30], y[:30])
+    (block,) = model.table_.schema.blocks
+    assert block.family.reference == alone.model_.family.reference
+    other = copy.deepcopy(model).forget({"a": texts[:30]}, y[:30])
+    other.partial_fit({"a": texts[40:]}, y[40:])
+    model.partial_fit({"a": texts[30:40]}, y[30:40])
+    total = model + other
+    assert_same_tables_of_one(total, alone.partial_fit(texts[30:], y[30:]), texts)
+    total.save(tmp_path / "m")
+    loaded = naively.load(tmp_path / "m")
+    assert loaded.model_ == total.model_
+    assert_same_tables_of_one(
+        loaded.forget({"a": texts[:9]}, y[:9]), alone.forget(texts[:9], y[:9]), texts
+    )
+    stranger = NaiveBayes(columns={"a": Text(**chosen)}).partial_fit({"a": texts[30:]}, y[30:])
+    with pytest.raises(ValueError, match=r"column 'a' .* reference documents that do not add up"):
+        total + stranger
+
+
+def test_a_table_of_prose_as_it_comes(tmp_path):
+    texts, y = corpus(120)
+    rest, _ = corpus(120, seed=1)
+    frame = {"a": texts, "b": rest, "n": list(range(120)), "kind": ["p", "q", None] * 40}
+    model = NaiveBayes().fit(frame, y)
+    kinds = {name: family.name for name, family in model.table_.schema.known.items()}
+    assert {name: kinds[name] for name in "ab"} == {"a": "text", "b": "text"}
+    model.save(tmp_path / "m")
+    loaded = naively.load(tmp_path / "m")
+    assert loaded.model_ == model.model_
+    assert_array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
+    alone = NaiveBayes(columns={"a": "text"}).fit({"a": texts}, y)
+    assert_same_tables_of_one(alone, TextNB().fit([text or None for text in texts], y), texts)
+
+
+def assert_same_tables_of_one(table_model, text_model, texts):
+    (part,) = table_model.model_.canonical().statistics.parts
+    assert part == text_model.model_.statistics
+    texts = [text or None for text in texts]  # a blank cell of a table is a missing one
+    assert_array_equal(
+        table_model.predict_joint_log_proba({"a": texts}), text_model.predict_joint_log_proba(texts)
+    )
+
+
+def test_samples_of_a_table_with_text():
+    texts, y = corpus(100)
+    model = NaiveBayes(columns={"a": "text"}).fit({"a": texts, "n": np.arange(100.0) ** 1.1}, y)
+    drawn, labels_ = model.sample(500, random_state=1)
+    assert drawn.column_names == ["a", "n"]
+    again = NaiveBayes(columns={"a": "text"}).fit(drawn, labels_)
+    assert (again.predict(drawn) == labels_).mean() > 0.9
+
+
+# ---- as scikit-learn does it ---------------------------------------------------------------------
+
+PEERS = {
+    "multinomial": (TextNB(), make_pipeline(CountVectorizer(), MultinomialNB())),
+    "alpha": (TextNB(alpha=0.01), make_pipeline(CountVectorizer(), MultinomialNB(alpha=0.01))),
+    "complement": (
+        TextNB("complement", prior="uniform"),
+        make_pipeline(CountVectorizer(), ComplementNB()),
+    ),
+    "complement-norm": (
+        TextNB("complement", norm=True, prior="uniform"),
+        make_pipeline(CountVectorizer(), ComplementNB(norm=True)),
+    ),
+    "bernoulli": (TextNB("bernoulli"), make_pipeline(CountVectorizer(binary=True), BernoulliNB())),
+    "binary": (
+        TextNB("binary", ngram_range=(1, 2)),
+        make_pipeline(CountVectorizer(binary=True, ngram_range=(1, 2)), MultinomialNB()),
+    ),
+    "char_wb": (
+        TextNB(analyzer="char_wb", ngram_range=(2, 4)),
+        make_pipeline(CountVectorizer(analyzer="char_wb", ngram_range=(2, 4)), MultinomialNB()),
+    ),
+    "stop words": (
+        TextNB(stop_words="english", strip_accents="unicode"),
+        make_pipeline(
+            CountVectorizer(stop_words="english", strip_accents="unicode"), MultinomialNB()
+        ),
+    ),
+    **{
+        f"tfidf-{norm}-{event}": (
+            TextNB(event, weighting="tfidf", length_norm=norm, prior="uniform"),
+            make_pipeline(TfidfVectorizer(norm=norm, binary=event == "binary"), peer),
+        )
+        for norm in (None, "l1", "l2")
+        for event, peer in {
+            "multinomial": MultinomialNB(fit_prior=False),
+            "binary": MultinomialNB(fit_prior=False),
+            "complement": ComplementNB(),
+        }.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", PEERS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_predictions_are_those_of_scikit_learn(name, weighted):
+    mine, peer = PEERS[name]
+    texts, y = corpus(200, seed=4)
+    texts = [text or "" for text in texts]
+    weights = np.random.default_rng(1).integers(1, 4, 200).astype(float) if weighted else None
+    mine = clone(mine).fit(texts, y, sample_weight=weights)
+    step = peer.steps[-1][0]
+    peer = clone(peer).fit(texts, y, **{f"{step}__sample_weight": weights})
+    probe = [*(text for text in PROBE if text is not None), *texts, *corpus(100, seed=5)[0][5:40]]
+    assert_allclose(mine.predict_proba(probe), peer.predict_proba(probe), rtol=1e-9, atol=1e-12)
+    assert (mine.predict(probe) == peer.predict(probe)).mean() > 0.99  # the rest are ties
+    assert mine.terms_.tolist() == peer[0].get_feature_names_out().tolist()
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"tokenizer": split_at_each_space, "ngram_range": (1, 2)},
+        {"analyzer": split_at_each_space},
+        {"token_pattern": r"\w*"},
+        {"token_pattern": r"(\w)?\w*"},
+    ],
+    ids=["tokenizer", "analyzer", "pattern", "group"],
+)
+@pytest.mark.parametrize("event", ["multinomial", "bernoulli"])
+@settings(max_examples=10)
+@given(st.lists(TEXTS, min_size=2, max_size=8), st.data())
+def test_words_may_be_empty(chosen, event, texts, data):
+    y = np.arange(len(texts)) % 2
+    whole = TextNB(event, **chosen).fit(texts, y)
+    peer = CountVectorizer(binary=event == "bernoulli", token_pattern=None).set_params(**chosen)
+    counts = peer.fit_transform(texts).toarray()
+    assert whole.terms_.tolist() == peer.get_feature_names_out().tolist()
+    assert_array_equal(whole.feature_count_, [counts[y == c].sum(axis=0) for c in (0, 1)])
+    at = data.draw(st.integers(1, len(texts) - 1))
+    a, b = (TextNB(event, **chosen).partial_fit(texts[part], y[part])
+            for part in (slice(at), slice(at, None)))  # fmt: skip
+    assert_same(a + b, whole, [text for text in texts if text])
+    before = state(a)
+    assert state((a + b).forget(texts[at:], y[at:])) == before
+    assert_told(whole, texts)
+
+
+SELECTED = [
+    {"min_df": 2}, {"min_df": 5}, {"min_df": 0.05}, {"min_df": 0.0}, {"max_df": 3}, {"max_df": 0.1},
+    {"min_df": 2, "max_df": 0.2}, {"min_df": 3, "max_df": 10}, {"max_features": 1},
+    {"max_features": 30}, {"max_features": 10**6}, {"min_df": 2, "max_df": 12, "max_features": 20},
+    {"min_df": 0.5, "ngram_range": (1, 2), "analyzer": "char"}, {"max_df": 2, "min_df": 2},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("chosen", SELECTED, ids=str)
+@pytest.mark.parametrize("event", ["multinomial", "binary"])
+def test_terms_are_selected_as_by_scikit_learn(chosen, event):
+    texts, y = corpus(200, seed=2)
+    texts = [text or "" for text in texts]
+    peer = CountVectorizer(binary=event == "binary", **chosen)
+    mine = TextNB(event, **chosen).fit(texts, y)
+    counts = np.asarray(peer.fit_transform(texts).sum(axis=0)).ravel()
+    theirs = dict(zip(peer.get_feature_names_out(), counts, strict=True))
+    own = dict(zip(mine.terms_, mine.feature_count_.sum(axis=0), strict=True))
+    least = min(theirs.values()) if "max_features" in chosen else 0  # of which some are left out
+    assert {t for t, n in own.items() if n > least} == {t for t, n in theirs.items() if n > least}
+    assert sorted(own.values()) == sorted(theirs.values())
+    assert all(own[term] == theirs[term] for term in own.keys() & theirs.keys())
+
+
+@pytest.mark.parametrize("form", [list, np.array, lambda texts: np.array(texts, object)])
+def test_model_selection(form):
+    texts, y = corpus(120)
+    texts = form([text or "" for text in texts])
+    scores = cross_val_score(TextNB(), texts, y, cv=3)
+    assert scores.shape == (3,)
+    assert scores.min() > 0.6
+    search = GridSearchCV(
+        TextNB(), {"alpha": [0.1, 1], "event": ["multinomial", "complement"]}, cv=2
+    )
+    assert search.fit(texts, y).score(texts, y) > 0.9
+
+
+def test_an_estimator_of_scikit_learn():
+    texts, y = corpus(50)
+    for chosen in VARIANTS.values():
+        classifier = TextNB(**chosen)
+        assert clone(classifier).get_params() == classifier.get_params()
+        assert {**classifier.get_params(), **chosen} == classifier.get_params()
+        classifier.fit(texts, y)
+        assert not hasattr(clone(classifier), "model_")
+        again = pickle.loads(pickle.dumps(classifier))
+        assert_same(classifier, again)
+        assert 0 <= classifier.score(texts, y) <= 1
+    changed = TextNB().set_params(event="bernoulli", ngram_range=(1, 2))
+    assert changed.fit(texts, y).model_.family.ngram_range == (1, 2)
+    assert repr(TextNB("binary", alpha=0.5)) == "TextNB(alpha=0.5, event='binary')"
