@@ -13,6 +13,7 @@ from naively.families.terms import Reference
 from naively.prior import Prior
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question, learn
+from naively.tables.readers import open_source
 from naively.text.analysis import Analysis
 from naively.text.documents import Documents
 from naively.text.tokens import Tokens
@@ -178,3 +179,17 @@ def test_columns_of_frames_that_arrow_does_not_take():
     assert TextNB().fit(halves, LABELS).model_ == plain.model_
     with pytest.raises(TypeError, match="document 1 is 1"):
         TextNB().fit(pd.Series(["a", 1], dtype=object), [0, 1])
+
+
+def test_a_table_of_one_text_column_takes_documents():
+    model = NaiveBayes({"t": "text"}).fit({"t": TEXTS}, LABELS)
+    for texts in (TEXTS, np.array(TEXTS), pd.Series(TEXTS), pa.array(TEXTS), tuple(TEXTS)):
+        assert (model.predict_proba(texts) == model.predict_proba({"t": TEXTS})).all()
+
+
+def test_files_of_one_stem_are_told_apart(tmp_path):
+    for kind in ("pos", "neg"):
+        (tmp_path / f"reviews.{kind}").write_text(f"a {kind} review\n")
+    source = open_source([tmp_path / "reviews.pos", tmp_path / "reviews.neg"], format="text")
+    rows = [row for batch in source.batches() for row in batch.to_pylist()]
+    assert [row["label"] for row in rows] == ["reviews.pos", "reviews.neg"]

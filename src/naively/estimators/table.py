@@ -24,6 +24,7 @@ from naively.explanation import Explanation
 from naively.families.base import Family, InvalidValueError, Serial
 from naively.families.categorical import Unseen
 from naively.families.product import Blocks
+from naively.families.text import Text
 from naively.model import Model
 from naively.prior import Prior
 from naively.tables import values
@@ -332,6 +333,9 @@ class NaiveBayes(NaiveBayesClassifier):
 
     def _table(self, X: Any) -> pa.Table:
         """The table, with a warning about columns that are missing or unknown."""
+        names = self.table_.schema.names
+        if len(names) == 1 and isinstance(self.table_.schema.known[names[0]], Text) and _flat(X):
+            X = {names[0]: X}  # documents, one by one
         table = self._as_table(X)
         lacking, strangers = self.table_.strangers(table.column_names)
         if len(lacking) == len(self.table_.schema.names):
@@ -386,6 +390,13 @@ class NaiveBayes(NaiveBayesClassifier):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _flat(X: Any) -> bool:
+    """Whether something is a sequence of values rather than a table."""
+    if isinstance(X, list | tuple):
+        return all(isinstance(value, str | bytes | None) for value in X)
+    return getattr(X, "ndim", 2) == 1 or isinstance(X, pa.Array | pa.ChunkedArray)
 
 
 def _weights(sample_weight: Any, rows: int) -> Float64 | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +62,10 @@ def listed(path: str | Path | list[Any], format: str | None) -> tuple[list[Place
     """
     found = list(_places(path, format))
     labelled = len({place.path for place in found}) > 1 or any(each.classes for each in found)
+    stems = Counter(label for label, _ in {(p.label, p.path) for p in found if not p.documents})
+    for place in found:
+        if place.path and not place.documents and stems[place.label] > 1:  # reviews.pos, .neg
+            place.label = place.path.name
     together: list[Place] = []
     for place in found:  # a thousand .eml files are read together
         last = together[-1] if together else place

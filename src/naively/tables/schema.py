@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from naively.exact import ExactArray
-from naively.families.base import Family
+from naively.families.base import Family, difference
 from naively.families.bernoulli import Bernoulli
 from naively.families.categorical import Categorical
 from naively.families.gaussian import Gaussian
@@ -177,8 +177,8 @@ class Schema:
                 continue
             if mine[name].name == theirs[name].name:
                 raise ValueError(
-                    f"column {name!r} is {mine[name].name} in both models, but with options or "
-                    "reference documents that do not add up"
+                    f"column {name!r} is of families that do not add up: "
+                    f"{difference(mine[name], theirs[name])}"
                 )
             raise ValueError(
                 f"column {name!r} is {mine[name].name} in one model and {theirs[name].name} "
