@@ -90,13 +90,18 @@ class TextStatistics(Statistics):
         """Itself: documents are one feature, in a block of its own."""
         return self
 
-    def canonical(self) -> Self:
+    def ordered(self) -> Self:
         """The same statistics with sorted terms, and without those of count 0."""
         new = self._with(dict(self.tables))
         if self.vocabulary is not None:
             order = self.vocabulary.order()
             met: Any = self.tables["sum"].nonzero().any(axis=0)
             new._take(order[met[order]])
+        return new
+
+    def canonical(self) -> Self:
+        """The same, each number in as few limbs as possible."""
+        new = self.ordered()
         new.tables = {name: table.trimmed() for name, table in new.tables.items()}
         return new
 

@@ -66,7 +66,7 @@ class TextParameters(Parameters):
     not_linear = "documents are no vector; take `inner` for the counts of their terms"
 
     def __init__(self, family: Text, statistics: TextStatistics, class_weight: ExactArray) -> None:
-        statistics = statistics.canonical()
+        statistics = statistics.ordered()
         self.family = family
         self.vocabulary = statistics.vocabulary
         self.total = statistics.tables["sum"]
