@@ -259,3 +259,9 @@ def test_many_classes_take_little_memory():
         MultinomialNB().fit(X, y).predict(X[:100])
 
     assert peak_megabytes(work) < 12 * size
+
+
+def test_scores_farther_apart_than_floats_reach():
+    X = np.array([[0.0, np.nan], [0.0, 3.0], [np.nan, 0.0], [0.0, 3.0]])
+    model = PoissonNB().fit(X, [0, 0, 1, 0])
+    assert model.predict_proba([[0.0, 1.7e308]]).tolist() == [[1.0, 0.0]]

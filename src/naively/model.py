@@ -304,8 +304,7 @@ class Model:
         out = np.empty((X.shape[0], len(self.classes)))
 
         def finish(joint: Float64, out: Float64) -> None:
-            joint = self._possible(joint)
-            joint -= joint.max(axis=0)
+            joint = self._below_best(joint)
             np.subtract(joint, np.log(np.exp(joint).sum(axis=0)), out=out.T)
 
         return self._in_chunks(X, out, finish, workers)
@@ -315,12 +314,18 @@ class Model:
         out = np.empty((X.shape[0], len(self.classes)))
 
         def finish(joint: Float64, out: Float64) -> None:
-            joint = self._possible(joint)
-            joint -= joint.max(axis=0)
+            joint = self._below_best(joint)
             np.exp(joint, out=joint)
             np.divide(joint, joint.sum(axis=0), out=out.T)
 
         return self._in_chunks(X, out, finish, workers)
+
+    def _below_best(self, joint: Float64) -> Float64:
+        """The (C, n) table minus the best of each row; -inf where the distance has no number."""
+        joint = self._possible(joint)
+        with np.errstate(over="ignore"):
+            joint -= joint.max(axis=0)
+        return joint
 
     def _possible(self, joint: Float64) -> Float64:
         """The (C, n) table with the prior in the place of rows that every class rules out."""
