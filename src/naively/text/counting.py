@@ -72,7 +72,7 @@ class Indexer:
     def numbers(self, documents: Documents, first: int, last: int) -> tuple[Ids, Int64]:
         """(ids of the terms of documents first:last, in order; where each document's begin).
 
-        Indexer that are neither known nor learned are left out.
+        Terms that are neither known nor learned are left out.
         """
         units = self.tokens.units(documents, first, last)
         low, high = self.tokens.low, self.tokens.high
