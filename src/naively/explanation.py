@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from naively.exact import Float64, Int64
+from naively.exact import Float64
 from naively.labels import Labels
 from naively.markup import (
     Mark,
@@ -22,7 +22,7 @@ from naively.markup import (
     times,
     total_odds,
 )
-from naively.text.analysis import Span
+from naively.text.told import Told
 
 LISTED = 20
 """Terms that are listed, those with the largest log-odds."""
@@ -69,7 +69,7 @@ class Explanation:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TextExplanation:
+class TextExplanation(Told):
     """Why a document has the joint log-likelihoods that it has; all in nats.
 
     ``print`` shows the terms that move it most from one class to another, and so does a notebook,
@@ -79,24 +79,11 @@ class TextExplanation:
     ----------
     classes : (C,) the labels.
     prior : (C,) log π_c.
-    text : the document.
-    terms : its distinct terms that the model knows, in the order in which they are met.
-    counts : (T,) how often.
-    contributions : (T, C) what each of them adds to the score of each class.
-    spans : for each term the (start, end) of its words, each time it is met.
-    rest : (C,) what the absence of all other terms adds; 0 unless ``event="bernoulli"``.
-    unknown : its terms that the model does not know.
+    text, terms, counts, contributions, spans, rest, unknown : as `Told` has them.
     """
 
     classes: Labels
     prior: Float64
-    text: str
-    terms: list[str]
-    counts: Int64
-    contributions: Float64
-    spans: list[list[list[Span]]]
-    rest: Float64
-    unknown: list[str]
 
     @property
     def joint(self) -> Float64:

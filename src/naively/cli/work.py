@@ -239,7 +239,9 @@ def _texts(table: TableModel, row: Blocks, prior: Float64) -> dict[str, TextExpl
         prior = np.zeros_like(prior)
     parameters: Any = table.model.parameters
     return {
-        block.names[0]: TextExplanation(table.model.classes, prior, **vars(own.tell(documents, 0)))
+        block.names[0]: TextExplanation(
+            **vars(own.tell(documents, 0)), classes=table.model.classes, prior=prior
+        )
         for block, own, documents in zip(
             table.schema.blocks, parameters.parts, row.parts, strict=True
         )

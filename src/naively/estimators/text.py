@@ -227,7 +227,8 @@ class TextNB(NaiveBayesClassifier):
         """
         documents = self._rows(X)
         told = (self._parameters.tell(documents, i) for i in range(len(documents)))
-        return [TextExplanation(self.classes_, self.model_.log_prior, **vars(one)) for one in told]
+        shared: Any = {"classes": self.classes_, "prior": self.model_.log_prior}
+        return [TextExplanation(**vars(one), **shared) for one in told]
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
         """Documents drawn from the model, (list of str, labels): bags of words, in no order."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from naively.text.analysis import Span
 from naively.text.counting import PIECE, Indexer, Rows
 from naively.text.documents import Documents
 from naively.text.tokens import of_terms
+from naively.text.told import Told
 
 if TYPE_CHECKING:
     from naively.families.terms import TextStatistics
@@ -26,30 +26,6 @@ if TYPE_CHECKING:
 
 SCORED = 1 << 20
 """Bytes of documents that are scored at a time by one thread."""
-
-
-@dataclass(frozen=True)
-class Told:
-    """What the terms of one document add to the score of each class, in nats.
-
-    Attributes
-    ----------
-    text : the document.
-    terms : its distinct terms that the model knows, in the order in which they are met.
-    counts : (T,) how often.
-    contributions : (T, C)
-    spans : for each term the (start, end) of its words, each time it is met.
-    rest : (C,) what the absence of all others adds; 0 unless absence counts.
-    unknown : its terms that the model does not know.
-    """
-
-    text: str
-    terms: list[str]
-    counts: Int64
-    contributions: Float64
-    spans: list[list[list[Span]]]
-    rest: Float64
-    unknown: list[str]
 
 
 class TextParameters(Parameters):

@@ -9,7 +9,7 @@ from naively.families.base import Family
 from naively.files import checks
 from naively.model import Model
 
-if TYPE_CHECKING:  # Arrow is loaded for models of tables alone
+if TYPE_CHECKING:  # the room of tables is loaded for models of tables alone
     from naively.tables.model import TableModel
     from naively.tables.schema import Schema
 
