@@ -12,13 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
 
 from naively.engines.threads import workers
-from naively.families.base import InvalidValueError, Serial
+from naively.families.base import InvalidValueError
 from naively.families.exponential import Exponential
 from naively.families.gamma import Gamma
 from naively.families.lognormal import LogNormal
 from naively.files.safetensors import load, save
 from naively.model import Model
 from naively.prior import Prior
+from naively.workers import Serial
 
 NAN = float("nan")
 FAMILIES = {

@@ -16,15 +16,14 @@ from naively.families.base import (
     Family,
     InvalidValueError,
     Parameters,
-    Serial,
     Statistics,
-    Workers,
     difference,
 )
 from naively.families.sums import class_weights
 from naively.kernels import scores
 from naively.labels import Coded, Labels, encode_labels, merge_labels
 from naively.prior import Prior
+from naively.workers import Serial, Workers
 
 CHUNK = 1 << 12  # rows of which the terms in x alone are computed at a time
 

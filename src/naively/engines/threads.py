@@ -10,7 +10,7 @@ from numbers import Integral
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-from naively.families.base import Serial, Workers
+from naively.workers import Serial, Workers
 
 T = TypeVar("T")
 U = TypeVar("U")

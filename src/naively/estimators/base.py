@@ -19,9 +19,10 @@ from naively.engines.threads import workers
 from naively.estimators.validation import check_data, check_labels, check_several, check_weights
 from naively.exact import Float64
 from naively.explanation import Explanation
-from naively.families.base import Data, Family, Workers, difference
+from naively.families.base import Data, Family, difference
 from naively.model import Model
 from naively.prior import Prior
+from naively.workers import Workers
 
 Question = Callable[[Model, Data, Workers], npt.NDArray[Any]]
 

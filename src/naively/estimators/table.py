@@ -21,7 +21,7 @@ from naively.estimators.base import NaiveBayesClassifier, Question
 from naively.estimators.validation import check_data, check_several
 from naively.exact import Float64
 from naively.explanation import Explanation
-from naively.families.base import Family, InvalidValueError, Serial
+from naively.families.base import Family, InvalidValueError
 from naively.families.categorical import Unseen
 from naively.families.product import Blocks
 from naively.families.text import Text
@@ -34,6 +34,7 @@ from naively.tables.inference import Wishes, infer, named
 from naively.tables.inputs import MISSING
 from naively.tables.model import Coded, TableModel, slices
 from naively.tables.names import few
+from naively.workers import Serial
 
 Given = tuple[Any, Coded, Float64 | None]
 """(table without the target, labels, weights)."""

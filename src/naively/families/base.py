@@ -3,42 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
+from naively.workers import Workers
 
 Data = Any
 """Rows to learn from or to score: a 2-d NumPy array of real numbers, or a SciPy CSR matrix."""
 
 LARGEST = float(np.finfo(np.float64).max)
 SCORED = 1 << 18  # cells of a chunk's table of scores: 2 MiB
-
-T = TypeVar("T")
-U = TypeVar("U")
-
-
-class Workers(Protocol):
-    """Who runs independent pieces of work, and how many at a time."""
-
-    count: int
-
-    def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
-        """The results of ``function`` on each item, in order."""
-
-
-class Serial:
-    """One piece of work after the other, in the caller's thread."""
-
-    count = 1
-
-    def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
-        """The results of ``function`` on each item, in order."""
-        return [function(item) for item in items]
 
 
 class InvalidValueError(ValueError):

@@ -16,7 +16,6 @@ from naively.families.base import (
     Family,
     InvalidValueError,
     Statistics,
-    Workers,
     dense,
     is_sparse,
 )
@@ -32,6 +31,7 @@ from naively.families.linear import (
 )
 from naively.families.multinomial import CountStatistics
 from naively.families.sums import sum_powers
+from naively.workers import Workers
 
 
 @dataclass(frozen=True)

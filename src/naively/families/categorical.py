@@ -18,7 +18,6 @@ from naively.families.base import (
     Family,
     InvalidValueError,
     Parameters,
-    Workers,
     dense,
     is_sparse,
 )
@@ -33,6 +32,7 @@ from naively.families.levels import (
 )
 from naively.families.linear import Alpha, check_alpha, counts_of, log, valid_alpha
 from naively.kernels import levels as kernel
+from naively.workers import Workers
 
 Unseen = Literal["smooth", "ignore", "error"]
 

@@ -16,7 +16,6 @@ from naively.families.base import (
     Family,
     InvalidValueError,
     Statistics,
-    Workers,
     dense,
     is_sparse,
 )
@@ -24,6 +23,7 @@ from naively.families.gaussian import ratio
 from naively.families.linear import LinearParameters, Scorer, Terms, log
 from naively.families.multinomial import CountStatistics
 from naively.families.sums import sum_powers
+from naively.workers import Workers
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 FLOOR = 1e-9

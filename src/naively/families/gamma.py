@@ -11,20 +11,12 @@ import numpy.typing as npt
 from scipy.special import digamma, gammaln, polygamma
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import (
-    LARGEST,
-    Batch,
-    Data,
-    Family,
-    Parameters,
-    Serial,
-    Statistics,
-    Workers,
-)
+from naively.families.base import LARGEST, Batch, Data, Family, Parameters, Statistics
 from naively.families.exponential import beyond_float64, mean
 from naively.families.lognormal import LEAST, SCORED, blocks, in_parts, log, positive
 from naively.families.multinomial import CountStatistics
 from naively.families.sums import sum_powers
+from naively.workers import Serial, Workers
 
 FLOOR = 1e-9  # of s in a class, as a portion of that of all classes,
 ROUNDING = 2.0**-50  # and as a portion of the logarithms, whose rounding s must exceed

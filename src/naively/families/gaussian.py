@@ -17,13 +17,13 @@ from naively.families.base import (
     Family,
     Parameters,
     Statistics,
-    Workers,
     dense,
     is_sparse,
     raise_infinite,
 )
 from naively.families.sums import sum_powers
 from naively.kernels import scores
+from naively.workers import Workers
 
 Tie = Literal["classes", "features", "both"] | None
 SMALLEST = float(np.finfo(np.float64).tiny)

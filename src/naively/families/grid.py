@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Batch, Data, Family, InvalidValueError, Statistics, Workers, dense
+from naively.families.base import Batch, Data, Family, InvalidValueError, Statistics, dense
 from naively.families.levels import LevelStatistics
 from naively.families.sums import Limbs, Window, window
 from naively.kernels import levels as kernel
 from naively.kernels.limbs import DIGIT
+from naively.workers import Workers
 
 MOST = 4096  # occupied cells of a feature, from 2: zero is always an edge
 FINEST = -1074  # the exponent at which every float64 is a cell of its own

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64
-from naively.families.base import Data, Parameters, Workers, dense, is_sparse
+from naively.families.base import Data, Parameters, dense, is_sparse
 from naively.families.grid import Gridded, GridStatistics, numbers
 from naively.families.linear import counts_of, log
+from naively.workers import Workers
 
 Bandwidth = Literal["john-langley", "silverman"] | float
 LARGEST = float(np.finfo(np.float64).max)

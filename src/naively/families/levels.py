@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Int64
-from naively.families.base import Batch, InvalidValueError, Statistics, Workers
+from naively.families.base import Batch, InvalidValueError, Statistics
 from naively.families.sums import Limbs, window
 from naively.kernels import levels as kernel
+from naively.workers import Workers
 
 Levels = npt.NDArray[Any]
 """Distinct levels of a feature, sorted: codes (int64), numbers (float64) or text (StringDType)."""

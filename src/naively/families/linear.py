@@ -9,17 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from naively.exact import ExactArray, Float64
-from naively.families.base import (
-    Data,
-    Parameters,
-    Serial,
-    Workers,
-    column_blocks,
-    dense,
-    is_sparse,
-    raise_infinite,
-)
+from naively.families.base import Data, Parameters, column_blocks, dense, is_sparse, raise_infinite
 from naively.kernels import scores
+from naively.workers import Serial, Workers
 
 Alpha = float | Float64
 

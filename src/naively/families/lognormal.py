@@ -11,19 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import (
-    LARGEST,
-    Batch,
-    Data,
-    Family,
-    InvalidValueError,
-    Serial,
-    Statistics,
-    Workers,
-    dense,
-)
+from naively.families.base import LARGEST, Batch, Data, Family, InvalidValueError, Statistics, dense
 from naively.families.gaussian import Gaussian, GaussianParameters, GaussianStatistics
 from naively.families.sums import sum_powers
+from naively.workers import Serial, Workers
 
 LEARNED = 1 << 17  # cells whose logarithms are held at a time by each worker, and
 SCORED = 1 << 15

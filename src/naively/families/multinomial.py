@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import LARGEST, Batch, Data, Family, Statistics, Workers, is_sparse
+from naively.families.base import LARGEST, Batch, Data, Family, Statistics, is_sparse
 from naively.families.linear import (
     Alpha,
     LinearParameters,
@@ -22,6 +22,7 @@ from naively.families.linear import (
     valid_alpha,
 )
 from naively.families.sums import sum_powers
+from naively.workers import Workers
 
 ROLLS = 100
 """Events in a row that is sampled."""

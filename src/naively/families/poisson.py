@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import LARGEST, Batch, Data, Family, Statistics, Workers, is_sparse
+from naively.families.base import LARGEST, Batch, Data, Family, Statistics, is_sparse
 from naively.families.linear import (
     Alpha,
     LinearParameters,
@@ -23,6 +23,7 @@ from naively.families.linear import (
 )
 from naively.families.multinomial import CountStatistics
 from naively.families.sums import sum_powers
+from naively.workers import Workers
 
 HIGHEST = 1e290
 """Of the rates, so that their sum is finite."""

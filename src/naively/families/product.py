@@ -21,8 +21,8 @@ from naively.families.base import (
     InvalidValueError,
     Parameters,
     Statistics,
-    Workers,
 )
+from naively.workers import Workers
 
 
 @dataclass(frozen=True)

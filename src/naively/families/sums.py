@@ -10,16 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Int64
-from naively.families.base import (
-    Batch,
-    Data,
-    InvalidValueError,
-    Serial,
-    Statistics,
-    Workers,
-    is_sparse,
-)
+from naively.families.base import Batch, Data, InvalidValueError, Statistics, is_sparse
 from naively.kernels import deposits, labels, limbs, moments
+from naively.workers import Serial, Workers
 
 LARGEST = float(np.finfo(np.float64).max)
 FEW = 4  # rows a class, and

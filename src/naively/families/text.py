@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Batch, Family, Serial, Workers
+from naively.families.base import Batch, Family
 from naively.families.bernoulli import Bernoulli
 from naively.families.complement import Complement
 from naively.families.linear import Alpha
@@ -26,6 +26,7 @@ from naively.text.analysis import WORDS, Analysis
 from naively.text.counting import Rows
 from naively.text.documents import Documents
 from naively.text.vocabulary import Vocabulary
+from naively.workers import Serial, Workers
 
 Event = Literal["multinomial", "complement", "bernoulli", "binary"]
 Weighting = Literal["log", "tfidf", "log-tfidf"]

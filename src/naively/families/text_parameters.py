@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Parameters, Serial, Statistics, Workers
+from naively.families.base import Parameters, Statistics
 from naively.families.bernoulli import BernoulliParameters
 from naively.families.linear import LinearParameters
 from naively.families.multinomial import ROLLS, MultinomialParameters
@@ -19,6 +19,7 @@ from naively.text.counting import PIECE, Indexer, Rows
 from naively.text.documents import Documents
 from naively.text.tokens import of_terms
 from naively.text.told import Told
+from naively.workers import Serial, Workers
 
 if TYPE_CHECKING:
     from naively.families.terms import TextStatistics

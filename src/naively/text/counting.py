@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from naively.text.analysis import Analysis
 from naively.text.documents import Documents
 from naively.text.tokens import Tokens
 from naively.text.vocabulary import Ids, Vocabulary
+from naively.workers import Workers
 
 PIECE = 1 << 18
 """Bytes of documents that are cut and counted at a time: they stay in the cache."""
@@ -22,13 +23,6 @@ STRIDE = 1 << 12  # terms that a new table of counts has room for
 SMALL = 1 << 31  # counts that 32 bits have room for
 
 T = TypeVar("T")
-
-
-class Workers(Protocol):
-    """Who runs independent pieces of work."""
-
-    def map(self, function: Callable[[Any], Any], items: Any) -> list[Any]:
-        """The results of ``function`` on each item, in order."""
 
 
 class Rows(NamedTuple):
