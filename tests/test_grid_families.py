@@ -180,6 +180,11 @@ def test_forgetting_undoes_learning_up_to_the_grid(most, data):
             both.forget(fitted(FAMILIES["mdl"], X, y, weights))
 
 
+def test_a_grid_spans_more_than_the_largest_number(monkeypatch):
+    monkeypatch.setattr(grid, "MOST", 2)
+    assert grid.grid_exponent(np.array([-1.7e308, 1.0, 1.7e308])) == grid.COARSEST
+
+
 def test_a_grid_that_coarsened_stays_coarse_until_nothing_is_left(monkeypatch):
     monkeypatch.setattr(grid, "MOST", 4)
     X = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]])

@@ -172,7 +172,8 @@ def grid_exponent(edges: Float64, exponent: int = FINEST) -> int:
     low, high = exponent, COARSEST  # too many cells at low; few enough at high
     while high - low > 1:
         middle = (low + high) // 2
-        if np.count_nonzero(np.diff(cell_edges(edges, middle))) < MOST:
+        cells = cell_edges(edges, middle)
+        if np.count_nonzero(cells[1:] != cells[:-1]) < MOST:
             high = middle
         else:
             low = middle
