@@ -18,15 +18,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 import sklearn
-import sklearn.naive_bayes as peer
 from rich.console import Console
 from rich.table import Table
+from sklearn import naive_bayes
 from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 
 import naively
 
@@ -52,16 +57,39 @@ def counts(rows: int) -> tuple:
     return X, generator.integers(0, 20, rows)
 
 
+def classes_apart(rows: int, features: int, classes: int) -> tuple:
+    """Normal rows about a mean for each class."""
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, classes, rows)
+    means = generator.standard_normal((classes, features))
+    return means[y] + generator.standard_normal((rows, features)), y
+
+
+def twins(name: str) -> tuple:
+    """Our class and the drop-in's model, by their one name."""
+    return getattr(naively, name), getattr(naive_bayes, name)
+
+
+FULL = partial(naively.GaussianBayes, "full"), QuadraticDiscriminantAnalysis
+TIED = partial(naively.GaussianBayes, "tied"), LinearDiscriminantAnalysis
 CASES = {
-    "Gaussian float64, C=2": ("GaussianNB", lambda n: dense(n, 2, np.float64), 1_000_000),
-    "Gaussian float64, C=10": ("GaussianNB", lambda n: dense(n, 10, np.float64), 1_000_000),
-    "Gaussian float64, C=100": ("GaussianNB", lambda n: dense(n, 100, np.float64), 1_000_000),
-    "Gaussian float32, C=2": ("GaussianNB", lambda n: dense(n, 2, np.float32), 1_000_000),
-    "Gaussian float32, C=10": ("GaussianNB", lambda n: dense(n, 10, np.float32), 1_000_000),
-    "Gaussian float32, C=100": ("GaussianNB", lambda n: dense(n, 100, np.float32), 1_000_000),
-    "categorical 50 levels, C=10": ("CategoricalNB", categorical, 1_000_000),
-    "CSR multinomial, C=20": ("MultinomialNB", counts, 200_000),
-}
+    "Gaussian float64, C=2": (twins("GaussianNB"), lambda n: dense(n, 2, np.float64), 1_000_000),
+    "Gaussian float64, C=10": (twins("GaussianNB"), lambda n: dense(n, 10, np.float64), 1_000_000),
+    "Gaussian float64, C=100": (
+        twins("GaussianNB"), lambda n: dense(n, 100, np.float64), 1_000_000,
+    ),
+    "Gaussian float32, C=2": (twins("GaussianNB"), lambda n: dense(n, 2, np.float32), 1_000_000),
+    "Gaussian float32, C=10": (twins("GaussianNB"), lambda n: dense(n, 10, np.float32), 1_000_000),
+    "Gaussian float32, C=100": (
+        twins("GaussianNB"), lambda n: dense(n, 100, np.float32), 1_000_000,
+    ),
+    "categorical 50 levels, C=10": (twins("CategoricalNB"), categorical, 1_000_000),
+    "CSR multinomial, C=20": (twins("MultinomialNB"), counts, 200_000),
+    "full covariance (QDA), d=100": (FULL, lambda n: classes_apart(n, 100, 10), 200_000),
+    "tied covariance (LDA), d=100": (TIED, lambda n: classes_apart(n, 100, 10), 200_000),
+    "full covariance (QDA), d=1000": (FULL, lambda n: classes_apart(n, n // 20, 10), 20_000),
+    "tied covariance (LDA), d=1000": (TIED, lambda n: classes_apart(n, n // 20, 10), 20_000),
+}  # fmt: skip
 
 
 def memory(field: str) -> float:
@@ -85,12 +113,12 @@ def timed(call) -> tuple:
     return result, seconds, (memory("VmHWM") if linux else float("nan")) - before
 
 
-def compare(name: str, X, y, runs: int) -> list[list[float]]:
+def compare(libraries: tuple, X, y, runs: int) -> list[list[float]]:
     """[[fit seconds, predict seconds, fit MB, predict MB] medians of ours, of the peer's]."""
     results = [[], []]
     for _ in range(runs):
-        for side, library in enumerate((naively, peer)):
-            model, fit, fit_peak = timed(lambda: getattr(library, name)().fit(X, y))  # noqa: B023
+        for side, new in enumerate(libraries):
+            model, fit, fit_peak = timed(lambda: new().fit(X, y))  # noqa: B023
             _, predict, predict_peak = timed(lambda: model.predict(X))  # noqa: B023
             results[side].append([fit, predict, fit_peak, predict_peak])
     return [[statistics.median(column) for column in zip(*side, strict=True)] for side in results]
@@ -101,7 +129,7 @@ def small(console: Console) -> None:
     X, y = load_iris(return_X_y=True)
     times = [[], []]
     for _ in range(300):
-        for side, library in enumerate((naively, peer)):
+        for side, library in enumerate((naively, naive_bayes)):
             start = time.perf_counter()
             library.GaussianNB().fit(X, y).predict(X)
             times[side].append(1e6 * (time.perf_counter() - start))
@@ -147,12 +175,12 @@ def main() -> None:
     table = Table(title=f"naively {naively.__version__} and scikit-learn {sklearn.__version__}")
     for column in ("case", "fit s", "peer", "ratio", "predict s", "peer", "ratio", "MB", "peer MB"):
         table.add_column(column, justify="left" if column == "case" else "right")
-    for label, (name, make, rows) in CASES.items():
+    for label, (libraries, make, rows) in CASES.items():
         if arguments.only not in label:
             continue
         X, y = make(rows // arguments.scale)
-        compare(name, X[:1000], y[:1000], 1)  # compiles, and loads what is loaded on first use
-        ours, theirs = compare(name, X, y, arguments.runs)
+        compare(libraries, X[:1000, :20], y[:1000], 1)  # compiles, and loads what is used first
+        ours, theirs = compare(libraries, X, y, arguments.runs)
         table.add_row(
             label,
             *(

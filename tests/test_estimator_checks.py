@@ -7,7 +7,9 @@ from naively import (
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
+    GaussianBayes,
     GaussianNB,
+    JointBayes,
     MultinomialNB,
     NaiveBayes,
     PoissonNB,
@@ -22,6 +24,10 @@ ESTIMATORS = [
     CategoricalNB(),
     PoissonNB(),
     NaiveBayes(),
+    JointBayes(),
+    GaussianBayes("diagonal"),
+    GaussianBayes("full", shrinkage=0.1),
+    GaussianBayes("tied", shrinkage=0.1),
 ]
 
 # These three checks fit CategoricalNB on fractions, 0.3745 and the like. Level codes are whole

@@ -452,34 +452,6 @@ def test_contributions_sum_to_the_joint_log_likelihood(name, data):
         )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "gaussian-classes-0",
-        "gaussian-both-1",
-        "multinomial",
-        "complement",
-        "bernoulli",
-        "bernoulli-soft",
-        "poisson",
-    ],
-)
-def test_the_linear_form_gives_the_log_odds(name):
-    X, y = numbers(domain(name), 200, 4)
-    if name == "bernoulli":
-        X = (X > 0).astype(float)
-    for labels in (y, y % 2):
-        classifier = new(name).fit(X, labels)
-        form = classifier.to_linear()
-        scores = X @ form.coef.T + form.intercept
-        log_p = classifier.predict_log_proba(X)
-        if len(form.classes) == 2:
-            assert_allclose(scores[:, 0], log_p[:, 1] - log_p[:, 0], rtol=1e-9, atol=1e-9)
-        else:
-            apart = scores - log_p
-            assert_allclose(apart, apart[:, :1] * np.ones(3), rtol=1e-9, atol=1e-9)
-
-
 # ---- 7. a missing value drops its feature --------------------------------------------------------
 
 

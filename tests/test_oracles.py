@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import cross_val_score
 
-from naively import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
+from naively import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 
 # ---- texts ---------------------------------------------------------------------------------------
 
@@ -205,59 +205,6 @@ def test_weka_counts_on_the_nominal_weather():
     X, _ = coded(WEATHER[:, :4])
     classifier = CategoricalNB(prior_smoothing=1.0).fit(X, WEATHER[:, 6])
     assert (classifier.predict(X) == WEATHER[:, 6]).sum() == 13
-
-
-# ---- the lectures --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("K", "d"), [(2, 5), (10, 64)])
-def test_numbers_of_parameters_of_lecture_2(K, d):
-    y = np.arange(4 * K) % K
-    X = np.random.default_rng(0).normal(size=(4 * K, d))
-    prior = K - 1
-    assert GaussianNB().fit(X, y).n_parameters_ == prior + 2 * K * d
-    assert GaussianNB(tie="classes").fit(X, y).n_parameters_ == prior + K * d + d
-    assert GaussianNB(tie="features").fit(X, y).n_parameters_ == prior + K * d + K
-    assert GaussianNB(tie="both").fit(X, y).n_parameters_ == prior + K * d + 1
-    assert BernoulliNB().fit(X, y).n_parameters_ == prior + K * d
-    assert CategoricalNB().fit((X > 0) * 1, y).n_parameters_ == prior + K * d
-    assert PoissonNB().fit(abs(X), y).n_parameters_ == prior + K * d
-    assert MultinomialNB().fit(abs(X), y).n_parameters_ == prior + K * (d - 1)
-    assert ComplementNB().fit(abs(X), y).n_parameters_ == prior + K * (d - 1)
-    if K == 2:  # "Gaussian naive Bayes vs. logistic regression"
-        assert GaussianNB().fit(X, y).n_parameters_ == 4 * d + 1
-        assert GaussianNB(tie="classes").fit(X, y).n_parameters_ == 3 * d + 1
-
-
-def test_virtual_examples_with_a_prior():
-    """Lecture 2, "MAP estimates": (count + m Q(x, y)) / (n_y + m Q(y))."""
-    m = 6.0
-    q = np.array([[0.1, 0.3, 0.2], [0.1, 0.1, 0.2]])  # Q(X = a, Y = b)
-    X, y = np.array([[0], [0], [1], [2]]), np.array([0, 0, 0, 1])
-    counts = np.array([[2, 1, 0], [0, 0, 1]])
-    expected = (counts + m * q) / (np.array([[3], [1]]) + m * q.sum(axis=1, keepdims=True))
-    levels = CategoricalNB(alpha=[m * q]).fit(X, y)
-    assert_allclose(np.exp(levels.feature_log_prob_[0]), expected, rtol=1e-14)
-    events = MultinomialNB(alpha=m * q).fit(np.eye(3)[X[:, 0]], y)
-    assert_allclose(np.exp(events.feature_log_prob_), expected, rtol=1e-14)
-    pairs = m * np.stack([q[:, [1, 2]].sum(axis=1), q[:, 0]], axis=-1)[:, np.newaxis]
-    present = BernoulliNB(alpha=pairs).fit((X == 0) * 1, y)
-    assert_allclose(np.exp(present.feature_log_prob_[:, 0]), expected[:, 0], rtol=1e-14)
-
-
-def test_laplace_smoothing_of_the_class_prior():
-    classifier = BernoulliNB(prior_smoothing=1.0).fit([[1], [0], [1]], ["a", "a", "b"])
-    assert_allclose(np.exp(classifier.class_log_prior_), [3 / 5, 2 / 5], rtol=1e-15)
-
-
-def test_weights_of_lecture_3():
-    """Case 3 as a linear classifier: w = (μ₁ - μ₀) / σ²."""
-    X, y = load_iris(return_X_y=True)
-    X, y = X[:100], y[:100]
-    classifier = GaussianNB(tie="classes", var_smoothing=0).fit(X, y)
-    pooled = sum(((X[y == c] - X[y == c].mean(axis=0)) ** 2).sum(axis=0) for c in (0, 1)) / 100
-    w = (X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0)) / pooled
-    assert_allclose(classifier.to_linear().coef, [w], rtol=1e-11)
 
 
 # ---- digits --------------------------------------------------------------------------------------

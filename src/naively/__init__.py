@@ -13,9 +13,13 @@ _HOMES = {
     "Exponential": "naively.families.exponential",
     "Gamma": "naively.families.gamma",
     "Gaussian": "naively.families.gaussian",
+    "GaussianBayes": "naively.estimators.gaussian_bayes",
     "GaussianNB": "naively.estimators.gaussian",
+    "Joint": "naively.families.joint",
+    "JointBayes": "naively.estimators.joint",
     "KernelDensity": "naively.families.kernel_density",
     "LogNormal": "naively.families.lognormal",
+    "MultivariateGaussian": "naively.families.multivariate",
     "Multinomial": "naively.families.multinomial",
     "MultinomialNB": "naively.estimators.discrete",
     "NBSVM": "naively.estimators.nbsvm",
@@ -24,6 +28,7 @@ _HOMES = {
     "PoissonNB": "naively.estimators.discrete",
     "Text": "naively.families.text",
     "TextNB": "naively.estimators.text",
+    "diagnose": "naively.diagnosis.diagnosis",
     "load": "naively.estimators.files",
 }
 
@@ -32,6 +37,8 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plot":  # needs matplotlib, so it is not among the public names
+        return import_module("naively.plot")
     if name not in _HOMES:
         raise AttributeError(f"module 'naively' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

@@ -78,6 +78,12 @@ class ExactArray:
         """The limbs as a (cells, L) view."""
         return self.limbs.reshape(self.size, self.limbs.shape[-1])
 
+    @property
+    def digits(self) -> tuple[Int64, int]:
+        """(limbs of at most 32 bits each, the last with the sign; the position of the lowest)."""
+        wide = self._widened(self.low, self.low + self.limbs.shape[-1] + 1)
+        return wide.limbs, self.low
+
     def copy(self) -> ExactArray:
         """A copy that shares nothing."""
         return ExactArray(self.limbs.copy(), self.low)
@@ -137,7 +143,7 @@ class ExactArray:
         if width == 0:
             return self
         target = self._widened(other.low, other.low + width)
-        first, second = (*target.shape, 1, 1)[:2]
+        first, second = (*target.shape, 1)[0], math.prod(target.shape[1:])
         if rows is None:
             rows = np.arange(first)
         if columns is None:

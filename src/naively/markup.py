@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -32,6 +33,15 @@ def left_out(lines: Sequence[tuple[str, int, float]], unknown: Sequence[str]) ->
     )
     new = f"{_counted(len(unknown), 'term')} unknown to the model"
     return "; ".join([more] * bool(lines) + [new] * bool(unknown))
+
+
+def magnitude(value: int) -> str:
+    """A whole number that may have thousands of digits."""
+    if value < 10_000_000:
+        return f"{value:,}"
+    if value.bit_length() < 1000:
+        return f"{value:.3g}"
+    return f"1e+{math.floor(math.log10(value))}"
 
 
 def squeezed(text: str) -> str:

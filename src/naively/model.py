@@ -16,6 +16,7 @@ from naively.families.base import (
     Family,
     InvalidValueError,
     Parameters,
+    SingularCovarianceError,
     Statistics,
     difference,
 )
@@ -25,7 +26,12 @@ from naively.labels import Coded, Labels, encode_labels, merge_labels
 from naively.prior import Prior
 from naively.workers import Serial, Workers
 
+VANISHING = 746.0  # nats below the best class at which a probability is 0 in float64
 CHUNK = 1 << 12  # rows of which the terms in x alone are computed at a time
+
+
+class SingularModelError(ValueError):
+    """A covariance matrix has no density, until other rows are learned; which one, and why."""
 
 
 @dataclass(eq=False)
@@ -246,30 +252,57 @@ class Model:
             prior = self.prior.estimate(self.class_weight)
             with np.errstate(divide="ignore"):
                 log_prior = np.log(prior)
-            parameters = self.family.estimate(self.statistics, self.class_weight)
+            try:
+                parameters = self.family.estimate(self.statistics, self.class_weight)
+            except SingularCovarianceError as error:
+                raise SingularModelError(self._singular(error)) from None
             self._estimate = parameters, prior, log_prior
         return self._estimate
+
+    def _singular(self, error: SingularCovarianceError) -> str:
+        """What is wrong with a covariance matrix, and what to do."""
+        names, code = self.feature_names, error.code
+        feature = error.feature if names is None else repr(names[error.feature])
+        if code is None:
+            place, weight = "shared by the classes", self.class_weight.summed(0)
+        else:
+            place = f"of class {self.classes.tolist()[code]!r}"
+            weight = self.class_weight.taken(0, code)
+        return (
+            f"the covariance {place}, from {float(weight.rounded()):g} rows, has no density: "
+            f"feature {feature} {error.problem}. Leave it out, give the classes fewer parameters "
+            '(a tied or diagonal covariance), or shrink it (shrinkage="auto", or a number as 0.1)'
+        )
+
+    def check(self) -> None:
+        """Raise ValueError if the hyperparameters do not fit what was learned."""
+        self.prior.estimate(self.class_weight)
+        self.family.check(self.statistics, self.class_weight)
+        if self.family.may_be_singular:
+            self._estimated()
 
     @property
     def n_parameters(self) -> int:
         """C - 1 for the prior, plus the family's."""
         return len(self.classes) - 1 + self.parameters.n_free
 
-    def joint(self, X: Data, start: int, stop: int) -> Float64:
+    def joint(self, X: Data, start: int, stop: int, margin: float = np.inf) -> Float64:
         """log π_c + log p(x_i | c) for rows start:stop, (C, stop - start), in nats.
 
-        Up to the term of log p(x | c) that depends on x alone (see `score_samples`).
+        Up to the term of log p(x | c) that depends on x alone (see `score_samples`); classes more
+        than `margin` nats below the best may have -inf.
         """
         parameters, _, log_prior = self._estimated()
         out = np.empty((len(log_prior), stop - start))
         try:
-            parameters.log_prob(X, start, stop, out)
+            parameters.leading(X, start, stop, log_prior, margin, out)
         except InvalidValueError as error:
             raise self.located(error) from None
-        out += log_prior[:, np.newaxis]
         return out
 
-    def _in_chunks(self, X: Data, out: Any, finish: Any, workers: Workers | None) -> Any:
+    def _in_chunks(
+        self, X: Data, out: Any, finish: Any, workers: Workers | None, margin: float = np.inf
+    ) -> Any:
         """finish(joint, out[rows]) for chunks of rows, on the workers."""
         workers = workers or Serial()
         self.parameters.prepare(X, workers)
@@ -278,7 +311,7 @@ class Model:
 
         def one(start: int) -> None:
             stop = min(start + rows, n)
-            finish(self.joint(X, start, stop), out[start:stop])
+            finish(self.joint(X, start, stop, margin), out[start:stop])
 
         workers.map(one, range(0, n, rows))
         return out
@@ -291,7 +324,7 @@ class Model:
         def finish(joint: Float64, out: Int64) -> None:
             scores.best_class(joint, likeliest, out)
 
-        return self._in_chunks(X, out, finish, workers)
+        return self._in_chunks(X, out, finish, workers, margin=0.0)
 
     def joint_log_proba(self, X: Data, workers: Workers | None = None) -> Float64:
         """The joint log-likelihoods, (n, C)."""
@@ -317,7 +350,7 @@ class Model:
             np.exp(joint, out=joint)
             np.divide(joint, joint.sum(axis=0), out=out.T)
 
-        return self._in_chunks(X, out, finish, workers)
+        return self._in_chunks(X, out, finish, workers, VANISHING)
 
     def _below_best(self, joint: Float64) -> Float64:
         """The (C, n) table minus the best of each row; -inf where the distance has no number."""

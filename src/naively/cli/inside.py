@@ -17,15 +17,15 @@ from naively.families.discretized import DiscretizedParameters
 from naively.families.exponential import ExponentialParameters
 from naively.families.gamma import GammaParameters
 from naively.families.gaussian import GaussianParameters
+from naively.families.joint import JointParameters
 from naively.families.kernel_density import KernelDensityParameters
 from naively.families.lognormal import LogNormalParameters
 from naively.families.multinomial import MultinomialParameters
+from naively.families.multivariate import MultivariateParameters
 from naively.families.poisson import PoissonParameters
 from naively.families.text_parameters import TextParameters
 from naively.tables.model import TableModel
-
-DRAWN = 4096  # rows from which the information of columns is estimated, and
-CELLS = 1 << 24  # cells of their explanations, at most
+from naively.tables.telling import bits
 
 
 @dataclass
@@ -79,56 +79,6 @@ def columns(table: TableModel) -> list[Column]:
     ]
 
 
-def bits(table: TableModel) -> dict[str, float]:
-    """What each column alone tells about the class: its mutual information, in bits.
-
-    That of the model, over rows drawn from it: the mean of log p(x | y) - log p(x). Of columns
-    whose counts share one distribution, that of one count being of the column. Columns of text are
-    left out: their rows are long to draw, or cannot be.
-    """
-    model = table.model
-    parameters: Any = model.parameters
-    parts = [
-        (block.names, part)
-        for block, part in zip(table.schema.blocks, parameters.parts, strict=True)
-        if not isinstance(part, TextParameters)
-    ]
-    rows = max(64, min(DRAWN, CELLS // (len(model.classes) * max(1, model.n_features))))
-    generator = np.random.default_rng(0)
-    codes = generator.choice(len(model.classes), size=rows, p=model.class_prior)
-    drawn = [part.sample(codes, generator) for _, part in parts]
-    found: dict[str, float] = {}
-    for (names, part), values in zip(parts, drawn, strict=True):
-        scores = part.contributions(values)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            prior = model.log_prior[:, np.newaxis]
-            top = scores.max(axis=1, keepdims=True)
-            mixed = top[:, 0] + np.log(np.exp(scores - top + prior).sum(axis=1))
-            gain = scores[np.arange(len(codes)), codes] - mixed
-        means = np.maximum(np.nan_to_num(gain).mean(axis=0) / np.log(2), 0.0)
-        found.update(zip(names, means.tolist(), strict=True))
-        everything = slice(0, len(names))
-        if isinstance(part, MultinomialParameters):
-            theta = np.exp(part.log_theta(everything))
-        elif isinstance(part, ComplementParameters):
-            theta = np.exp(-part.weights(everything))  # share in the other classes
-        else:
-            continue
-        told = _bits_of_event(np.minimum(theta, 1.0), model.class_prior)
-        found.update(zip(names, told.tolist(), strict=True))
-    return found
-
-
-def _bits_of_event(p: Float64, prior: Float64) -> Float64:
-    """Mutual information of the class and an event of probability p in each, (C, d), in bits."""
-    mean = prior @ p
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.nan_to_num(p * np.log2(p / mean)) + np.nan_to_num(
-            (1 - p) * np.log2((1 - p) / (1 - mean))
-        )
-    return np.maximum(prior @ terms, 0.0)
-
-
 def sections(table: TableModel) -> list[Section]:
     """What each block's columns look like, by class."""
     parameters: Any = table.model.parameters
@@ -171,6 +121,18 @@ def _section(part: Parameters, names: list[str]) -> Section:
     if isinstance(part, GaussianParameters):
         numbers = {"mean": part.mean, "sd": np.sqrt(np.maximum(part.variance, 0.0))}
         return _single("mean ± standard deviation", " ± ", names, numbers)
+    if isinstance(part, MultivariateParameters):
+        deviation = np.sqrt(np.diagonal(part.covariance, axis1=1, axis2=2))
+        deviation = np.broadcast_to(deviation, part.mean.shape)
+        meaning = "mean ± standard deviation, with all covariances"
+        return _single(meaning, " ± ", names, {"mean": part.mean, "sd": deviation})
+    if isinstance(part, JointParameters):
+        met = f"; {len(part.cells):,} different rows"
+        words = {
+            name: _listed([str(level) for level in known[:5].tolist()], len(known)) + met
+            for name, known in zip(names, part.levels, strict=True)
+        }
+        return Section("levels of the joint table", rows={name: [] for name in names}, words=words)
     if isinstance(part, GammaParameters):
         numbers = {"mean": part.mean, "sd": part.mean / np.sqrt(part.shape)}
         return _single("mean ± standard deviation, gamma", " ± ", names, numbers)

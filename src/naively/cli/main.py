@@ -155,7 +155,7 @@ def update(
     source = sources.opened_for(saved, _data(data), format)
     fitted = work.fit(source, again(saved, weight), saved.model)
     saved.model.absorb(fitted.table)
-    models.write(saved.model, output, saved.params, saved.extra)
+    models.write(saved.model, output, saved.params, saved.extra, saved.estimator)
     report.warned(fitted.table)
     report.changed("learned", fitted.table.rows, saved.model, str(output))
 
@@ -188,7 +188,7 @@ def forget(
     sources.check_output(output, data)
     source = sources.opened_for(saved, _data(data), format)
     rows = work.forget(saved, source, again(saved, weight))
-    models.write(saved.model, output, saved.params, saved.extra)
+    models.write(saved.model, output, saved.params, saved.extra, saved.estimator)
     report.changed("forgot", rows, saved.model, str(output))
 
 
@@ -386,6 +386,65 @@ def inspect(model: Path, /, *, features: int = 10, json: bool = False) -> None:
         layout.print_json(report.inspect_json(saved, table))
     else:
         report.inspected(saved, table, str(model), features)
+
+
+@app.command
+def diagnose(
+    *data: str,
+    target: Target = None,
+    columns: list[str] | None = None,
+    skip: list[str] | None = None,
+    missing: list[str] | None = None,
+    format: str | None = None,
+    seed: int = 0,
+    pairs: int = 10,
+    json: bool = False,
+) -> None:
+    """Is the naive assumption true here, and which rung of the ladder fits the table?
+
+    Tests each pair of columns for dependence given the class, and compares models
+    from the class prior to the full joint table on rows that they did not learn.
+
+    Parameters
+    ----------
+    data
+        The tables to look at.
+    target
+        The column that holds the classes. Rows where it is empty are skipped.
+    columns
+        Families of columns, as "age=gamma" or "job=categorical"; may be repeated.
+    skip
+        A column to leave out; may be repeated.
+    missing
+        Text that means a missing value, instead of ?, NA, null and the like; may be repeated.
+    format
+        csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
+    seed
+        Which rows are held out, and which are looked at if there are more than 100,000.
+    pairs
+        How many pairs to show, those first that depend most on each other.
+    json
+        Print one JSON object.
+    """
+    from naively.cli import diagnose as diagnosis
+    from naively.cli import layout, sources
+    from naively.cli.errors import UsageError
+    from naively.cli.options import question
+    from naively.tables.inputs import MISSING
+
+    if pairs < 0:
+        raise UsageError(f"--pairs must not be negative, but is {pairs}")
+    spelled = MISSING if missing is None else ("", *missing)
+    source = sources.opened(_data(data), format, spelled)
+    asked = question(
+        sources.target_among(source, target), columns, None, source.files.texts, skip, None,
+        None, 0.0, 1.0, "empirical", "smooth", spelled, seed,
+    )  # fmt: skip
+    found = diagnosis.run(source, asked)
+    if json:
+        layout.print_json(found.to_dict())
+    else:
+        diagnosis.diagnosed(found, pairs)
 
 
 @app.command

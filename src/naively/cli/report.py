@@ -19,6 +19,7 @@ from naively.cli.work import Evaluated, Fitted
 from naively.families.base import Family
 from naively.families.text import Text as TextFamily
 from naively.files.safetensors import Saved
+from naively.markup import magnitude
 from naively.model import Model
 from naively.tables.inputs import MISSING
 from naively.tables.model import TableModel
@@ -48,7 +49,7 @@ def fitted(result: Fitted, output: str, size: int, limit: int) -> None:
     _print_columns(out, table, told, limit)
     out.print()
     facts = new_facts()
-    facts.add_row("model", f"naive Bayes, {model.n_parameters:,} parameters")
+    facts.add_row("parameters", magnitude(model.n_parameters))
     facts.add_row("time", _pace(result.seconds, table.rows))
     facts.add_row("written", f"{clean(output, 200)} ({in_bytes(size)})")
     out.print(facts)
@@ -179,7 +180,7 @@ def inspected(saved: Saved, table: TableModel | None, path: str, limit: int) -> 
     facts = new_facts()
     facts.add_row("file", clean(path, 200))
     if table is not None:
-        facts.add_row("model", f"naive Bayes, {model.n_parameters:,} parameters")
+        facts.add_row("parameters", magnitude(model.n_parameters))
     facts.add_row("estimator", _estimator(saved))
     if target := target_of(saved):
         facts.add_row("target", clean(target))
@@ -412,13 +413,18 @@ def inspect_json(saved: Saved, table: TableModel | None) -> dict[str, Any]:
     return {**answer, **_model_json(table), "parameters": parameters, "texts": texts}
 
 
+def countable(value: int) -> int | str:
+    """A number as JSON can hold it: of a joint table's cells there may be thousands of digits."""
+    return value if value < 1 << 64 else magnitude(value)
+
+
 def _model_json(table: TableModel) -> dict[str, Any]:
     model = table.model
     return {
         "classes": model.classes.tolist(),
         "class_weight": model.class_weight.rounded().tolist(),
         "class_prior": model.class_prior.tolist(),
-        "n_parameters": model.n_parameters,
+        "n_parameters": countable(model.n_parameters),
         "columns": [vars(column) for column in inside.columns(table)],
         "left_out": table.schema.skipped,
         "unfit": {

@@ -19,6 +19,7 @@ from naively.families.text_parameters import TextParameters
 from naively.markup import Mark, shown, squeezed
 from naively.model import Model
 from naively.tables.model import TableModel
+from naively.tables.telling import most_telling
 
 CLASSES = 20  # whose words are shown
 WIDEST, ODDS, GAP = 15, 7, 3  # characters of a word, of its log-odds, between columns
@@ -78,11 +79,7 @@ def words_of(table: TableModel, count: int) -> list[Words]:
 
 
 def _telling(model: Model, own: TextParameters, count: int) -> list[list[tuple[str, float]]]:
-    """The terms that tell most about each class, with their log-odds.
-
-    What a term tells is θ log (θ / θ'), with θ its probability in the class and θ' that in all
-    other classes together.
-    """
+    """The terms that tell most about each class, with their log-odds: see `most_telling`."""
     if own.vocabulary is None:
         return [[] for _ in model.classes]
     counts = own.total.rounded()
@@ -90,19 +87,11 @@ def _telling(model: Model, own: TextParameters, count: int) -> list[list[tuple[s
     totals = counts.sum(axis=1)
     if isinstance(own.inner, BernoulliParameters):
         totals, kinds = own.inner.class_weight.rounded(), 2
-    everything, whole = counts.sum(axis=0), totals.sum()
-    found = []
-    for mine, total in zip(counts, totals.tolist(), strict=True):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            theta = (mine + alpha) / (total + kinds * alpha)
-            others = (everything - mine + alpha) / (whole - total + kinds * alpha)
-            odds = np.log(theta) - np.log(others)
-            told = np.nan_to_num(theta * odds, nan=0.0, posinf=np.inf)
-        most = np.lexsort((-theta, -told))[:count]
-        most = most[odds[most] > 0]
-        names = own.vocabulary.taken(most).terms()
-        found.append(list(zip(names, odds[most].tolist(), strict=True)))
-    return found
+    found = most_telling(counts, totals[:, np.newaxis], alpha, kinds * alpha, count)
+    return [
+        list(zip(own.vocabulary.taken(places).terms(), odds.tolist(), strict=True))
+        for places, odds in found
+    ]
 
 
 def told(words: Words, model: Model, width: int) -> Group:

@@ -116,7 +116,7 @@ def fit(source: Opened, question: Question, known: TableModel | None = None) -> 
             f"({table.model.classes[0]}); a classifier needs two or more"
         )
     if known is None:
-        table.model.family.check(table.model.statistics, table.model.class_weight)
+        table.model.check()
     table.model.prior.check_room(len(table.model.classes))
     return Fitted(table, time.perf_counter() - start, scores)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Self
 
@@ -16,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.threads import workers
+from naively.estimators.linear import LinearColumns, LinearForm
 from naively.estimators.validation import check_data, check_labels, check_several, check_weights
 from naively.exact import Float64
 from naively.explanation import Explanation
@@ -25,24 +25,6 @@ from naively.prior import Prior
 from naively.workers import Workers
 
 Question = Callable[[Model, Data, Workers], npt.NDArray[Any]]
-
-
-@dataclass(frozen=True)
-class LinearForm:
-    """The log-odds as a linear function of x.
-
-    Attributes
-    ----------
-    coef : (1, d) w with log P(classes[1] | x) - log P(classes[0] | x) = w . x + b for two
-        classes; else (C, d), with log P(c | x) = w_c . x + b_c up to a term shared by all classes.
-        Where the model binarizes x, x stands for its zeros and ones.
-    intercept : (1,) or (C,) b, in nats.
-    classes : (C,) the labels.
-    """
-
-    coef: Float64
-    intercept: Float64
-    classes: npt.NDArray[Any]
 
 
 def _has_density(estimator: NaiveBayesClassifier) -> bool:
@@ -85,8 +67,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """
         delta, features = self._summarise(X, y, sample_weight, first=True)
         check_several(delta.classes)
-        delta.prior.estimate(delta.class_weight)  # refuses priors for other classes
-        delta.family.check(delta.statistics, delta.class_weight)
+        delta.check()
         self._keep(delta, features)
         return self
 
@@ -260,17 +241,48 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def to_linear(self) -> LinearForm:
         """W and b where the log-odds are linear in x (lecture 1, "Naive Bayes is a linear
-        classifier"): P(y | x) = 1 / (1 + exp(-y (w . x + b))).
+        classifier"): P(y | x) = 1 / (1 + exp(-y (w · x + b))).
 
         Raises
         ------
         ValueError : where they are not, saying why.
         """
         self._check_classes()
-        weight, bias = self.model_.linear()
-        if len(bias) == 2:
-            weight, bias = weight[1:] - weight[:1], bias[1:] - bias[:1]
-        return LinearForm(weight, bias, self.classes_)
+        return LinearForm.of(self.model_)
+
+    def to_logistic(self) -> Any:
+        """The logistic regression that predicts the same, where the log-odds are linear in x.
+
+        Its probabilities are these up to rounding: for two classes σ(w · x + b), else the softmax
+        of the w_c · x + b_c. Of two classes scikit-learn computes one as 1 - p, so that the
+        logarithm of a p near 0 loses digits there. Weights cannot hold everything: missing numbers
+        are refused, and numbers that the model would refuse, such as negative counts, are not.
+        What is learned later does not change it.
+
+        Returns
+        -------
+        A fitted scikit-learn `LogisticRegression`; where the log-odds are linear in something
+        else than the numbers of X, a fitted `Pipeline` that encodes X before: with a `Binarizer`
+        for `BernoulliNB`, a `OneHotEncoder` for `CategoricalNB`, `LinearColumns` for tables and
+        texts. Levels have an indicator each, and so has a missing level; a level that was never
+        learned is zeros, and scores what the model gives it.
+
+        Raises
+        ------
+        ValueError : where the log-odds are not linear in x, saying why.
+        """
+        form = self.to_linear()
+        encoder = self._encoder()
+        if encoder is None:
+            return form.regression(getattr(self, "feature_names_in_", None))
+        from sklearn.pipeline import make_pipeline
+
+        return make_pipeline(encoder, form.regression())
+
+    def _encoder(self) -> Any:
+        """A fitted transformer from X to what the log-odds are linear in; None if it is X."""
+        themselves = self.model_.parameters.linear_columns() is None
+        return None if themselves else LinearColumns.learned(self)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
         """Rows drawn from the model, (X, y).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,12 @@ class DiscreteNB(NaiveBayesClassifier):
         if isinstance(self.alpha, list | tuple) and any(np.ndim(a) > 0 for a in self.alpha):
             return [np.maximum(a, 1e-10) for a in self.alpha]
         return np.maximum(self.alpha, 1e-10)
+
+    def _named(self, encoder: Any) -> Any:
+        """A transformer that knows the names of the columns, if they have names."""
+        if hasattr(self, "feature_names_in_"):
+            encoder.feature_names_in_ = self.feature_names_in_
+        return encoder
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -237,6 +244,16 @@ class BernoulliNB(FeatureCountNB):
     def _family(self) -> Family:
         return Bernoulli(self._alpha(), self.binarize)
 
+    def _encoder(self) -> Any:
+        parameters = self.model_.parameters
+        assert isinstance(parameters, BernoulliParameters)
+        if math.isnan(parameters.threshold):
+            return None
+        from sklearn.preprocessing import Binarizer
+
+        encoder = Binarizer(threshold=parameters.threshold)
+        return self._named(encoder.fit(np.zeros((1, self.n_features_in_))))
+
     @property
     def feature_log_prob_(self) -> Float64:
         """log p_αc, (C, d)."""
@@ -350,6 +367,15 @@ class CategoricalNB(DiscreteNB):
 
     def _family(self) -> Family:
         return Categorical(self._alpha(), self.min_categories, self.unseen)
+
+    def _encoder(self) -> Any:
+        from sklearn.preprocessing import OneHotEncoder
+
+        known = [np.append(levels, np.nan) for levels in self._parameters.scored_levels]
+        unknown = "error" if self._parameters.unseen == "error" else "ignore"
+        encoder = OneHotEncoder(categories=known, handle_unknown=unknown)
+        encoder.fit(np.full((1, len(known)), np.nan))
+        return self._named(encoder.set_params(categories="auto"))  # for those who fit it anew
 
     @property
     def _parameters(self) -> CategoricalParameters:

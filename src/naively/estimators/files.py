@@ -12,8 +12,8 @@ from naively.files import safetensors
 from naively.files.safetensors import ModelFileError
 
 ESTIMATORS = (
-    "BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB", "NaiveBayes",
-    "PoissonNB", "TextNB",
+    "BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianBayes", "GaussianNB", "JointBayes",
+    "MultinomialNB", "NaiveBayes", "PoissonNB", "TextNB",
 )  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def load(path: str | PathLike[str]) -> Any:
     if strangers := saved.params.keys() - kind._get_param_names():
         raise ModelFileError(f"{path}: {saved.estimator} has no parameter {min(strangers)!r}")
     estimator = kind(**saved.params)
-    if hasattr(model, "schema") != (saved.estimator == "NaiveBayes"):
+    if hasattr(model, "schema") != (saved.estimator in ("NaiveBayes", "JointBayes")):
         raise ModelFileError(f"{path} is a damaged model file: its model is no {saved.estimator}")
     if hasattr(model, "schema"):
         estimator._take(model)

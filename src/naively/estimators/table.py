@@ -34,6 +34,7 @@ from naively.tables.inference import Wishes, infer, named
 from naively.tables.inputs import MISSING
 from naively.tables.model import Coded, TableModel, slices
 from naively.tables.names import few
+from naively.tables.schema import Schema
 from naively.workers import Serial
 
 Given = tuple[Any, Coded, Float64 | None]
@@ -52,7 +53,7 @@ class NaiveBayes(NaiveBayesClassifier):
     ----------
     columns : dict, optional
         A `Family`, the name of one, or "skip" for columns whose family is not to be inferred. A
-        tuple of columns is one block for a family such as ``Multinomial()``.
+        tuple of columns is one block for a family such as ``Multinomial()`` or ``Joint()``.
     family : None, "auto", str or Family
         Of the columns of numbers that `columns` does not name: None for the rule; "auto" for the
         one that predicts held-out rows best, column by column; or the family itself.
@@ -140,8 +141,7 @@ class NaiveBayes(NaiveBayesClassifier):
         check_several(given[1][0])
         learned = self._learned(given, y, None)
         check_several(learned.model.classes)
-        learned.model.prior.estimate(learned.model.class_weight)
-        learned.model.family.check(learned.model.statistics, learned.model.class_weight)
+        learned.model.check()
         self._take(learned)
         return self
 
@@ -232,18 +232,11 @@ class NaiveBayes(NaiveBayesClassifier):
     def _learned(self, given: Given, y: Any, known: TableModel | None) -> TableModel:
         """A model of these rows alone; self is unchanged."""
         table, labels, weights = given
-        wishes = self._wishes()
         first, of_first = table, labels
         if weights is not None and not weights.all():  # rows of weight 0 are absent
             first = table.filter(pa.array(weights > 0))
             of_first = labels[0], labels[1][weights > 0]
-        if known is None:
-            schema = infer(wishes, first, of_first)
-        else:
-            schema = known.schema
-            new = known.strangers(table.column_names)[1]
-            if new:
-                schema = schema.union(infer(wishes, first, of_first, new))
+        schema = self._schema(first, of_first, known)
         blank = TableModel.blank(schema, self._prior())
         blank.target = y if isinstance(y, str) else None
         learned = self._summed(blank, table, labels, weights)
@@ -259,6 +252,15 @@ class NaiveBayes(NaiveBayesClassifier):
                 UserWarning, stacklevel=3,
             )  # fmt: skip
         return learned
+
+    def _schema(self, table: Any, labels: Coded, known: TableModel | None) -> Schema:
+        """The columns to learn from, given some rows and what is known."""
+        if known is None:
+            return infer(self._wishes(), table, labels)
+        new = known.strangers(table.column_names)[1]
+        if not new:
+            return known.schema
+        return known.schema.union(infer(self._wishes(), table, labels, new))
 
     def _summed(
         self, like: TableModel, table: pa.Table, labels: Coded, weights: Float64 | None
@@ -315,7 +317,7 @@ class NaiveBayes(NaiveBayesClassifier):
 
     def _as_table(self, X: Any) -> Any:
         """An Arrow table, or a `SparseTable`; arrays must have as many columns as those before."""
-        table = SparseTable(check_data(clone(self), X, reset=True, sparse=True)) if (
+        table = SparseTable(check_data(clone(self), X, reset=True, sparse=self._takes_sparse)) if (
             issparse(X)) else to_arrow(X)  # fmt: skip
         if hasattr(self, "table_") and self._of_array and not is_named(X):
             expected, width = self._of_array, len(table.column_names)

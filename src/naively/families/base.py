@@ -47,6 +47,23 @@ class InvalidValueError(ValueError):
         return error
 
 
+class SingularCovarianceError(ValueError):
+    """A covariance matrix that no normal density has.
+
+    Attributes
+    ----------
+    feature : int
+    problem : str, a clause about the feature.
+    code : int, the class; None if all classes share the matrix.
+    """
+
+    def __init__(self, feature: int, problem: str, code: int | None = None) -> None:
+        self.feature = feature
+        self.problem = problem
+        self.code = code
+        super().__init__(f"feature {feature} {problem}")
+
+
 @dataclass(frozen=True)
 class Batch:
     """Which class each row of some data belongs to, and what it weighs.
@@ -77,6 +94,9 @@ class Statistics:
     """
 
     tables: dict[str, ExactArray]
+
+    signed: ClassVar[tuple[str, ...]] = ()
+    """Tables whose numbers may be negative."""
 
     def with_classes(self, positions: Int64, n_classes: int) -> Self:
         """Spread over more classes: class k becomes positions[k], the others have no rows."""
@@ -163,9 +183,22 @@ class Parameters(ABC):
         `out` is (C, stop - start). Units: nats. Raises `InvalidValueError`.
         """
 
+    def leading(
+        self, X: Data, start: int, stop: int, log_prior: Float64, margin: float, out: Float64
+    ) -> None:
+        """log π_c + log p(x_i | c) as `log_prob` has it; -inf may stand for more than `margin`
+        nats below the best class of a row.
+        """
+        self.log_prob(X, start, stop, out)
+        out += log_prior[:, np.newaxis]
+
     @abstractmethod
     def contributions(self, X: Data) -> Float64:
         """What each feature adds to `log_prob`: (n, C, d), in nats."""
+
+    def alone(self, X: Data) -> Float64:
+        """What each feature would add to `log_prob` by itself: (n, C, d), in nats."""
+        return self.contributions(X)
 
     def log_base(self, X: Data) -> Float64:
         """The term of log p(x | y) that depends on x alone: (n,), in nats."""
@@ -176,13 +209,26 @@ class Parameters(ABC):
         """One row for each class code, (n, d), as the family takes it."""
 
     def linear(self) -> tuple[Float64, Float64]:
-        """(w, b), (C, d) and (C,), with log p(x | c) = w_c . x + b_c up to a term in x alone.
+        """(w, b), (C, D) and (C,), with log p(x | c) = w_c . x + b_c up to a term in x alone.
+
+        D is d and x is itself, unless `linear_rows` says otherwise.
 
         Raises
         ------
         ValueError : where the model is not linear in x, saying why.
         """
         raise ValueError(self.not_linear)
+
+    def linear_rows(self, X: Data) -> Any:
+        """What `linear` is linear in: (n, D), an array or CSR matrix; NaN for missing numbers."""
+        return X
+
+    def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]] | None:
+        """(feature, level) of each column of `linear_rows`, (D,) both; None if they are those of X.
+
+        The level is None for the number itself, NaN for a missing value.
+        """
+        return None
 
     not_linear: ClassVar[str] = "this family is not linear in x"
 
@@ -194,6 +240,8 @@ class Family(ABC):
     support: ClassVar[tuple[float, float]] = (-LARGEST, LARGEST)
     """The least and the greatest value that has a probability or density above 0."""
     is_density: ClassVar[bool] = True
+    may_be_singular: ClassVar[bool] = False
+    """Whether `estimate` may refuse statistics that more rows would mend."""
 
     def adds_to(self, other: Family) -> bool:
         """Whether statistics of the two mean the same."""

@@ -168,6 +168,17 @@ class BernoulliParameters(LinearParameters):
                 part.slope = part.slope - part.zero
         return terms
 
+    def linear_rows(self, X: Data) -> Any:
+        """The zeros and ones that x stands for."""
+        if math.isnan(self.threshold):
+            return X
+        refuse_sparse(X, self.threshold)
+        if is_sparse(X):
+            X = X.astype(np.float64)
+            X.data = self.linear_rows(X.data)
+            return X
+        return np.where(np.isnan(X), np.nan, self.threshold < X)
+
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
         """Rows of zeros and ones; with `binarize` not in [0, 1), of that and one more."""
         _, present = self.log_probabilities(slice(0, self.n_features))

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_matrix
 
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import (
@@ -112,8 +113,6 @@ class CategoricalParameters(Parameters):
     ----------
     n_categories : (d,) int64, K_α.
     """
-
-    not_linear = "the log-odds are linear in one-hot indicators of the levels, not in their codes x"
 
     def __init__(
         self, statistics: LevelStatistics, class_weight: ExactArray, family: Categorical
@@ -289,6 +288,53 @@ class CategoricalParameters(Parameters):
         """log [θ_jc]_α of each feature; 0 where it is missing or ignored."""
         X = X if isinstance(X, Encoded) else dense(X)
         return np.moveaxis(self._table[self._columns(X)], 2, 1)
+
+    def linear(self) -> tuple[Float64, Float64]:
+        """w = log [θ_jc]_α for each level j, less what a level scores that was never met.
+
+        x has for each feature an indicator of each level, in order, and of its being missing; for
+        a level that was never met it is 0 in all of them.
+        """
+        d = len(self.levels)
+        zero = self._table[self._beyond : self._beyond + d]  # (d, C), of a row of zeros
+        if self.unseen == "error":
+            zero = np.zeros_like(zero)
+        ends = self._ends
+        known = np.delete(np.arange(ends[-1]), ends - 1)
+        weight = np.zeros((int(ends[-1]), self.classes))
+        weight[known] = self._table[: self._beyond]
+        if not (np.isfinite(weight).all() and np.isfinite(zero).all()):
+            raise ValueError(
+                "some probabilities are 0, whose logarithm no weight can hold; use alpha > 0, or "
+                'unseen="ignore" if only levels that were never met have none'
+            )
+        weight -= np.repeat(zero, np.diff(ends, prepend=0), axis=0)
+        return np.ascontiguousarray(weight.T), zero.sum(axis=0)
+
+    @cached_property
+    def _ends(self) -> Int64:
+        """Where each feature's indicators end, (d,): one a scored level, and one if missing."""
+        return np.cumsum([len(levels) + 1 for levels in self.scored_levels])
+
+    def linear_rows(self, X: Data) -> Any:
+        """The indicators, as a CSR matrix. Refuses what is no level."""
+        X = X if isinstance(X, Encoded) else dense(X)
+        if self.unseen == "error":
+            self._refuse_unseen(X, 0)
+        rows = self._columns(X)
+        n, d = rows.shape
+        missing = rows == self._beyond + d
+        columns = np.where(missing, self._ends - 1, rows + np.arange(d))
+        kept = missing | (rows < self._beyond)
+        starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        ones = np.ones(int(starts[-1]))
+        return csr_matrix((ones, columns[kept], starts), shape=(n, int(self._ends[-1])))
+
+    def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
+        """(feature, level) of each indicator."""
+        features = np.repeat(np.arange(len(self.levels)), np.diff(self._ends, prepend=0))
+        levels = [level for known in self.scored_levels for level in [*known.tolist(), np.nan]]
+        return features, np.array(levels, object)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
         """Rows of level codes; `Encoded` ones where the levels are text."""

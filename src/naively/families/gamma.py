@@ -73,6 +73,8 @@ class Gamma(Family):
 class GammaStatistics(CountStatistics):
     """Tables ``sum``, ``log`` (Σ log x) and ``missing``, (C, d) each."""
 
+    signed = ("log",)
+
     def impossible(self, class_weight: ExactArray) -> str | None:
         """As for counts; also refuses a mean of logarithms above the logarithm of the mean."""
         problem = super().impossible(class_weight)

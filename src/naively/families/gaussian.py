@@ -54,6 +54,8 @@ class Gaussian(Family):
     resolution : float
         Step to which values were rounded: every variance is at least resolution² / 12, that of
         the rounding (Sheppard 1897), so that a class of equal whole numbers is not a needle.
+    shrinkage : float in [0, 1]
+        How far the variances of the features are drawn towards their mean.
     """
 
     tie: Tie = None
@@ -61,6 +63,7 @@ class Gaussian(Family):
     var_smoothing: float = 1e-9
     floor: Literal["largest", "feature"] = "largest"
     resolution: float = 0.0
+    shrinkage: float = 0.0
 
     name = "gaussian"
 
@@ -77,6 +80,8 @@ class Gaussian(Family):
             raise ValueError(f'floor must be "largest" or "feature", not {self.floor!r}')
         if not 0 <= self.resolution < math.inf:
             raise ValueError(f"resolution must be a finite number >= 0, not {self.resolution!r}")
+        if not 0 <= self.shrinkage <= 1:
+            raise ValueError(f"shrinkage must be a number from 0 to 1, not {self.shrinkage!r}")
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> GaussianStatistics:
         """Σw, Σwx and Σwx² by class and feature, exactly."""
@@ -93,7 +98,7 @@ class Gaussian(Family):
         Tied variances are the correctly rounded sum of the (correctly rounded) scatters. A class
         without a value of a feature takes the mean and variance of all classes there.
         """
-        sums = _Sums(statistics, class_weight)
+        sums = Moments(statistics, class_weight)
         pooled = sums.pooled()
         total_mean, total_variance = pooled.mean()[0], pooled.variance(0)[0]
         spread = total_variance.max() if self.floor == "largest" else total_variance
@@ -104,10 +109,13 @@ class Gaussian(Family):
         mean[unknown] = np.broadcast_to(total_mean, mean.shape)[unknown]
         if self.tie is None:
             variance[unknown] = np.broadcast_to(total_variance, mean.shape)[unknown]
+        if self.shrinkage > 0:
+            middle = variance.mean(axis=1, keepdims=True)
+            variance = (1.0 - self.shrinkage) * variance + self.shrinkage * middle
         variance = np.maximum(variance + epsilon, self.resolution**2 / 12.0)
         return GaussianParameters(mean, variance, epsilon, self.tie)
 
-    def _variance(self, sums: _Sums) -> Float64:
+    def _variance(self, sums: Moments) -> Float64:
         if self.tie is None:
             return sums.variance(self.ddof)
         axis = {"classes": 0, "features": 1, "both": None}[self.tie]
@@ -121,15 +129,17 @@ class Gaussian(Family):
 class GaussianStatistics(Statistics):
     """Tables ``sum``, ``square`` and ``missing``, (C, d) each."""
 
+    signed = ("sum",)
+
     def impossible(self, class_weight: ExactArray) -> str | None:
         """As the base class; also refuses sums whose variance would be below zero."""
         problem = super().impossible(class_weight)
-        if problem is None and _Sums(self, class_weight).contradictory():
+        if problem is None and Moments(self, class_weight).contradictory():
             problem = "these rows were not all learned before"
         return problem
 
 
-class _Sums:
+class Moments:
     """n, Σx and Σx² of each class and feature as Python integers on a common grid.
 
     The grid is 2**(32 low) for n and Σx and its square for Σx²; Python divides integers of any
@@ -149,9 +159,9 @@ class _Sums:
         self.squares = squares * _power(square_low - 2 * low)
         self.shape = sums.shape
 
-    def pooled(self) -> _Sums:
+    def pooled(self) -> Moments:
         """The sums over all classes."""
-        total = object.__new__(_Sums)
+        total = object.__new__(Moments)
         total.low = self.low
         total.weight = self.weight.sum(axis=0, keepdims=True)
         total.sums = self.sums.sum(axis=0, keepdims=True)
@@ -302,13 +312,35 @@ class GaussianParameters(Parameters):
         """Rows of independent normal values."""
         return generator.normal(self.mean[codes], np.sqrt(self.variance[codes]))
 
+    def quadratic(self) -> tuple[Float64, Float64, Float64]:
+        """(Q, w, b), (C, d, d), (C, d), (C,): log N(x; μ_c, σ²_c) = xᵀ Q_c x + w_c · x + b_c."""
+        precision = 1.0 / np.clip(self.variance, SMALLEST, LARGEST)
+        weight = self.mean * precision
+        bias = self._scored[2] - 0.5 * (weight * self.mean).sum(axis=1)
+        return -0.5 * precision[:, :, np.newaxis] * np.eye(self.mean.shape[1]), weight, bias
+
     def linear(self) -> tuple[Float64, Float64]:
-        """w_α = μ_αc / σ²_α (lectures 1 and 3: linear if σ_α is the same for all classes)."""
+        """w_α = (μ_αc - m_α) / σ²_α (lectures 1 and 3: linear if σ_α is the same for all classes).
+
+        m, the middle of the means, changes nothing but the rounding: large means cancel in it.
+        """
         if self.tie not in ("classes", "both"):
             raise ValueError(
                 "the log-odds are quadratic in x, because each class has variances of its own; "
                 'with tie="classes" or tie="both" they are linear'
             )
-        weight = self.mean / np.clip(self.variance, SMALLEST, LARGEST)
-        weight[:, self._uninformative] = 0.0
-        return weight, -0.5 * (self.mean * weight).sum(axis=1)
+        told = ~self._uninformative
+        if (self.variance[:, told] < SMALLEST).any():
+            raise ValueError(
+                "some variances are 0, whose inverse no weight can hold; use var_smoothing > 0"
+            )
+        mean, variance = self.mean, np.clip(self.variance, SMALLEST, LARGEST)
+        middle = mean.min(axis=0) / 2 + mean.max(axis=0) / 2
+        with np.errstate(over="ignore", invalid="ignore"):
+            weight = np.where(told, (mean - middle) / variance, 0.0)
+            bias = -np.where(told, weight * (mean / 2 + middle / 2), 0.0).sum(axis=1)
+        if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+            raise ValueError(
+                "the weights are beyond float64: the means are too many deviations apart"
+            )
+        return weight, bias

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
+from scipy.sparse import hstack
 
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import (
@@ -20,7 +23,9 @@ from naively.families.base import (
     Family,
     InvalidValueError,
     Parameters,
+    SingularCovarianceError,
     Statistics,
+    is_sparse,
 )
 from naively.workers import Workers
 
@@ -68,6 +73,11 @@ class Product(Family):
         """Whether each block's scores are a density or probability of x."""
         return all(family.is_density for family in self.families)
 
+    @property
+    def may_be_singular(self) -> bool:  # type: ignore[override]
+        """Whether any block's family may refuse its statistics."""
+        return any(family.may_be_singular for family in self.families)
+
     def adds_to(self, other: Family) -> bool:
         """Whether statistics of the two mean the same."""
         return (
@@ -97,10 +107,12 @@ class Product(Family):
 
     def estimate(self, statistics: ProductStatistics, class_weight: ExactArray) -> Any:
         """The parameters of each block."""
-        parts = [
-            family.estimate(part, class_weight)
-            for family, part in zip(self.families, statistics.parts, strict=True)
-        ]
+        parts = []
+        for first, family, part in zip(
+            self._starts(), self.families, statistics.parts, strict=False
+        ):
+            with _placed(first):
+                parts.append(family.estimate(part, class_weight))
         return ProductParameters(parts, self._starts())
 
     def _starts(self) -> list[int]:
@@ -110,11 +122,14 @@ class Product(Family):
 
 @contextmanager
 def _placed(first: int) -> Iterator[None]:
-    """Add the number of a block's first feature to the column of an invalid value."""
+    """Add the number of a block's first feature to that of an error."""
     try:
         yield
     except InvalidValueError as error:
         error.column += first
+        raise
+    except SingularCovarianceError as error:
+        error.feature += first
         raise
 
 
@@ -228,3 +243,21 @@ class ProductParameters(Parameters):
         forms = [part.linear() for part in self.parts]
         weight = np.concatenate([weight for weight, _ in forms], axis=1)
         return weight, np.sum([bias for _, bias in forms], axis=0)
+
+    def linear_rows(self, X: Blocks) -> Any:
+        """What each block is linear in, side by side."""
+        rows = []
+        for first, parameters, part in self._pairs(X):
+            with _placed(first):
+                rows.append(parameters.linear_rows(part))
+        return hstack(rows, format="csr") if any(map(is_sparse, rows)) else np.hstack(rows)
+
+    def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
+        """(feature, level) of each column of `linear_rows`."""
+        features, levels = [], []
+        for (first, after), part in zip(pairwise(self.starts), self.parts, strict=True):
+            numbers = np.arange(after - first), np.full(after - first, None)
+            own, their = part.linear_columns() or numbers
+            features.append(first + own)
+            levels.append(their)
+        return np.concatenate(features), np.concatenate(levels)

@@ -10,9 +10,11 @@ from naively.families.discretized import Discretized
 from naively.families.exponential import Exponential
 from naively.families.gamma import Gamma
 from naively.families.gaussian import Gaussian
+from naively.families.joint import Joint
 from naively.families.kernel_density import KernelDensity
 from naively.families.lognormal import LogNormal
 from naively.families.multinomial import Multinomial
+from naively.families.multivariate import MultivariateGaussian
 from naively.families.poisson import Poisson
 from naively.families.text import Text
 
@@ -20,6 +22,7 @@ FAMILIES: dict[str, type[Family]] = {
     family.name: family
     for family in (
         Bernoulli, Categorical, Complement, Discretized, Exponential, Gamma, Gaussian,
-        KernelDensity, LogNormal, Multinomial, Poisson, Text,
+        Joint, KernelDensity, LogNormal, Multinomial, MultivariateGaussian,
+        Poisson, Text,
     )
 }  # fmt: skip

@@ -44,7 +44,7 @@ class Limbs:
         """As the kernels take them."""
         return self.flat, self.size, self.low
 
-    def exact(self, shape: tuple[int, int]) -> ExactArray:
+    def exact(self, shape: tuple[int, ...]) -> ExactArray:
         """The sums."""
         if self.size == 0:
             return ExactArray.zeros(shape)

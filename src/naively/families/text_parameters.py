@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Parameters, Statistics
+from naively.families.base import InvalidValueError, Parameters, Statistics
 from naively.families.bernoulli import BernoulliParameters
 from naively.families.linear import LinearParameters
 from naively.families.multinomial import ROLLS, MultinomialParameters
@@ -39,8 +40,6 @@ class TextParameters(Parameters):
     inner : parameters of their counts.
     total : (C, V) ExactArray, what was counted of them.
     """
-
-    not_linear = "documents are no vector; take `inner` for the counts of their terms"
 
     def __init__(self, family: Text, statistics: TextStatistics, class_weight: ExactArray) -> None:
         statistics = statistics.ordered()
@@ -140,6 +139,27 @@ class TextParameters(Parameters):
 
         none = csr_matrix((0, self.total.shape[1]))
         return vstack([none, *workers.map(one, X.pieces(PIECE))], format="csr")
+
+    def linear(self) -> tuple[Float64, Float64]:
+        """W and b of the counts of the terms."""
+        return self.inner.linear()
+
+    def linear_rows(self, X: Documents) -> Any:
+        """What the terms of each document count, as a CSR matrix (n, V).
+
+        Refuses a missing document where one without terms is evidence.
+        """
+        if X.valid is not None and self.inner.has_zero and not X.valid.all():
+            row = int(X.valid.argmin())
+            problem = "{where} is a missing document, which no weight can take"
+            raise InvalidValueError(row, 0, problem)
+        return self.matrix(X, Serial())
+
+    def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
+        """(feature, term) of each column; the number of its bucket if terms are hashed."""
+        size = self.total.shape[1]
+        terms = range(size) if self.vocabulary is None else self.terms
+        return np.zeros(size, np.int64), np.array(terms, object)
 
     def tell(self, X: Documents, i: int) -> Told:
         """What each term of document i adds to the score of each class."""

@@ -11,14 +11,13 @@ import numpy as np
 from naively.exact import ExactArray, Int64
 from naively.families.base import Family, Statistics
 from naively.families.categorical import Categorical
-from naively.families.gaussian import Gaussian
+from naively.families.covariance import MultivariateStatistics
 from naively.families.grid import COARSEST, FINEST, MOST
 from naively.families.levels import LevelStatistics
-from naively.families.lognormal import LogNormal
 from naively.families.product import Product, ProductStatistics
 from naively.families.terms import TextStatistics
 from naively.families.text import Text
-from naively.model import Model
+from naively.model import Model, SingularModelError
 
 MOST_FEATURES = 1 << 31
 MOST_LIMBS = 400
@@ -31,6 +30,7 @@ WORDS = {
     "unseen": ("smooth", "ignore", "error"),
     "norm": (False, True),
     "method": ("mdl", "frequency"),
+    "tied": (False, True),
 }  # the rest are numbers, or lists and arrays of them
 OF_TEXT = {one.name for one in fields(Text)} - {"alpha", "norm"}  # which checks them itself
 
@@ -72,9 +72,9 @@ def check_hyperparameter(name: str, value: Any) -> None:
         return
     if name in OF_TEXT:
         return
-    if name in ("given", "bandwidth") and isinstance(value, str):
-        return  # `Prior` and `KernelDensity` know their words
-    if value is None and name in ("binarize", "min_categories"):
+    if name in ("given", "bandwidth", "shrinkage") and isinstance(value, str):
+        return  # `Prior` and the families know their words
+    if value is None and name in ("binarize", "min_categories", "shrinkage"):
         return
     largest = _largest(value)
     if math.isnan(largest):
@@ -176,7 +176,10 @@ def check_model(model: Model) -> None:
     if classes == 0:
         return
     with np.errstate(all="ignore"):
-        parameters = model.parameters  # refuses hyperparameters of other shapes or ranges
+        try:
+            parameters = model.parameters  # refuses hyperparameters of other shapes or ranges
+        except SingularModelError:
+            return  # it learned too few rows, so far
     for part in getattr(parameters, "parts", [parameters]):
         mean = getattr(part, "mean", None)
         if mean is not None and not np.isfinite(mean).all():
@@ -194,10 +197,12 @@ def _check_statistics(
         if isinstance(statistics, TextStatistics) and name != "missing":
             known = statistics.vocabulary
             columns = getattr(family, "buckets", 0) if known is None else len(known)
-        if table.shape != (classes, columns):
-            raise ValueError(f"{name!r} has the shape {table.shape}, not {(classes, columns)}")
-        signed = name == "log" or (isinstance(family, Gaussian | LogNormal) and name == "sum")
-        if not signed and table.any_negative():
+        shape: tuple[int, ...] = classes, columns
+        if isinstance(statistics, MultivariateStatistics):
+            shape = statistics.shapes(classes, n_features)[name]
+        if table.shape != shape:
+            raise ValueError(f"{name!r} has the shape {table.shape}, not {shape}")
+        if name not in statistics.signed and table.any_negative():
             raise ValueError(f"a cell of {name!r} is negative")
     if classes == 0:
         return

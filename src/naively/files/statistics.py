@@ -9,6 +9,7 @@ import numpy as np
 from naively.exact import ExactArray
 from naively.families.base import Family, Statistics
 from naively.families.grid import GridStatistics
+from naively.families.joint import JointStatistics
 from naively.families.levels import LevelStatistics
 from naively.families.product import Product, ProductStatistics
 from naively.families.terms import TextStatistics
@@ -85,6 +86,8 @@ def decode_statistics(
         statistics.levels = _decode_levels(statistics, n_features, arrays, prefix)
         if isinstance(statistics, GridStatistics):
             statistics.exponents = checks.exponents(arrays.get(prefix + "exponents"), n_features)
+        if isinstance(statistics, JointStatistics):
+            statistics.check_rows()
     if isinstance(statistics, TextStatistics):
         statistics.undercount = checks.undercount(arrays.get(prefix + "undercount"))
         if statistics.vocabulary is not None:
@@ -104,6 +107,8 @@ def _decode_levels(
     if prefix + "level_lengths" in arrays:
         flat = checks.texts(flat, arrays[prefix + "level_lengths"])
     kind = "f" if isinstance(statistics, GridStatistics) else "iT"
+    if isinstance(statistics, JointStatistics):
+        n_features, kind = 1, "T"
     return checks.levels(flat, arrays[prefix + "level_counts"], n_features, kind)
 
 

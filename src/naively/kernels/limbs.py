@@ -72,14 +72,12 @@ def add_value(limbs, start, low, x):
 
 @jit
 def add_product(limbs, start, low, x, w):
-    """Add x * w exactly (w >= 0)."""
+    """Add x * w exactly."""
     m, e = decompose(x)
     v, f = decompose(w)
     bit = e + f - low
-    sign = np.int64(1)
-    if m < 0:
-        m = -m
-        sign = np.int64(-1)
+    sign = np.int64(1) if (m < 0) == (v < 0) else np.int64(-1)
+    m, v = abs(m), abs(v)
     a, b = m >> 32, m & DIGIT
     c, d = v >> 32, v & DIGIT
     bd = np.uint64(b) * np.uint64(d)
@@ -99,20 +97,37 @@ def add_square(limbs, start, low, x, w):
     if v < 0:
         v = -v
         sign = np.int64(-1)
+    add_weighted(limbs, start, bit, m, m, v, sign)
+
+
+@jit
+def add_triple(limbs, start, low, x, y, w):
+    """Add x * y * w exactly."""
+    m, e = decompose(x)
+    n, g = decompose(y)
+    v, f = decompose(w)
+    sign = np.int64(1) if ((m < 0) == (n < 0)) == (v >= 0) else np.int64(-1)
+    add_weighted(limbs, start, e + g + f - low, abs(m), abs(n), abs(v), sign)
+
+
+@jit
+def add_weighted(limbs, start, bit, m, n, v, sign):
+    """Add sign * m * n * v * 2**bit, for mantissas m, n, v >= 0."""
     zeros = np.int64(0)
     while v & 1 == 0 and zeros < 52:  # weights are mostly small integers: shorten them
         v >>= 1
         zeros += 1
     bit += zeros
     a, b = m >> 32, m & DIGIT
-    bb = np.uint64(b) * np.uint64(b)
-    ab = (a * b) << 1
-    aa = a * a
-    # the digits of m * m, each below 2**33
-    d0 = np.int64(bb & np.uint64(0xFFFFFFFF))
-    d1 = np.int64(bb >> np.uint64(32)) + (ab & DIGIT)
-    d2 = (ab >> 32) + (aa & DIGIT)
-    d3 = aa >> 32
+    c, d = n >> 32, n & DIGIT
+    low = np.uint64(b) * np.uint64(d)
+    middle = a * d + b * c
+    high = a * c
+    # the digits of m * n, each below 2**33
+    d0 = np.int64(low & np.uint64(0xFFFFFFFF))
+    d1 = np.int64(low >> np.uint64(32)) + (middle & DIGIT)
+    d2 = (middle >> 32) + (high & DIGIT)
+    d3 = high >> 32
     if v == 1:
         add_integer(limbs, start, bit, sign * d0)
         add_integer(limbs, start, bit + 32, sign * d1)

@@ -168,3 +168,62 @@ def transpose(typing_context, rows):
 
     square = types.UniTuple(float64x8, LANES)
     return square(square), generate
+
+
+TILE = 8
+"""Rows of a tile of 8 by 16 numbers: sixteen vectors, two a row."""
+_tile = types.UniTuple(float64x8, 2 * TILE)
+
+
+@intrinsic
+def zero_tile(typing_context):
+    """A tile of zeros."""
+
+    def generate(context, builder, signature, arguments):
+        zero = ir.Constant(_VECTOR, [0.0] * LANES)
+        return context.make_tuple(builder, signature.return_type, [zero] * (2 * TILE))
+
+    return _tile(), generate
+
+
+@intrinsic
+def add_outer(typing_context, tile, column, index, x, y):
+    """The tile plus the outer product of ``column[index : index + 8]`` with the lanes of x, y."""
+
+    def generate(context, builder, signature, arguments):
+        tile, column, index, x, y = arguments
+        data = context.make_array(signature.args[1])(context, builder, column).data
+        undefined = ir.Constant(_VECTOR, ir.Undefined)
+        first = ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES)
+        fma = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), "llvm.fma.v8f64"
+        )
+        total = cgutils.unpack_tuple(builder, tile, 2 * TILE)
+        for k in range(TILE):
+            place = builder.add(index, ir.Constant(index.type, k))
+            value = builder.load(builder.gep(data, [place]))
+            lanes = builder.insert_element(undefined, value, ir.Constant(_INDEX, 0))
+            lanes = builder.shuffle_vector(lanes, undefined, first)
+            for half, other in enumerate((x, y)):
+                total[2 * k + half] = builder.call(fma, [lanes, other, total[2 * k + half]])
+        return context.make_tuple(builder, signature.return_type, total)
+
+    return _tile(_tile, column, types.intp, float64x8, float64x8), generate
+
+
+@intrinsic
+def add_tile(typing_context, array, index, tile):
+    """``array[index : index + 128] += tile``, row after row."""
+
+    def generate(context, builder, signature, arguments):
+        array, index, tile = arguments
+        data = context.make_array(signature.args[0])(context, builder, array).data
+        for k, vector in enumerate(cgutils.unpack_tuple(builder, tile, 2 * TILE)):
+            place = builder.add(index, ir.Constant(index.type, LANES * k))
+            target = builder.bitcast(builder.gep(data, [place]), _VECTOR.as_pointer())
+            before = builder.load(target)
+            before.align = 8
+            builder.store(builder.fadd(before, vector), target).align = 8
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, _tile), generate

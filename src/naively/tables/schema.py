@@ -14,8 +14,10 @@ from naively.families.base import Family, difference
 from naively.families.bernoulli import Bernoulli
 from naively.families.categorical import Categorical
 from naively.families.gaussian import Gaussian
+from naively.families.joint import Joint
 from naively.families.levels import Encoded, Levels
 from naively.families.multinomial import Multinomial
+from naively.families.multivariate import MultivariateGaussian
 from naively.families.product import Blocks, Product, ProductStatistics
 from naively.families.text import Text
 from naively.tables import values
@@ -47,12 +49,13 @@ class Block:
     def divisible(self) -> bool:
         """Whether the family treats each column as if it were alone."""
         family = self.family
-        if isinstance(family, Multinomial | Text):
+        if isinstance(family, Joint | Multinomial | MultivariateGaussian | Text):
             return False
         if any(np.ndim(value) > 0 for value in vars(family).values() if value is not None):
             return False  # hyperparameters for these very columns
         if isinstance(family, Gaussian):
-            return family.floor == "feature" and family.tie in (None, "classes")
+            alone = family.floor == "feature" and family.tie in (None, "classes")
+            return alone and family.shrinkage == 0
         return True
 
 
@@ -151,7 +154,7 @@ class Schema:
             if isinstance(block.family, Text):
                 column = given.get(block.names[0], pa.nulls(batch.num_rows))
                 parts.append(values.documents(column, self.missing))
-            elif isinstance(block.family, Categorical):
+            elif isinstance(block.family, Categorical | Joint):
                 parts.append(_levels(block, found, batch.num_rows, self.missing))
             else:
                 parts.append(_numbers(block, found, batch.num_rows, self.missing, unfit))

@@ -1,0 +1,135 @@
+"""`naively diagnose`: is the naive assumption true here, and which rung fits the table?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from naively.cli import layout, progress
+from naively.cli.errors import UserError, printable
+from naively.cli.layout import clean, new_facts, new_table, note
+from naively.cli.sources import Opened, check_columns
+from naively.diagnosis import report
+from naively.diagnosis.advice import choice
+from naively.diagnosis.diagnosis import Diagnosis, examine
+from naively.diagnosis.pairs import Pair
+from naively.diagnosis.rows import of_stream
+from naively.engines.threads import workers
+from naively.tables.learning import Question
+
+LISTED = 10  # classes that a list shows
+NAMES = 30  # characters of two names of columns, at least
+WIDE = 100  # characters of a terminal, from which on there is room for one column more
+
+
+def run(source: Opened, question: Question) -> Diagnosis:
+    """The diagnosis of the rows of files."""
+    check_columns(source, question)
+    with progress.bar("reading", source.files):
+        try:
+            rows = of_stream(source.tasks(), question.target, question.seed, workers(None).count)
+        except ValueError as error:
+            raise UserError(f"{source.name}: {error}") from None
+    with _doing() as tell:
+        return examine(rows, question.wishes, question.seed, tell)
+
+
+@contextmanager
+def _doing() -> Iterator[Callable[[str], None]]:
+    """Say on standard error what is being done, if somebody is looking."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with Console(stderr=True).status("") as status:
+        yield lambda what: status.update(f"{what} ...")
+
+
+def diagnosed(found: Diagnosis, limit: int) -> None:
+    """What `naively diagnose` found."""
+    out = layout.console()
+    facts = new_facts()
+    facts.add_row("target", clean(found.target))
+    facts.add_row("rows", report.rows_told(found))
+    facts.add_row("classes", _classes(found))
+    kinds = list(found.columns.values())
+    told = [f"{kinds.count(kind):,} of {kind}" for kind in ("numbers", "levels") if kind in kinds]
+    facts.add_row("columns", ", ".join(told))
+    out.print(facts)
+    out.print()
+    out.print(Text("Do the columns depend on each other?", style="bold"))
+    if found.pairs[:limit]:
+        out.print(_pairs(found, limit, out.width))
+    _remark(out, report.pair_notes(found, limit))
+    out.print()
+    out.print(Text("Which rung of the ladder predicts best?", style="bold"))
+    out.print(_rungs(found, out.width))
+    _remark(out, report.rung_notes(found))
+    out.print()
+    out.print(Text(printable(found.recommendation)))
+
+
+def _classes(found: Diagnosis) -> str:
+    """The classes with the most rows."""
+    most = sorted(found.classes.items(), key=lambda one: -one[1])
+    order = most[:LISTED] if len(most) > LISTED else found.classes.items()
+    listed = ", ".join(f"{clean(label, 20)} {rows:,}" for label, rows in order)
+    rest = len(most) - LISTED
+    return listed + (f", and {rest:,} more with fewer rows" if rest > 0 else "")
+
+
+def _remark(out: Console, notes: Sequence[str]) -> None:
+    for one in notes:
+        out.print(note(printable(one)))
+
+
+def _pairs(found: Diagnosis, limit: int, width: int) -> Table:
+    """A line a pair, the dependent ones first."""
+    pairs = found.pairs[:limit]
+    names, *columns = zip(report.PAIR_HEADS, *report.pair_rows(pairs), strict=True)
+    if width < WIDE:
+        columns.pop(1)  # by chance
+    if _room(columns, width) < min(max(map(len, names)), NAMES):
+        del columns[-2:]  # at large
+    room = max(_room(columns, width), 15)
+    table = new_table()
+    for head, *_ in [names, *columns]:
+        table.add_column(head, justify="left" if head == names[0] else "right", no_wrap=True)
+    for pair, *cells in zip(pairs, *(column[1:] for column in columns), strict=True):
+        styles = ("bold", "") if pair.dependent else ("", "dim")
+        table.add_row(Text(_both(pair, room), style=styles[0]), *cells, style=styles[1])
+    return table
+
+
+def _room(columns: Sequence[Sequence[str]], width: int) -> int:
+    """The characters that are left beside some columns."""
+    return width - sum(max(map(len, column)) + 2 for column in columns)
+
+
+def _both(pair: Pair, room: int) -> str:
+    """The names of both columns in so many characters."""
+    first, second = clean(pair.first, 200), clean(pair.second, 200)
+    room -= 3
+    half = room // 2
+    first_room = max(half, room - len(second))
+    return f"{clean(first, first_room)} × {clean(second, max(room - len(first), room - half))}"
+
+
+def _rungs(found: Diagnosis, width: int) -> Table:
+    """A line a rung, by the number of parameters; the advised one in bold."""
+    advised = choice(found.rungs).advised
+    columns = list(zip(report.RUNG_HEADS, *report.rung_rows(found), strict=True))
+    for head in ("rows each", "gain"):  # of which a narrow terminal has no room
+        if _room(columns, width) + 2 < 0:
+            columns = [column for column in columns if column[0] != head]
+    table = new_table()
+    for head, *_ in columns:
+        table.add_column(head, justify="left" if head == "rung" else "right", no_wrap=True)
+    for one, *cells in zip(found.rungs, *(column[1:] for column in columns), strict=True):
+        style = "bold green" if one is advised else "dim" if one.reason else ""
+        table.add_row(*cells, style=style)
+    return table

@@ -1,0 +1,184 @@
+"""Which pairs of a table's columns depend on each other, given the class and at large."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from naively.diagnosis import information
+from naively.diagnosis.information import Evidence
+from naively.exact import Int64
+from naively.families.bernoulli import Bernoulli
+from naively.families.levels import Encoded
+from naively.tables.schema import Schema, Unfit
+
+LEVEL = 0.05  # of the tests of all pairs together
+COLUMNS = 64  # whose pairs are tested at most: 2,016 pairs, or
+TABLES = 50_000  # fewer of many classes: this many tables of counts
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """A column, as levels or as numbers.
+
+    Attributes
+    ----------
+    name : str
+    values : (n,) int64 positions of levels, or `levels` where missing; or float64 with NaN.
+    levels : how many there are; 0 of a column of numbers.
+    """
+
+    name: str
+    values: npt.NDArray[Any]
+    levels: int = 0
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What two columns tell of each other.
+
+    Attributes
+    ----------
+    first, second : names of the columns.
+    kind : "levels", "numbers", or "both" for one of each.
+    rows : in which both are known.
+    given_class : I(first; second | Y) in nats, of the rows seen; inf if one follows from the other.
+    chance : what columns that are independent given the class show on average, in nats.
+    dof : degrees of freedom of the test of 2 rows given_class.
+    p_value : of independence given the class, times the number of pairs (Bonferroni), at most 1.
+    marginal : I(first; second) in nats, whatever the class.
+    marginal_p_value : of independence, times the number of pairs, at most 1.
+    """
+
+    first: str
+    second: str
+    kind: str
+    rows: int
+    given_class: float
+    chance: float
+    dof: int
+    p_value: float
+    marginal: float
+    marginal_p_value: float
+
+    @property
+    def dependent(self) -> bool:
+        """Whether the two depend on each other given the class: at 5% for all pairs together."""
+        return self.p_value < LEVEL
+
+    @property
+    def excess(self) -> float:
+        """The information given the class beyond what chance shows, in nats; 0 if below that."""
+        return max(self.given_class - self.chance, 0.0)
+
+    @property
+    def correlation(self) -> float:
+        """The correlation of two normal numbers that tell as much: sqrt(1 - exp(-2 I)).
+
+        The informational measure of correlation (Linfoot 1957), of the excess: from 0 to 1.
+        """
+        return math.sqrt(-math.expm1(-2.0 * self.excess))
+
+
+def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, Unfit]]:
+    """(the columns of a schema in the order of the table, values that their families cannot take).
+
+    These count as missing.
+    """
+    blocks, unfit = schema.encode(table)
+    found: dict[str, Feature] = {}
+    for block, part in zip(schema.blocks, blocks.parts, strict=True):
+        family = block.family
+        for k, name in enumerate(block.names):
+            if isinstance(part, Encoded):
+                codes = part.codes[:, k].astype(np.int64)
+                found[name] = Feature(name, codes, len(part.levels[k]))
+            elif isinstance(family, Bernoulli):
+                x = part[:, k]
+                cut = 0.5 if family.binarize is None else family.binarize
+                found[name] = Feature(name, np.where(np.isnan(x), 2, x > cut).astype(np.int64), 2)
+            else:
+                found[name] = Feature(name, np.ascontiguousarray(part[:, k]))
+    return [found[name] for name in schema.ordered], unfit
+
+
+def most_telling(features: Sequence[Feature], codes: Int64, classes: int) -> list[Feature]:
+    """As many features as pairs can be tested of: those that tell most about the class."""
+    tables = min(COLUMNS * (COLUMNS - 1) // 2, TABLES // classes)
+    room = max(2, (1 + math.isqrt(1 + 8 * tables)) // 2)
+    if len(features) <= room:
+        return list(features)
+    nothing = np.zeros_like(codes)
+
+    def told(one: Feature) -> float:
+        if one.levels:
+            sizes = one.levels, classes
+            found = information.of_levels(one.values, codes, sizes, nothing, 1)
+        else:
+            X = one.values[:, np.newaxis]
+            found = information.of_both(codes, classes, X, nothing, 1)[0]
+        return float(found.nats - found.chance)
+
+    best = np.sort(np.argsort([-told(one) for one in features], kind="stable")[:room])
+    return [features[k] for k in best]
+
+
+def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[Pair]:
+    """All pairs of the features, the dependent ones first, then by their excess.
+
+    A row in which a column is missing says nothing of its pairs.
+
+    Parameters
+    ----------
+    codes : (n,) class of each row.
+    """
+    given = _all(features, codes, classes)
+    marginal = _all(features, np.zeros_like(codes), 1)
+    number = len(given)
+    found = [
+        Pair(
+            a.name, b.name,
+            "levels" if a.levels and b.levels else "both" if a.levels or b.levels else "numbers",
+            int(own.rows), float(own.nats), float(own.chance), int(own.dof),
+            min(1.0, number * float(own.p_value)),
+            float(whole.nats), min(1.0, number * float(whole.p_value)),
+        )
+        for (a, b), own, whole in zip(combinations(features, 2), given, marginal, strict=True)
+    ]  # fmt: skip
+    return sorted(found, key=lambda one: (not one.dependent, -one.excess, one.p_value))
+
+
+def _all(features: Sequence[Feature], codes: Int64, classes: int) -> list[Evidence]:
+    """The evidence of each pair: columns of numbers all at once, each column of levels in turn."""
+    levels = [k for k, one in enumerate(features) if one.levels]
+    numbers = [k for k, one in enumerate(features) if not one.levels]
+    place = {k: at for at, k in enumerate(numbers)}
+    X = np.empty((len(codes), len(numbers)))
+    for k, at in place.items():
+        X[:, at] = features[k].values
+    among = information.of_numbers(X, codes, classes)
+
+    def across(k: int) -> Evidence:
+        own = features[k]
+        return information.of_both(own.values, own.levels, X, codes, classes)
+
+    tied = dict(zip(levels, map(across, levels), strict=True))
+
+    def one(pair: tuple[int, int]) -> Evidence:
+        a, b = (features[k] for k in pair)
+        if a.levels and b.levels:
+            sizes = a.levels, b.levels
+            return information.of_levels(a.values, b.values, sizes, codes, classes)
+        if not a.levels and not b.levels:
+            return among[place[pair[0]], place[pair[1]]]
+        own, other = pair if a.levels else pair[::-1]
+        return tied[own][place[other]]
+
+    return [one(pair) for pair in combinations(range(len(features)), 2)]

@@ -1,0 +1,143 @@
+"""The rows that a diagnosis looks at: all of a table, or a sample of a large one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from naively.engines.stream import in_order
+from naively.tables import values
+from naively.tables.frames import to_array, to_arrow
+from naively.tables.learning import Held, Task, labelled, together
+from naively.tables.names import no_column
+
+ROWS = 100_000
+"""Rows that are looked at, at most; or fewer of wide tables and long texts, of at most"""
+CELLS, BYTES = 1 << 24, 1 << 29
+
+
+@dataclass
+class Rows:
+    """Rows with their labels.
+
+    Attributes
+    ----------
+    table : pa.Table, without the target.
+    classes : (C,) the labels met, sorted.
+    codes : (n,) int64, the class of each row.
+    total : rows with a label that the data have; n of them are here.
+    unlabelled : rows that were left out for want of a label.
+    target : name of the column of labels, if it has one.
+    """
+
+    table: pa.Table
+    classes: Any
+    codes: Any
+    total: int
+    unlabelled: int
+    target: str | None = None
+
+
+def of_stream(tasks: Iterable[Task], target: str, seed: int, threads: int) -> Rows:
+    """The rows of a stream of batches; a sample if they are many, in constant memory.
+
+    Every row gets a random number; those with the smallest ones are kept.
+
+    Raises
+    ------
+    TableError : if the table cannot be read.
+    ValueError : if there are no rows to compare.
+    """
+    held, threshold, limit = Held(), 1.0, ROWS
+    total = unlabelled = 0
+    for number, batch in enumerate(in_order(lambda task: task(), tasks, threads)):
+        table = pa.Table.from_batches([batch])
+        if number == 0:
+            limit = _limit(table)
+        classes, codes = labelled(table, target)
+        known = codes < len(classes)
+        total, unlabelled = total + int(known.sum()), unlabelled + int((~known).sum())
+        draws = np.random.default_rng([seed, number]).random(len(codes))
+        kept = known & (draws < threshold)
+        held.add(table.filter(pa.array(kept)), draws[kept])
+        if held.rows > 2 * limit:
+            threshold = held.smallest(limit)
+            deque(held.release(threshold), maxlen=0)
+    if held.rows > limit:
+        deque(held.release(held.smallest(limit)), maxlen=0)
+    if not held.tables:
+        raise ValueError(
+            f"every cell of the target column {target!r} is empty"
+            if unlabelled
+            else "there are no rows"
+        )
+    table = together(held.tables)
+    return _checked(
+        table.drop_columns([target]), labelled(table, target), total, unlabelled, target
+    )
+
+
+def of_table(X: Any, y: Any, seed: int) -> Rows:
+    """The rows of a data frame, Arrow table, dict of columns or array; a sample of many.
+
+    Parameters
+    ----------
+    y : (n,) labels, or the name of the column of X that has them.
+
+    Raises
+    ------
+    ValueError : saying what is wrong and where.
+    """
+    if hasattr(X, "tocsr"):
+        raise ValueError("a diagnosis takes a table of columns, not a sparse matrix")
+    table = to_arrow(X)
+    target = y if isinstance(y, str) else None
+    if target is not None:
+        if target not in table.column_names:
+            raise ValueError(no_column(target, table.column_names))
+        column = table.column(target)
+        table = table.drop_columns([target])
+    else:
+        column = to_array(y if hasattr(y, "dtype") or isinstance(y, list) else np.asarray(y))
+    if len(column) != table.num_rows:
+        raise ValueError(f"X has {table.num_rows} rows, y has {len(column)}")
+    classes, codes = values.labels(values.flat(column))
+    known = np.flatnonzero(codes < len(classes))
+    total, limit = len(known), _limit(table)
+    if total > limit:
+        known = np.sort(np.random.default_rng(seed).choice(known, limit, replace=False))
+    if len(known) < table.num_rows:
+        table = table.take(pa.array(known))
+    return _checked(table, (classes, codes[known]), total, len(codes) - total, target)
+
+
+def _limit(table: pa.Table) -> int:
+    """How many rows of such a table are looked at."""
+    size = table.nbytes // max(1, table.num_rows)
+    return max(1000, min(ROWS, CELLS // max(1, table.num_columns), BYTES // max(1, size)))
+
+
+def _checked(
+    table: pa.Table, labels: tuple[Any, Any], total: int, unlabelled: int, target: str | None
+) -> Rows:
+    classes, codes = labels
+    present = np.unique(codes)
+    classes, codes = classes[present], np.searchsorted(present, codes).astype(np.int64)
+    of = "" if target is None else f" {target!r}"
+    if len(classes) < 2:
+        met = f"one class only ({classes[0]})" if len(classes) else "no label"
+        raise ValueError(f"the target{of} has {met}; a diagnosis needs two classes or more")
+    if classes.dtype.kind == "f" and (classes != np.floor(classes)).any():
+        odd = classes[classes != np.floor(classes)][0]
+        raise ValueError(
+            f"the target{of} holds {odd}, where classes are text, whole numbers or truth values; "
+            "cut it into ranges first"
+        )
+    if np.bincount(codes).max() < 2:
+        raise ValueError(f"the target{of} has one row of each class: none can be held out")
+    return Rows(table, classes, codes, total, unlabelled, target)

@@ -1,0 +1,98 @@
+"""`JointBayes`: the Bayes classifier by counting identical rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from naively.estimators.table import NaiveBayes
+from naively.families.joint import Joint
+from naively.tables.inputs import MISSING
+from naively.tables.model import Coded, TableModel
+from naively.tables.names import few
+from naively.tables.schema import Block, Schema
+
+
+class JointBayes(NaiveBayes):
+    """The Bayes classifier of the full joint table: P(y | x) by counting identical rows.
+
+    Lecture 1's |C| / |B|, of which naive Bayes is the cure where d is large: no independence is
+    assumed, and K (2^d - 1) probabilities are learned of d binary columns and K classes. Each
+    column is one of levels: text, truth values, and numbers by their text. All columns count,
+    constants and identifiers too.
+
+    P(y = c | x) is proportional to π_c (N_c(x) + alpha) / (N_c + alpha M): N_c(x) rows of the class
+    are identical to x, N_c have no missing value, and M = Π_α K_α is the number of cells. Only rows
+    that were met take memory.
+
+    - x was never seen: with ``alpha=0`` the answer is the class prior, and `score_samples` is
+      -inf; else all N_c(x) are 0 in the formula. So it is if a level was never met in its column.
+    - x has missing values: they are summed out, exactly. A row with all of them missing gets the
+      class prior.
+    - A row with a missing value is no cell when learning: only the prior learns from it.
+    - All rows that are learned must have the same columns, in any order; a column that is lacking
+      when predicting counts as missing.
+
+    Parameters
+    ----------
+    alpha : float
+        Virtual counts of each cell; 0 for |C| / |B|.
+    prior : "empirical", "uniform" or probabilities in the order of the classes.
+    prior_smoothing : float
+        Virtual examples of each class.
+    missing : sequence of str
+        Text that means a missing value, besides NaN and null.
+    n_jobs : int, optional
+        Threads; the result is the same for any number. None for all processors.
+
+    Attributes
+    ----------
+    classes_ : (C,) the labels met so far, sorted.
+    class_count_ : (C,) total weight of the rows of each class.
+    n_parameters_ : int, C - 1 + C (M - 1), exact however large.
+    feature_names_in_ : names of the columns that were given, if they had names.
+    table_ : TableModel, with the schema.
+
+    Examples
+    --------
+    >>> from naively import JointBayes
+    >>> table = {"rain": ["yes", "yes", "no", "no"], "wind": ["yes", "no", "yes", "no"]}
+    >>> JointBayes(alpha=0).fit(table, ["stay", "go", "go", "stay"]).predict(table).tolist()
+    ['stay', 'go', 'go', 'stay']
+    """
+
+    _takes_sparse = False
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        prior: Literal["empirical", "uniform"] | Sequence[float] = "empirical",
+        prior_smoothing: float = 0.0,
+        missing: Sequence[str] = MISSING,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.prior = prior
+        self.prior_smoothing = prior_smoothing
+        self.missing = missing
+        self.n_jobs = n_jobs
+
+    def _schema(self, table: Any, labels: Coded, known: TableModel | None) -> Schema:
+        names = tuple(table.column_names)
+        block = Block(Joint(self.alpha), names)
+        return Schema((block,), dict.fromkeys(names, "joint table"), tuple(self.missing))
+
+    def _absorb(self, learned: TableModel) -> None:
+        mine, theirs = self.table_.schema.names, learned.schema.names
+        if {*mine} != {*theirs}:
+            problems = [
+                f"{what} {few([name for name in names if name not in others])}"
+                for what, names, others in (("lack", mine, theirs), ("add", theirs, mine))
+                if not {*names} <= {*others}
+            ]
+            raise ValueError(
+                f"a joint table learns rows that have all of its columns and no others: these "
+                f"{' and '.join(problems)}"
+            )
+        super()._absorb(learned)

@@ -1,0 +1,321 @@
+"""The joint table: p(x | y = c) by counting identical rows, without any independence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+
+from naively.exact import ExactArray, Float64, Int64
+from naively.families.base import LARGEST, SCORED, Batch, Data, Family, Parameters
+from naively.families.levels import Encoded, Levels, LevelStatistics, count_levels, find
+from naively.families.linear import counts_of, log, valid_alpha
+from naively.families.rows import (
+    TEXT,
+    Cells,
+    distinct,
+    encoded,
+    from_text,
+    numbered,
+    place,
+    runs,
+    sorted_rows,
+    texts,
+    to_text,
+)
+from naively.workers import Workers
+
+PATTERNS = 32  # sets of observed columns whose sums over the table are kept
+
+
+@dataclass(frozen=True)
+class Joint(Family):
+    """All columns as one: a table with a cell for each combination of their levels.
+
+    Lecture 1, |C| / |B|; lecture 2, "maintain probability table with 2^d - 1 entries"; lecture 3,
+    counting the joint distribution::
+
+        p(x | y = c) = (Σ_i I(y_i = c) I(x_i = x) + l) / (Σ_i I(y_i = c) + l M)
+
+    with M = Π_α K_α cells and K_α the number of levels of column α met in any class. With l = 0
+    and the empirical prior, P(y | x) is |C| / |B|: the part of the class among the rows identical
+    to x.
+
+    A row never seen counts 0 in each class, and so does one with a level never met in its column.
+    With l = 0 every class rules it out, and the model answers the class prior. With l > 0 each
+    class gives it l / (N_c + l M): P(y | x) is near the prior where there are many more cells than
+    rows, and near uniform where there are far fewer.
+
+    A missing value is marginalised when predicting: p(x | y) is summed over the cells that agree
+    in what is observed. When learning, a row with a missing value is no cell: only the class prior
+    learns from it.
+
+    The data are `Encoded`, or an array of numbers, which are levels by their text. Only rows that
+    were met take memory, however many cells there are.
+
+    Parameters
+    ----------
+    alpha : float
+        l: virtual counts of each cell; 0 for maximum likelihood, 1 for Laplace.
+    """
+
+    alpha: float = 1.0
+
+    name = "joint"
+
+    def __post_init__(self) -> None:
+        if valid_alpha(self.alpha).ndim:
+            raise ValueError(f"alpha of a joint table must be one number, not {self.alpha!r}")
+
+    def summarise(self, X: Data, batch: Batch, workers: Workers) -> JointStatistics:
+        """The weight of each distinct row by class, exactly."""
+        X = encoded(X)
+        sizes = [len(known) for known in X.levels]
+        complete = (X.codes < np.array(sizes)).all(axis=1)
+        whole = X.codes[complete]
+        first, kind = distinct(whole, sizes)
+        rows, order = sorted_rows(to_text(whole[first], X.levels))
+        codes = np.full(len(complete), len(rows), np.int32)
+        codes[complete] = np.argsort(order)[kind]
+        counted = count_levels(Encoded(codes[:, np.newaxis], [rows]), batch, workers)
+        missing = ExactArray.zeros((batch.n_classes, len(sizes)))
+        if not complete.all():
+            missing = count_levels(X, batch, workers).tables["missing"]
+        tables = {"count": counted.tables["count"], "missing": missing}
+        return JointStatistics(tables, counted.levels)
+
+    def empty(self, n_classes: int, n_features: int) -> JointStatistics:
+        """The statistics of no rows."""
+        count, missing = (ExactArray.zeros((n_classes, size)) for size in (0, n_features))
+        return JointStatistics({"count": count, "missing": missing}, [np.empty(0, TEXT)])
+
+    def estimate(self, statistics: JointStatistics, class_weight: ExactArray) -> JointParameters:
+        """p(x | y = c)."""
+        return JointParameters(statistics, self.alpha)
+
+
+class JointStatistics(LevelStatistics):
+    """Counts of the distinct rows that have a value in each of d columns.
+
+    Attributes
+    ----------
+    tables : ``count`` (C, R), and ``missing`` (C, d), the weight of the rows in which each column
+        is missing.
+    levels : list of one sorted array: the R distinct rows, each the JSON list of its levels.
+    """
+
+    def with_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+        """The columns in another order: own[k] becomes positions[k].
+
+        Raises
+        ------
+        ValueError : unless these are all of them.
+        """
+        d = self.tables["missing"].shape[1]
+        if not len(own) == d == n_features:
+            raise ValueError(
+                f"a joint table of {d} columns and one of {n_features} do not add up: each row "
+                "that one learns must have all of its columns"
+            )
+        order = own[np.argsort(positions)]
+        codes, levels = from_text(self.levels[0], d)
+        rows, ranks = sorted_rows(to_text(codes[:, order], [levels[k] for k in order]))
+        count, missing = self.tables["count"].taken(1, ranks), self.tables["missing"]
+        return type(self)({"count": count, "missing": missing.taken(1, order)}, [rows])
+
+    def impossible(self, class_weight: ExactArray) -> str | None:
+        """Why no data can have these counts: a row is in a cell, or lacks one or more columns."""
+        count, missing = self.tables["count"], self.tables["missing"]
+        if count.any_negative() or missing.any_negative():
+            return "more was forgotten than was learned"
+        lacking = class_weight.copy().add(count.summed(1), sign=-1)
+        limbs = np.repeat(lacking.limbs[:, np.newaxis, :], missing.shape[1], axis=1)
+        spare = ExactArray(limbs, lacking.low).add(missing, sign=-1)
+        excess = missing.summed(1).add(lacking, sign=-1)
+        if spare.below_zero(self.observed(class_weight)) or excess.below_zero(class_weight):
+            return "these rows were not all learned before"
+        return None
+
+    def check_rows(self) -> None:
+        """Raise ValueError unless each row is the text of a level for each column."""
+        rows = self.levels[0]
+        if to_text(*from_text(rows, self.tables["missing"].shape[1])) != rows.tolist():
+            raise ValueError("a row of its joint table is not a list of levels")
+
+
+class JointParameters(Parameters):
+    """What each row that was met scores, and what all others do.
+
+    Attributes
+    ----------
+    cells : (R, d) int32, the distinct rows, as places in the levels of each column.
+    levels : list of d sorted arrays of text.
+    count : (C, R) weight of each row.
+    n_cells : M, as an exact integer: it may be beyond any float.
+    n_free : C (M - 1).
+    """
+
+    not_linear = "the log-odds of a joint table are linear in nothing less than one-hot whole rows"
+
+    def __init__(self, statistics: JointStatistics, alpha: float) -> None:
+        statistics = statistics.canonical()
+        count = statistics.tables["count"]
+        classes, d = statistics.tables["missing"].shape
+        self.cells, self.levels = from_text(statistics.levels[0], d)
+        self.count = counts_of(count)
+        sizes = [len(known) for known in self.levels]
+        self.n_cells = math.prod(sizes)
+        self.n_free = classes * max(self.n_cells - 1, 0)
+        self._bounds = [size + 1 for size in sizes]  # one more for a level that was never met
+        self._log_sizes = np.log(np.maximum(sizes, 1))
+        self._log_alpha = float(log(np.asarray(alpha, np.float64)))
+        log_cells = self._log_sizes.sum()
+        log_weight = log(counts_of(count.summed(1)))[:, np.newaxis]
+        log_total = np.logaddexp(log_weight, self._log_alpha + log_cells)
+        unknown = np.isneginf(log_weight)  # classes without a row: uniform, whatever alpha is
+        self._log_total = np.where(unknown, log_cells, log_total)
+        self._unknown = unknown
+        self._met = np.exp(log_weight - self._log_total)[:, 0]  # the part that is not virtual
+        self._marginal = lru_cache(PATTERNS)(self._marginal_of)
+        self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
+
+    def chunk(self, X: Data, n_classes: int) -> int:
+        """How many rows to score at a time."""
+        return max(64, SCORED // max(1, n_classes, X.shape[1]))
+
+    def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
+        """log (N_c(x) + l M_x) / (N_c + l M), with M_x the number of cells that agree with x."""
+        out[:] = 0.0
+        values = self._values(X[start:stop])
+        for columns, rows in self._patterns(values):
+            steps, keys, score = self._marginal(tuple(columns.tolist()))
+            own = values[rows]
+            group = np.zeros(len(own), np.int64)
+            for step, known in zip(steps, keys, strict=True):
+                group = place(known, numbered(group, own, step, self._bounds))
+            out[:, rows] = score[:, group]
+
+    def contributions(self, X: Data) -> Float64:
+        """log p(x_α | x_β for all β < α, c): the chain rule in the order of the columns."""
+        values = self._values(X)
+        n, d = values.shape
+        out = np.zeros((n, len(self.count), d))
+        for columns, rows in self._patterns(values):
+            own = values[rows]
+            group = np.zeros(len(own), np.int64)
+            before = np.zeros((len(self.count), len(own)))
+            rest = self._log_rest(columns) + _after(self._log_sizes[columns])
+            sums = self._sums([[k] for k in columns.tolist()])
+            for k, log_rest, (known, groups) in zip(columns.tolist(), rest, sums, strict=True):
+                group = place(known, numbered(group, own, [k], self._bounds))
+                score = self._score(groups, len(known), log_rest)[:, group]
+                possible = ~np.isneginf(before)  # what follows the impossible adds nothing
+                step = np.subtract(score, before, out=np.zeros_like(score), where=possible)
+                out[rows, :, k] = step.T
+                before = score
+        return out
+
+    def alone(self, X: Data) -> Float64:
+        """log p(x_α | c) of each column, summed over all others."""
+        values = self._values(X)
+        out = np.zeros((values.shape[1], len(self.count), len(values)))
+        for k, own in enumerate(out):
+            rows = np.flatnonzero(values[:, k] >= 0)
+            _, (known,), score = self._marginal_of((k,))
+            column = values[rows, k][:, np.newaxis]
+            group = numbered(np.zeros(len(rows), np.int64), column, [0], [self._bounds[k]])
+            own[:, rows] = score[:, place(known, group)]
+        return out.transpose(2, 1, 0)
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Encoded:
+        """Rows that were met, as often as they were, or any cell for the virtual counts."""
+        n = len(codes)
+        out = np.empty((n, len(self.levels)), np.int32)
+        for k, known in enumerate(self.levels):
+            out[:, k] = generator.integers(0, max(len(known), 1), n)
+        met = generator.random(n) < self._met[codes]
+        for c, count in enumerate(self.count):
+            own = np.flatnonzero(met & (codes == c))
+            if len(own):
+                p = count / count.max()
+                out[own] = self.cells[generator.choice(len(p), len(own), p=p / p.sum())]
+        return Encoded(out, self.levels)
+
+    # ---- sums over the table -----------------------------------------------------------------
+
+    def _marginal_of(self, columns: tuple[int, ...]) -> Any:
+        """Of the table summed over all but these columns: how to find a row in it, and its score.
+
+        (steps, keys, score (C, G + 1)): row by row, the number of its group after some columns and
+        its codes in those of the next step are found among that step's keys; the last score is
+        of rows that are in no group.
+        """
+        steps = runs([self._bounds[k] for k in columns], len(self.cells))
+        steps = [[columns[k] for k in step] for step in steps]
+        sums = list(self._sums(steps))
+        known, groups = sums[-1]
+        score = self._score(groups, len(known), self._log_rest(np.array(columns)))
+        return steps, [known for known, _ in sums], score
+
+    def _sums(self, steps: list[list[int]]) -> Iterator[tuple[Int64, Int64]]:
+        """(keys, group of each row of the table) after each step, which adds some columns."""
+        group = np.zeros(len(self.cells), np.int64)
+        for step in steps:
+            numbers = numbered(group, self.cells, step, self._bounds)
+            known, group = np.unique(numbers, return_inverse=True)
+            yield known, group
+
+    def _log_rest(self, columns: Int64) -> float:
+        """The log of the number of cells that agree in these columns."""
+        return float(np.delete(self._log_sizes, columns).sum())
+
+    def _score(self, groups: Int64, n_groups: int, log_rest: float) -> Float64:
+        """log p of each group of rows of the table, and of a group without rows, (C, G + 1)."""
+        sums = [np.bincount(groups, weights=own, minlength=n_groups + 1) for own in self.count]
+        score = np.logaddexp(log(np.minimum(sums, LARGEST)), self._log_alpha + log_rest)
+        return np.where(self._unknown, log_rest, score) - self._log_total
+
+    # ---- what rows hold ----------------------------------------------------------------------
+
+    def _values(self, X: Data) -> Cells:
+        """Each value as its place in the known levels, their number if new, -1 if missing."""
+        X = encoded(X)
+        last = self._last  # read once: other threads may translate other levels meanwhile
+        if last[0] is not X.levels:
+            last = X.levels, [*map(_translation, self.levels, X.levels)]
+            self._last = last
+        values = np.empty(X.shape, np.int32, order="F")
+        for k, lookup in enumerate(last[1]):
+            values[:, k] = lookup[X.codes[:, k]]
+        return values
+
+    def _patterns(self, values: Cells) -> Iterator[tuple[Int64, Any]]:
+        """(observed columns, rows) of each pattern of missing values, where any is observed."""
+        missing = values < 0
+        if len(self.cells) == 0:
+            return
+        if not missing.any():
+            yield np.arange(missing.shape[1]), slice(None)
+            return
+        first, kind = distinct(missing, [2] * missing.shape[1])
+        order = np.argsort(kind, kind="stable")
+        ends = np.cumsum(np.bincount(kind))
+        for row, rows in zip(first, np.split(order, ends[:-1]), strict=True):
+            columns = np.flatnonzero(~missing[row])
+            if len(columns):
+                yield columns, rows
+
+
+def _translation(known: Levels, given: Levels) -> Cells:
+    """The place of each given level among the known, their number if new; -1 for missing."""
+    at, hit = find(known, texts(given))
+    return np.append(np.where(hit, at, len(known)), -1).astype(np.int32)
+
+
+def _after(values: Float64) -> Float64:
+    """The sum of what comes after each value."""
+    return np.append(np.cumsum(values[:0:-1])[::-1], 0.0)

@@ -1,0 +1,31 @@
+"""Displays of what a model learned, in scikit-learn's manner; they need matplotlib.
+
+Each is made by ``SomeDisplay.from_estimator(model, ...)``, keeps what it shows as attributes, and
+``plot(ax=...)`` draws it again. Nothing global changes, and nothing is shown before you say so::
+
+    model = GaussianBayes().fit(X, y)
+    display = DecisionBoundaryDisplay.from_estimator(model, X, y)
+    display.ax_.set_title("full covariance")
+    display.figure_.savefig("boundary.png")
+"""
+
+try:
+    import matplotlib as _matplotlib  # noqa: F401
+except ImportError as error:
+    raise ImportError("naively.plot needs matplotlib: pip install 'naively[plot]'") from error
+
+from naively.plot.boundary import DecisionBoundaryDisplay
+from naively.plot.density import ClassDensityDisplay
+from naively.plot.images import ImageDisplay
+from naively.plot.levels import LevelsDisplay
+from naively.plot.parameters import ParametersDisplay
+from naively.plot.telling import TellingDisplay
+
+__all__ = [
+    "ClassDensityDisplay",
+    "DecisionBoundaryDisplay",
+    "ImageDisplay",
+    "LevelsDisplay",
+    "ParametersDisplay",
+    "TellingDisplay",
+]

@@ -1,0 +1,297 @@
+"""Regions of two features, the boundary between them, and the classes' ellipses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Ellipse
+
+from naively.exact import Float64
+from naively.families.categorical import Categorical
+from naively.families.joint import Joint
+from naively.plot import style
+from naively.plot.models import check_classes, codes, gaussians, rows
+from naively.tables.frames import is_named
+from naively.tables.inputs import MISSING
+from naively.tables.names import few
+from naively.tables.values import flat, numbers
+
+MARGIN = 0.08  # of the range of the rows, beyond them on either side
+DEVIATIONS = 1, 2
+FAINT, STRONG = 0.05, 0.45  # how much of a class's colour: where classes are equal, and for sure
+MANY = 1000  # rows, of which points are drawn smaller
+SURE = 700.0  # nats of log-odds, beyond which more makes no difference
+
+
+class DecisionBoundaryDisplay:
+    """Which class wins where, over two features.
+
+    Lecture 1, "Naive Bayes is a linear classifier", and lecture 2, "Decision Boundary of Gaussian
+    Bayes". Each region has its class's colour, the stronger the larger P(class | x); black is the
+    boundary, where the two most probable classes are equally so. Gaussian classes show their means
+    and the ellipses at 1 and 2 standard deviations, "regions of equal probabilities P(x | y)":
+    39% and 86% of a class's rows are expected inside.
+
+    Parameters
+    ----------
+    x : (m,) values of the first feature, the columns of the grid.
+    y : (m,) values of the second feature, its rows.
+    log_proba : (m, m, C) log P(c | x), in nats.
+    classes : (C,) labels.
+    feature_names : two names.
+    points : (n, 2) rows to draw.
+    codes : (n,) positions of their classes; None if unknown.
+    means, covariances : (C, 2) and (C, 2, 2) of Gaussian classes; None of others.
+
+    Attributes
+    ----------
+    ax_, figure_ : where it was drawn.
+    surface_ : AxesImage
+    boundary_ : list of contour sets, (C,), or one of two classes.
+    ellipses_ : list of Ellipse, two a class.
+    points_ : list of PathCollection, one a class that has rows.
+    legend_ : Legend
+    """
+
+    def __init__(
+        self,
+        *,
+        x: Float64,
+        y: Float64,
+        log_proba: Float64,
+        classes: npt.NDArray[Any],
+        feature_names: Sequence[str],
+        points: Float64 | None = None,
+        codes: npt.NDArray[Any] | None = None,
+        means: Float64 | None = None,
+        covariances: Float64 | None = None,
+    ) -> None:
+        self.x = x
+        self.y = y
+        self.log_proba = log_proba
+        self.classes = classes
+        self.feature_names = feature_names
+        self.points = points
+        self.codes = codes
+        self.means = means
+        self.covariances = covariances
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+        grid_resolution: int = 200,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Ask a fitted classifier of two numeric features, of this library or not, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted, with `predict_proba`.
+        X : (n, 2) array or table of the features that it takes: where to draw, and the points.
+        y : (n,) labels of the rows, or the name of the column of X that has them.
+        feature_names : two names; those of X by default.
+        grid_resolution : points of the grid along each feature.
+        ax : axes to draw in; a new figure by default.
+
+        Raises
+        ------
+        ValueError : unless X has two columns of numbers, and y labels that the classifier knows.
+        TypeError : if the estimator gives no probabilities.
+        """
+        if not hasattr(estimator, "predict_proba"):
+            raise TypeError(
+                f"{type(estimator).__name__} has no predict_proba, whose shades a display needs"
+            )
+        table, labels = rows(X, y)
+        points, names = _two_columns(table), table.column_names
+        if feature_names is not None and len(feature_names) != 2:
+            raise ValueError(f"feature_names must be two names, not {list(feature_names)}")
+        classes = np.asarray(estimator.classes_)
+        check_classes(classes)
+        _refuse_levels(estimator, names)
+        means, covariances = gaussians(estimator, names) or (None, None)
+        grid = [
+            _grid(values, *_reach(means, covariances, k), grid_resolution)
+            for k, values in enumerate(points.T)
+        ]
+        crossed = [axis.ravel() for axis in np.meshgrid(*grid)]
+        shape = len(grid[1]), len(grid[0]), len(classes)
+        return cls(
+            x=grid[0], y=grid[1],
+            log_proba=_log_proba(estimator, _like(X, names, crossed)).reshape(shape),
+            classes=classes, feature_names=feature_names or names, points=points,
+            codes=None if labels is None else codes(labels, classes),
+            means=means, covariances=covariances,
+        ).plot(ax)  # fmt: skip
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw in the given axes, or in a new figure."""
+        self.ax_ = ax = style.axes(ax)
+        self.figure_ = ax.figure
+        self._regions(ax)
+        self._draw_points(ax)
+        self._draw_ellipses(ax)
+        ax.set_xlabel(style.label(self.feature_names[0]))
+        ax.set_ylabel(style.label(self.feature_names[1]))
+        handles, labels = [], []
+        for k, name in enumerate(self.classes.tolist()):
+            own = style.style(k)
+            handles.append(
+                Line2D([], [], ls="", marker=own.marker, c=own.colour, mec=own.dark, mew=0.7)
+            )
+            labels.append(style.label(name))
+        if self.boundary_:
+            handles.append(Line2D([], [], c="black", lw=1.8))
+            labels.append("boundary")
+        if self.ellipses_:
+            handles += [Line2D([], [], c="0.35", lw=1.4), Line2D([], [], c="0.35", lw=1.4, ls="--")]
+            labels += ["1 st. dev.", "2 st. dev."]
+        self.legend_ = style.legend(ax, handles, labels)
+        return self
+
+    def _regions(self, ax: Axes) -> None:
+        best = self.log_proba.argmax(axis=2)
+        shade = np.exp(self.log_proba.max(axis=2))
+        least = 1.0 / len(self.classes)
+        shade = (shade - least) / max(1.0 - least, least)
+        colours = np.array([style.style(k).rgb for k in range(len(self.classes))])
+        depth = FAINT + (STRONG - FAINT) * np.clip(shade, 0.0, 1.0)[:, :, np.newaxis]
+        step = (self.x[1] - self.x[0]) / 2, (self.y[1] - self.y[0]) / 2
+        self.surface_ = ax.imshow(
+            1.0 - depth * (1.0 - colours[best]), origin="lower", aspect="auto",
+            interpolation="bilinear", zorder=0,
+            extent=(self.x[0] - step[0], self.x[-1] + step[0],
+                    self.y[0] - step[1], self.y[-1] + step[1]),
+        )  # fmt: skip
+        self.boundary_ = []
+        for k in range(len(self.classes) if len(self.classes) > 2 else 1):
+            others = np.delete(self.log_proba, k, axis=2)
+            if others.shape[2] == 0:
+                continue
+            ahead = np.clip(self.log_proba[:, :, k] - others.max(axis=2), -SURE, SURE)
+            if ahead.min() < 0.0 < ahead.max():
+                lines = ax.contour(
+                    self.x, self.y, ahead, levels=[0.0], colors="black", linewidths=1.8, zorder=2
+                )
+                self.boundary_.append(lines)
+
+    def _draw_points(self, ax: Axes) -> None:
+        self.points_ = []
+        if self.points is None:
+            return
+        size = 22.0 if len(self.points) <= MANY else 6.0
+        if self.codes is None:
+            x, y = self.points.T
+            found = ax.scatter(x, y, s=size / 2, c="0.25", lw=0, alpha=0.6, zorder=1)
+            self.points_.append(found)
+            return
+        for k in np.unique(self.codes).tolist():
+            own = style.style(k)
+            x, y = self.points[self.codes == k].T
+            found = ax.scatter(
+                x, y, s=size, c=own.colour, marker=own.marker,
+                edgecolors=own.dark, linewidths=0.7, zorder=1,
+            )  # fmt: skip
+            self.points_.append(found)
+
+    def _draw_ellipses(self, ax: Axes) -> None:
+        self.ellipses_ = []
+        if self.means is None or self.covariances is None:
+            return
+        for k, (mean, covariance) in enumerate(zip(self.means, self.covariances, strict=True)):
+            own = style.style(k)
+            values, vectors = np.linalg.eigh(covariance)
+            width, height = 2.0 * np.sqrt(np.maximum(values, 0.0))
+            angle = np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0]))
+            for times, line in zip(DEVIATIONS, ("solid", "dashed"), strict=True):
+                ellipse = Ellipse(
+                    mean.tolist(), times * width, times * height, angle=angle, fill=False,
+                    ec=own.dark, lw=1.6, ls=line, zorder=3, path_effects=style.CASING,
+                )  # fmt: skip
+                self.ellipses_.append(ax.add_patch(ellipse))
+            ax.scatter(
+                mean[0], mean[1], s=90, c=own.colour, marker=own.marker, edgecolors="black",
+                linewidths=1.2, zorder=4,
+            )  # fmt: skip
+
+
+def _two_columns(table: pa.Table) -> Float64:
+    """The values of the two features, (n, 2)."""
+    if len(table.column_names) != 2:
+        raise ValueError(_two(f"the columns {few(table.column_names)}"))
+    found = [numbers(flat(column), MISSING) for column in table.columns]
+    for name, (_, strangers) in zip(table.column_names, found, strict=True):
+        if strangers:
+            raise ValueError(_two(f"column {name!r}, which holds {strangers[0]!r}"))
+    return np.column_stack([values for values, _ in found])
+
+
+def _two(given: str) -> str:
+    return (
+        f"a boundary is drawn over two features of numbers, not over {given}: fit a classifier on "
+        "two of them, and pass these"
+    )
+
+
+def _refuse_levels(estimator: Any, names: list[str]) -> None:
+    """Raise ValueError if a column of numbers was learned as levels, between which is nothing."""
+    table = getattr(estimator, "table_", None)
+    for name in names:
+        family = None if table is None else table.schema.known.get(name)
+        if isinstance(family, Categorical | Joint):
+            raise ValueError(
+                f"column {name!r} was learned as {family.name}, and between its levels is nothing: "
+                f'name a family of numbers, columns={{{name!r}: "gaussian"}}'
+            )
+
+
+def _like(X: Any, names: list[str], columns: list[Float64]) -> Any:
+    """Two columns as a table of the kind of X."""
+    if not is_named(X):
+        return np.column_stack(columns)
+    if not isinstance(X, Mapping) and hasattr(X, "columns") and not hasattr(X, "column_names"):
+        keys = [key for key in X.columns if str(key) in names]
+        return type(X)(dict(zip(keys, columns, strict=True)))  # a frame of pandas or polars
+    named = dict(zip(names, columns, strict=True))
+    return named if isinstance(X, Mapping) else pa.table(named)
+
+
+def _reach(means: Float64 | None, covariances: Float64 | None, k: int) -> tuple[float, float]:
+    """How far the ellipses go along a feature; nowhere if there are none."""
+    if means is None or covariances is None:
+        return np.inf, -np.inf
+    deviation = DEVIATIONS[-1] * np.sqrt(np.maximum(covariances[:, k, k], 0.0))
+    return float((means[:, k] - deviation).min()), float((means[:, k] + deviation).max())
+
+
+def _grid(values: Float64, low: float, high: float, count: int) -> Float64:
+    """So many points over the range of the rows and the ellipses, and a little more."""
+    values = values[np.isfinite(values)]
+    low, high = float(values.min(initial=low)), float(values.max(initial=high))
+    if not low <= high:
+        low, high = 0.0, 1.0
+    margin = MARGIN * (high - low) or 0.5
+    first = low - margin
+    if low >= 0.0:  # what is never negative is not asked about
+        first = max(first, 0.0)
+    step = (high + margin - first) / count
+    return np.asarray(first + step * (np.arange(count) + 0.5), np.float64)
+
+
+def _log_proba(estimator: Any, grid: Any) -> Float64:
+    """log P(c | x), (n, C); from probabilities where there is nothing better."""
+    with np.errstate(divide="ignore"):
+        if hasattr(estimator, "predict_log_proba"):
+            return np.asarray(estimator.predict_log_proba(grid), np.float64)
+        return np.log(np.asarray(estimator.predict_proba(grid), np.float64))

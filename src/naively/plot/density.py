@@ -1,0 +1,214 @@
+"""The class densities of each feature, beside their product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from naively.exact import Float64, Int64
+from naively.plot import style
+from naively.plot.curves import DENSITY, FAMILIES, Curves, curves_of, given_rows, joint_of
+from naively.plot.models import displayed, table_of
+
+MOST = 9  # features that are shown unless they are named
+CONTOURS = -2.0, -0.5
+"""Nats below the peak: at 2 and at 1 standard deviations of a Gaussian."""
+
+
+class ClassDensityDisplay:
+    """What each class expects of each feature: p(x_α | y), and of two features together p(x | y).
+
+    Lecture 1, "Illustration behind the Naive Bayes algorithm": P(x_α | y) is estimated in each
+    dimension, and the product P(x | y) = Π_α P(x_α | y) is the estimate of them all. Of two
+    features, their densities are drawn along the axes, and the product, as the model has it,
+    between them: its contours are where it is e^(-1/2) and e^(-2) of its peak, at 1 and 2 standard
+    deviations of a Gaussian. Of a model that does not assume independence, such as `GaussianBayes`,
+    they are those of its own p(x | y).
+
+    Parameters
+    ----------
+    curves : list of Curves, one a feature.
+    classes : (C,) labels.
+    joint : (C, m, m) log p(x | c) over a grid of two features, rows along the second; or None.
+    grid : (x, y) of it.
+    independent : whether that is the product of the curves.
+    codes : (n,) positions of the classes of the rows in `curves`.
+
+    Attributes
+    ----------
+    axes_ : list of Axes: one a feature; of two features the middle, that above and that beside.
+    figure_, legend_
+    """
+
+    def __init__(
+        self,
+        *,
+        curves: Sequence[Curves],
+        classes: Any,
+        joint: Float64 | None = None,
+        grid: tuple[Float64, Float64] | None = None,
+        independent: bool = True,
+        codes: Int64 | None = None,
+    ) -> None:
+        self.curves = curves
+        self.classes = classes
+        self.joint = joint
+        self.grid = grid
+        self.independent = independent
+        self.codes = codes
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        features: Sequence[Any] | Any | None = None,
+        feature_names: Sequence[str] | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Evaluate the densities of a fitted estimator of naively, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted; of its features, those of numbers are shown.
+        X : (n, d) rows to draw behind the densities, optional.
+        y : (n,) their labels, or the name of the column of X that has them.
+        features : names or positions; all by default, or the nine most telling of more.
+        feature_names : for a model that learned from an array.
+        ax : axes of `subplots` in whose place to draw; a new figure by default.
+
+        Raises
+        ------
+        TypeError, ValueError : if the estimator is none of naively, or has no such features; if X
+            is given without y.
+        """
+        table = table_of(estimator, feature_names)
+        known = table.schema.known
+        numeric = [name for name in table.schema.ordered if type(known[name]) in FAMILIES]
+        if not numeric:
+            raise ValueError(
+                "no feature of this model has a density: LevelsDisplay shows those of levels, "
+                "TellingDisplay the terms of text"
+            )
+        chosen = displayed(table, features, numeric, MOST)
+        given, positions = given_rows(table, X, y, chosen)
+        curves = [curves_of(table, name, given.get(name)) for name in chosen]
+        joint = grid = None
+        independent = True
+        if len(chosen) == 2:
+            joint, grid, independent = joint_of(table, curves)
+        return cls(
+            curves=curves, classes=table.model.classes, joint=joint, grid=grid,
+            independent=independent, codes=positions,
+        ).plot(ax)  # fmt: skip
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw in the place of the given axes, or in a new figure."""
+        if self.joint is not None:
+            self._plot_pair(ax)
+        else:
+            self._plot_features(ax)
+        return self
+
+    def _plot_features(self, ax: Axes | None) -> None:
+        columns, lines = style.layout(len(self.curves))
+        size = style.SIZE if columns == 1 else (2.4 * columns + 1.2, max(2.0 * lines + 0.4, 2.8))
+        self.figure_, grid = style.grid(ax, lines, columns, size)
+        self.axes_ = []
+        for k, curves in enumerate(self.curves):
+            panel = self.figure_.add_subplot(grid[k // columns, k % columns])
+            self._draw(panel, curves)
+            panel.set_xlabel(style.label(curves.name))
+            first = k % columns == 0 or curves.quantity != self.curves[k - 1].quantity
+            panel.set_ylabel(curves.quantity if first else "")
+            self.axes_.append(panel)
+        self.legend_ = style.legend(self.axes_[columns - 1], *self._entries())
+
+    def _plot_pair(self, ax: Axes | None) -> None:
+        assert self.joint is not None
+        assert self.grid is not None
+        self.figure_, grid = style.grid(
+            ax, 2, 2, (6.0, 4.6), width_ratios=(3.0, 1.0), height_ratios=(1.0, 2.6)
+        )
+        middle = self.figure_.add_subplot(grid[1, 0])
+        above = self.figure_.add_subplot(grid[0, 0], sharex=middle)
+        beside = self.figure_.add_subplot(grid[1, 1], sharey=middle)
+        self.axes_ = [middle, above, beside]
+        first, second = self.curves
+        if self.codes is not None and first.rows is not None and second.rows is not None:
+            for k in np.unique(self.codes).tolist():
+                own, mine = style.style(k), self.codes == k
+                middle.scatter(
+                    first.rows[mine], second.rows[mine], s=12, c=own.colour, marker=own.marker,
+                    alpha=0.6, lw=0, zorder=1,
+                )  # fmt: skip
+        for k, log_p in enumerate(self.joint):
+            own = style.style(k)
+            levels = [log_p.max() + level for level in CONTOURS]
+            if not np.isfinite(levels).all() or log_p.min() >= levels[0]:
+                continue
+            floor = np.maximum(log_p, levels[0] - 50.0)
+            middle.contourf(
+                *self.grid, floor, levels=[*levels, np.inf], colors=[own.colour], alpha=0.18,
+                zorder=2,
+            )  # fmt: skip
+            middle.contour(
+                *self.grid, floor, levels=levels, colors=[own.dark], linestyles=[own.line],
+                linewidths=[1.0, 1.6], zorder=3,
+            )  # fmt: skip
+        self._draw(above, first)
+        self._draw(beside, second, across=True)
+        middle.set_xlabel(style.label(first.name))
+        middle.set_ylabel(style.label(second.name))
+        above.set_ylabel(first.quantity)
+        beside.set_xlabel(second.quantity)
+        above.tick_params(labelbottom=False)
+        beside.tick_params(labelleft=False)
+        said = r"P(x \mid y) = P(x_1 \mid y)\,P(x_2 \mid y)"
+        above.set_title(
+            f"${said}$" if self.independent else r"$P(x \mid y)$, not the product of its margins",
+            fontsize="medium",
+        )
+        corner = self.figure_.add_subplot(grid[0, 1])
+        corner.set_axis_off()
+        self.legend_ = style.legend(corner, *self._entries(), place=(0.0, 1.0))
+
+    def _draw(self, panel: Axes, curves: Curves, across: bool = False) -> None:
+        """The curves of one feature, and how the rows are spread behind; on its side if across."""
+        side: Literal["horizontal", "vertical"] = "horizontal" if across else "vertical"
+        for k, density in enumerate(curves.density):
+            own = style.style(k)
+            if self.codes is not None and curves.rows is not None and curves.bins is not None:
+                mine = curves.rows[self.codes == k]
+                mine = mine[np.isfinite(mine)]
+                if len(mine):
+                    panel.hist(
+                        mine, curves.bins, density=True, histtype="stepfilled", color=own.colour,
+                        alpha=0.2, orientation=side, zorder=1,
+                    )  # fmt: skip
+            pair = (density, curves.x) if across else (curves.x, density)
+            panel.plot(
+                *pair, color=own.colour, ls=own.line, lw=2.0, zorder=2,
+                drawstyle="default" if curves.quantity == DENSITY else "steps-mid",
+            )  # fmt: skip
+        if across:
+            panel.set_xlim(left=0.0)
+        else:
+            panel.set_ylim(bottom=0.0)
+        style.plain(panel)
+
+    def _entries(self) -> tuple[list[Line2D], list[str]]:
+        """Of the legend."""
+        styles = [style.style(k) for k in range(len(self.classes))]
+        handles = [
+            Line2D([], [], c=own.colour, ls=own.line, lw=2.0,
+                   marker=own.marker if self.joint is not None and self.codes is not None else "")
+            for own in styles
+        ]  # fmt: skip
+        return handles, [style.label(name) for name in self.classes.tolist()]

@@ -1,0 +1,131 @@
+"""How many parameters each rung of the ladder needs, against the rows there are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from naively.diagnosis.rungs import parameter_counts
+from naively.families.text_parameters import TextParameters
+from naively.plot import style
+from naively.plot.models import parts, table_of
+
+RUNGS = (
+    "joint table", "full covariance", "tied covariance", "Gaussian naive Bayes",
+    "Bernoulli naive Bayes", "class prior",
+)  # fmt: skip
+"""Those that are drawn, from above; rungs between the last naive ones would lie on each other."""
+WHOLE = 10**12  # numbers below are written out
+POINTS = 120
+
+
+class ParametersDisplay:
+    """The free parameters of each rung of the ladder as features are added, and the rows.
+
+    Lecture 2, "How many parameters do we need to learn?" and "Training data > number of
+    parameters": a rung whose line is above that of the rows has more to learn than it was shown.
+    The K - 1 parameters of the class prior are included in all lines; the joint table is that of
+    binary features. `naively.diagnosis.rungs.parameter_counts` has the formulas.
+
+    Parameters
+    ----------
+    n_classes : K
+    n_features : d, where the numbers of the legend are read off.
+    n_rows : n
+    n_parameters : those of a model, to be marked; optional.
+
+    Attributes
+    ----------
+    counts_ : dict of the free parameters of each rung at d.
+    lines_ : dict of Line2D, one a rung.
+    rows_ : Line2D of the rows.
+    ax_, figure_, legend_
+    """
+
+    def __init__(
+        self, *, n_classes: int, n_features: int, n_rows: float, n_parameters: int | None = None
+    ) -> None:
+        self.n_classes = n_classes
+        self.n_features = n_features
+        self.n_rows = n_rows
+        self.n_parameters = n_parameters
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
+        """Take the classes, features and rows of a fitted estimator of naively, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted; of text the features are its terms. Its own parameters are marked.
+        ax : axes to draw in; a new figure by default.
+
+        Raises
+        ------
+        TypeError, ValueError : if the estimator is none of naively, or not fitted.
+        """
+        table = table_of(estimator)
+        features = sum(
+            own.total.shape[1] if isinstance(own, TextParameters) else len(block.names)
+            for block, own in parts(table)
+        )
+        return cls(
+            n_classes=len(table.model.classes), n_features=features,
+            n_rows=float(table.model.class_weight.rounded().sum()),
+            n_parameters=table.model.n_parameters,
+        ).plot(ax)  # fmt: skip
+
+    def _counts(self, features: int) -> dict[str, int]:
+        counts = parameter_counts(self.n_classes, features)
+        prior = counts["class prior"]
+        return {name: counts[name] + (prior if name != "class prior" else 0) for name in RUNGS}
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw in the given axes, or in a new figure."""
+        self.ax_ = ax = style.axes(ax)
+        self.figure_ = ax.figure
+        self.counts_ = self._counts(self.n_features)
+        last = max(10.0, 3.0 * self.n_features)
+        steps = np.unique(np.geomspace(1.0, last, POINTS).astype(int)).tolist()
+        table = [self._counts(d) for d in steps]
+        top = 10 * max(int(self.n_rows), table[-1]["full covariance"])
+        ax.set(xlabel="features d", ylabel="free parameters", xscale="log", yscale="log")
+        self.lines_ = {}
+        for k, name in enumerate(RUNGS):
+            own = style.style(k)
+            values = [float(min(counts[name], 10 * top)) for counts in table]  # floats end
+            self.lines_[name] = ax.plot(steps, values, c=own.colour, ls=own.line, lw=2.2)[0]
+        ax.set(xlim=(1.0, last), ylim=(0.7, top))
+        self.rows_ = ax.axhline(self.n_rows, c="black", lw=1.4)
+        ax.axhspan(self.n_rows, top, color="0.92", zorder=0)
+        ax.axvline(self.n_features, c="black", lw=1.0, ls=":")
+        ax.annotate(
+            f"n = {_short(self.n_rows)} rows", (1.0, self.n_rows), (4, 3),
+            textcoords="offset points", fontsize="small", va="bottom",
+        )  # fmt: skip
+        ax.annotate(
+            f"d = {self.n_features:,}", (self.n_features, 0.7), (-3, 4), textcoords="offset points",
+            fontsize="small", ha="right", va="bottom",
+        )  # fmt: skip
+        handles: list[Any] = list(self.lines_.values())
+        labels = [f"{name}\n{_short(self.counts_[name])}" for name in RUNGS]
+        if self.n_parameters is not None:
+            mark = ax.scatter(
+                self.n_features, float(min(self.n_parameters, 10 * top)), s=110, c="white",
+                marker="*", edgecolors="black", zorder=5,
+            )  # fmt: skip
+            handles.append(mark)
+            labels.append(f"this model\n{_short(self.n_parameters)}")
+        self.legend_ = style.legend(ax, handles, labels)
+        style.plain(ax)
+        return self
+
+
+def _short(count: float) -> str:
+    """A number as it is read: whole while it can be, then with its order of magnitude."""
+    if count < WHOLE:
+        return f"{count:,.12g}"
+    power = math.log10(count)
+    return f"${10.0 ** (power % 1.0):.1f} \\times 10^{{{int(power)}}}$"

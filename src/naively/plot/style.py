@@ -1,0 +1,117 @@
+"""How every display looks: a colour, a marker, a line and a hatch a class; figures and panels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib import colors, patheffects
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.gridspec import GridSpecBase
+from matplotlib.legend import Legend
+
+COLOURS = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000",
+)  # fmt: skip
+"""Okabe & Ito 2008, which the colour-blind tell apart; neighbours differ in grey, too."""
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "p")
+LINES = ("solid", (0, (5, 1.5)), (0, (1, 1)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
+HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")
+SIZE = 6.0, 4.0
+"""Of a figure, in inches."""
+LONGEST = 28
+"""Characters of a label."""
+TALLEST = 18
+"""Lines of a legend."""
+CASING = (patheffects.withStroke(linewidth=3.0, foreground="white", alpha=0.8),)
+"""A white edge, so that a line is seen on any ground."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one class looks. No two of the first forty look alike, even in grey."""
+
+    colour: str
+    marker: str
+    line: Any
+    hatch: str
+
+    @property
+    def rgb(self) -> Any:
+        """The colour, (3,) from 0 to 1."""
+        return np.array(colors.to_rgb(self.colour))
+
+    @property
+    def dark(self) -> str:
+        """A darker one of the same hue, to be seen on the colour itself."""
+        return colors.to_hex(0.6 * self.rgb)
+
+
+def style(k: int) -> Style:
+    """The style of the class at position k."""
+    return Style(
+        COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)], LINES[k % len(LINES)],
+        HATCHES[k % len(HATCHES)],
+    )  # fmt: skip
+
+
+def label(value: Any) -> str:
+    """Any value as a short line of text that matplotlib takes as it is."""
+    text = "".join(c if c.isprintable() else " " for c in str(value))
+    if len(text) > LONGEST:
+        text = text[: LONGEST - 1] + "…"
+    return text.replace("$", r"\$")  # no mathematics
+
+
+def axes(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
+    """The axes that were given, or those of a new figure."""
+    return ax if ax is not None else plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def grid(
+    ax: Axes | None, rows: int, columns: int, size: tuple[float, float], **ratios: Any
+) -> tuple[Figure | SubFigure, GridSpecBase]:
+    """(figure, grid of panels) in the place of the axes that were given, or in a new figure.
+
+    Raises
+    ------
+    ValueError : if the axes given have no place in a grid, as those of `subplots` have.
+    """
+    if ax is None:
+        figure = plt.figure(figsize=size, layout="constrained")
+        return figure, figure.add_gridspec(rows, columns, **ratios)
+    place = ax.get_subplotspec()
+    if place is None:
+        raise ValueError("ax must be of plt.subplots() or add_subplot(), to be cut into panels")
+    ax.set_axis_off()
+    return ax.figure, place.subgridspec(rows, columns, **ratios)
+
+
+def layout(count: int) -> tuple[int, int]:
+    """(columns, lines) of so many panels."""
+    columns = count if count <= 3 else 2 if count == 4 else 3 if count <= 9 else 4
+    return columns, -(-count // columns)
+
+
+def legend(
+    ax: Axes, handles: Sequence[Any], labels: Iterable[str],
+    place: tuple[float, float] = (1.01, 1.0),
+) -> Legend:  # fmt: skip
+    """A legend on the right of the axes, where it hides nothing."""
+    made = ax.legend(
+        handles, ["" for _ in handles], loc="upper left", bbox_to_anchor=place,
+        ncols=-(-len(handles) // TALLEST), borderaxespad=0.0, frameon=False, fontsize="small",
+        handlelength=2.5,
+    )  # fmt: skip
+    for text, name in zip(made.get_texts(), labels, strict=True):
+        text.set_text(name)  # afterwards: a label that begins with "_" would be left out
+    return made
+
+
+def plain(ax: Axes) -> None:
+    """Take away the lines on the right and above."""
+    ax.spines[["top", "right"]].set_visible(False)

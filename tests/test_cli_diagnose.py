@@ -1,0 +1,198 @@
+"""`naively diagnose`: what it prints, for people and programs, and what it says of mistakes."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from test_cli import asked, naive, piped
+
+import naively
+from naively.diagnosis import rows
+
+STATES = ["New South Wales and Norfolk Island", "the Australian Capital Territory", "Tasmania"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Patients, in data.csv: numbers that go together, levels that do, and what is of no use."""
+    monkeypatch.chdir(tmp_path)
+    generator = np.random.default_rng(0)
+    n = 240
+    ill = generator.integers(0, 2, n)
+    size = generator.normal(size=n)
+    state = np.array(STATES)[generator.integers(0, 3, n)]
+    table = pa.table(
+        {
+            "patient": [f"number {k}" for k in range(n)],
+            "height": (170 + 10 * size + generator.normal(size=n)).round(1),
+            "weight": (70 + 9 * size + 9 * ill + generator.normal(size=n)).round(1),
+            "state of birth": state.tolist(),
+            "state of residence": np.where(generator.random(n) < 0.8, state, STATES[0]).tolist(),
+            "smokes": np.where(generator.random(n) < 0.3 + 0.3 * ill, "yes", "no").tolist(),
+            "planet": ["earth"] * n,
+            "ill": np.where(np.arange(n) % 40 == 0, "", np.array(["no", "yes"])[ill]).tolist(),
+        }
+    )
+    pyarrow.csv.write_csv(table, "data.csv")
+    return tmp_path
+
+
+def test_what_it_says(folder, capsys):
+    out, err = naive(capsys, "diagnose", "data.csv", "--target", "ill")
+    assert not err
+    for text in ("target   ill", "234 (6 without a label skipped)", "2 of numbers, 3 of levels",
+                 "height × weight", "left out: patient (like an identifier",
+                 "left out: planet (constant)", "class prior", "naive Bayes", "tied covariance",
+                 "joint table of levels", "numbers: height, weight",
+                 "The naive assumption is false here: given 'ill', 2 of 10 pairs"):  # fmt: skip
+        assert text in out
+    assert max(map(len, out.splitlines())) <= 100
+    lines = out.splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("───"))
+    assert lines[first + 1].startswith("height × weight")
+    assert "<1e-9" in lines[first + 1]
+    assert lines[first + 2].startswith("state of birth × state of residence")
+
+
+def test_how_many_pairs(folder, capsys):
+    out, _ = naive(capsys, "diagnose", "data.csv", "-t", "ill", "--pairs", "1")
+    assert "and 9 more pairs" in out
+    assert "state of birth × state of residence" not in out
+    out, _ = naive(capsys, "diagnose", "data.csv", "-t", "ill", "--pairs", "0")
+    assert "and 10 more pairs" in out
+    assert "height × weight" not in out
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_it_fits_the_terminal(width, folder, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = re.sub("\x1b[^m]*m", "", naive(capsys, "diagnose", "data.csv", "-t", "ill")[0])
+    assert max(map(len, out.splitlines())) <= width
+    assert ("by chance" in out) == (width >= 100)
+    if width >= 80:
+        assert "…" not in out.split("Which rung")[1]
+        assert "state of residence" in out
+    else:
+        assert "state of birth × state of residen…" in out
+        assert "at large" not in out.split("mutual")[0]
+
+
+def test_json_is_what_python_finds(folder, capsys):
+    found = asked(capsys, "diagnose", "data.csv", "-t", "ill")
+    told = naively.diagnose("data.csv", "ill")
+    assert found == json.loads(json.dumps(told.to_dict()))
+    assert found["rows"] == 234
+    assert found["classes"][0]["class"] == "no"
+    assert set(found["pairs"][0]) == {
+        "first", "second", "kind", "rows", "given_class", "chance", "dof", "p_value", "marginal",
+        "marginal_p_value", "excess", "correlation",
+    }  # fmt: skip
+    assert {
+        "name",
+        "use",
+        "parameters",
+        "rows_per_parameter",
+        "log_loss",
+        "error",
+        "reason",
+    } == set(found["rungs"][0])
+    assert found["recommendation"] == told.recommendation
+
+
+def test_what_is_advised_can_be_done(folder, capsys):
+    """The code in the report gives a model of as many parameters."""
+    found = naively.diagnose("data.csv", "ill")
+    table = pyarrow.csv.read_csv("data.csv")
+    names = ("Gaussian", "GaussianBayes", "GaussianNB", "Joint", "JointBayes", "NaiveBayes",
+             "MultivariateGaussian")  # fmt: skip
+    meant = {name: getattr(naively, name) for name in names}
+    meant |= {"numbers": found.numbers, "levels": found.levels}
+    tried = 0
+    for rung in found.rungs:
+        if rung.use:
+            model = eval(rung.use, meant)
+            model.set_params(missing=("",))
+            labelled = table.filter(pa.compute.not_equal(table["ill"], ""))
+            model.fit(labelled, "ill")
+            assert model.model_.n_parameters == rung.parameters, rung.use
+            tried += 1
+    assert tried > 8
+
+
+def test_options_on_columns(folder, capsys):
+    found = asked(
+        capsys, "diagnose", "data.csv", "-t", "ill", "--skip", "weight", "--columns",
+        "height=categorical", "--missing", "Tasmania", "--seed", "3",
+    )  # fmt: skip
+    assert found["columns"] == dict.fromkeys(
+        ("height", "state of birth", "state of residence", "smokes"), "levels"
+    )
+    assert found["left_out"]["weight"] == "as asked"
+    pairs = {(one["first"], one["second"]): one for one in found["pairs"]}
+    assert pairs["height", "state of birth"]["rows"] < pairs["height", "smokes"]["rows"] == 234
+
+
+def test_standard_input(folder, capsys, monkeypatch):
+    piped(monkeypatch, Path("data.csv").read_bytes())
+    assert asked(capsys, "diagnose", "-", "-t", "ill")["rows"] == 234
+
+
+def test_a_sample_is_said(folder, capsys, monkeypatch):
+    monkeypatch.setattr(rows, "ROWS", 1000)
+    head, *lines = Path("data.csv").read_text().splitlines(keepends=True)
+    Path("long.csv").write_text(head + "".join(lines * 10))
+    out, _ = naive(capsys, "diagnose", "long.csv", "-t", "ill")
+    said = "rows     2,340, of which a sample of 1,000 was looked at (60 without a label skipped)"
+    assert said in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["data.csv"], 2, "name the column that holds the classes with --target"),
+        (["data.csv", "-t", "il"], 1, "there is no column 'il'; did you mean 'ill'?"),
+        (["data.csv", "-t", "ill", "--skip", "wieght"], 1, "did you mean 'weight'?"),
+        (["data.csv", "-t", "ill", "--pairs", "-1"], 2, "--pairs must not be negative"),
+        (["data.csv", "-t", "ill", "--seed", "-1"], 2, "--seed must not be negative"),
+        (["data.csv", "-t", "ill", "--columns", "weight=magic"], 2, "'magic' is no family"),
+        (["data.csv", "-t", "height"], 1, "cut it into ranges"),
+        (["data.csv", "-t", "planet"], 1, "one class only (earth)"),
+        (["none.csv", "-t", "ill"], 1, "there is no such file"),
+        (["empty.csv", "-t", "ill"], 1, "there are no rows"),
+        (["blank.csv", "-t", "ill"], 1, "every cell of the target column 'ill' is empty"),
+        (["alone.csv", "-t", "ill"], 1, "no column is left to diagnose"),
+    ],
+)
+def test_mistakes(arguments, code, said, folder, capsys):
+    Path("empty.csv").write_text("a,ill\n")
+    Path("blank.csv").write_text("a,ill\n1,\n2,\n")
+    Path("alone.csv").write_text("a,ill\n1,x\n1,y\n1,y\n")
+    out, err = naive(capsys, "diagnose", *arguments, code=code)
+    assert said in err
+    assert not out
+    assert err.count("\n") == 1
+
+
+def test_no_scikit_learn(folder):
+    code = (
+        "import sys; from naively.cli.main import run; "
+        "assert run(['diagnose', 'data.csv', '-t', 'ill', '--json']) == 0; "
+        "assert 'sklearn' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_control_characters_stay_harmless(folder, capsys):
+    text = Path("data.csv").read_text().replace("height", "he\x1b[31might").replace("ill", "i\x07l")
+    Path("odd.csv").write_text(text)
+    out, _ = naive(capsys, "diagnose", "odd.csv", "-t", "i\x07l")
+    assert "\x1b" not in out
+    assert "\x07" not in out
+    assert "he\\x1b[31might × weight" in out

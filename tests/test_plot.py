@@ -1,0 +1,960 @@
+"""Displays: what is drawn is what was learned, and it looks as it did when it was last looked at.
+
+``python tests/test_plot.py`` draws the baseline images again; look at them before they are kept.
+"""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.testing.compare import compare_images
+from matplotlib.text import Text
+from scipy import stats
+from sklearn.datasets import load_digits, load_iris
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from naively import (
+    NBSVM,
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    Discretized,
+    GaussianBayes,
+    GaussianNB,
+    JointBayes,
+    KernelDensity,
+    MultinomialNB,
+    MultivariateGaussian,
+    NaiveBayes,
+    PoissonNB,
+    TextNB,
+)
+from naively.plot import (
+    ClassDensityDisplay,
+    DecisionBoundaryDisplay,
+    ImageDisplay,
+    LevelsDisplay,
+    ParametersDisplay,
+    TellingDisplay,
+)
+from naively.plot.models import gaussians, variances
+from naively.plot.style import HATCHES, label, style
+
+mpl.use("Agg")
+
+IRIS = load_iris()
+SPECIES = IRIS.target_names[IRIS.target]
+PETALS, PETAL_NAMES = IRIS.data[:, [2, 3]], [IRIS.feature_names[k] for k in (2, 3)]
+TWO = SPECIES != "setosa"
+DIGITS = load_digits()
+COVARIANCES = ("full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical")
+TENNIS = {
+    "outlook": ["sunny", "sunny", "overcast", "rain", "rain", "rain", "overcast"],
+    "wind": ["weak", "strong", "weak", "weak", "weak", "strong", "strong"],
+    "play": ["no", "no", "yes", "yes", "yes", "no", "yes"],
+}
+MAILS = [
+    "win a free prize", "meeting at noon", "free free prize", "lunch at noon?",
+    "free prize, claim now", "minutes of the meeting",
+]  # fmt: skip
+KINDS = ["spam", "ham", "spam", "ham", "spam", "ham"]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_global_changes():
+    with plt.style.context("default"):
+        before = dict(mpl.rcParams)
+        yield
+        changed = {name for name, value in mpl.rcParams.items() if before[name] != value}
+        plt.close("all")
+    assert not changed
+
+
+# ---- the decision boundary -----------------------------------------------------------------------
+
+
+def vertices(display):
+    return np.concatenate(
+        [path.vertices for lines in display.boundary_ for path in lines.get_paths()]
+    )
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(GaussianNB(tie=tie) for tie in (None, "classes", "features", "both")),
+        *(GaussianBayes(covariance=covariance) for covariance in COVARIANCES),
+        NaiveBayes(family=KernelDensity()),
+        LogisticRegression(),
+    ],
+    ids=repr,
+)
+def test_on_the_boundary_the_two_most_probable_classes_are_equal(model):
+    model.fit(PETALS, SPECIES)
+    display = DecisionBoundaryDisplay.from_estimator(model, PETALS, SPECIES)
+    proba = np.sort(model.predict_proba(vertices(display)), axis=1)
+    assert len(proba) > 100
+    near = abs(np.log(proba[:, -1]) - np.log(proba[:, -2]))
+    assert np.quantile(near, 0.95) < 0.1  # of the log-odds, which cross 0 between grid points
+    assert near.max() < 1.0  # where three regions meet, within a cell of the grid
+
+
+def test_of_tied_variances_the_boundary_is_the_line_of_w_and_b():
+    model = GaussianNB(tie="classes").fit(PETALS[TWO], SPECIES[TWO])
+    display = DecisionBoundaryDisplay.from_estimator(model, PETALS[TWO], SPECIES[TWO])
+    form = model.to_linear()
+    distance = (vertices(display) @ form.coef[0] + form.intercept) / np.linalg.norm(form.coef)
+    assert abs(distance).max() < 1e-9
+
+
+def test_each_region_has_the_colour_of_its_class_the_stronger_the_surer():
+    model = GaussianNB().fit(PETALS, SPECIES)
+    display = DecisionBoundaryDisplay.from_estimator(model, PETALS, grid_resolution=50)
+    image = display.surface_.get_array()
+    assert image.shape == (50, 50, 3)
+    rng = np.random.default_rng(0)
+    depths, sure = [], []
+    for i, j in rng.integers(0, 50, (200, 2)).tolist():
+        x = np.array([[display.x[j], display.y[i]]])
+        proba = model.predict_proba(x)[0]
+        np.testing.assert_allclose(np.exp(display.log_proba[i, j]), proba, atol=1e-12)
+        colour = np.array(to_rgb(style(int(proba.argmax())).colour))
+        depth = (1.0 - image[i, j]) / (1.0 - colour)  # how much of the colour, in each channel
+        assert np.ptp(depth[colour < 0.99]) < 1e-9
+        depths.append(depth.min())
+        sure.append(proba.max())
+    assert (np.diff(np.array(depths)[np.argsort(sure)]) >= -1e-9).all()
+    left, right, bottom, top = display.surface_.get_extent()
+    step = display.x[1] - display.x[0]
+    assert display.x[0] - left == pytest.approx(step / 2)
+    assert (right - left, top - bottom) == pytest.approx(
+        (50 * step, 50 * (display.y[1] - display.y[0]))
+    )
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_the_axes_of_ellipses_are_roots_of_the_eigenvalues(covariance):
+    model = GaussianBayes(covariance=covariance).fit(PETALS, SPECIES)
+    display = DecisionBoundaryDisplay.from_estimator(model, PETALS, SPECIES)
+    assert len(display.ellipses_) == 6
+    groups = [PETALS[species == SPECIES] for species in model.classes_]
+    scatters = [np.cov(rows.T, ddof=0) for rows in groups]
+    pooled = np.mean(scatters, axis=0)  # there are 50 of each
+    kind = covariance.removeprefix("tied_")
+    for k, rows in enumerate(groups):
+        sigma = pooled if covariance.startswith("tied") else scatters[k]
+        if kind == "diagonal":
+            sigma = np.diag(np.diag(sigma))
+        elif kind == "spherical":
+            sigma = np.eye(2) * np.trace(sigma) / 2
+        roots = np.sqrt(np.linalg.eigvalsh(sigma))
+        for times, ellipse in zip((1, 2), display.ellipses_[2 * k : 2 * k + 2], strict=True):
+            np.testing.assert_allclose(ellipse.center, rows.mean(axis=0))
+            axes = sorted([ellipse.width, ellipse.height])
+            np.testing.assert_allclose(axes, 2 * times * roots, rtol=1e-6)
+            turn = math.radians(ellipse.angle)
+            t = np.linspace(0, 2 * np.pi, 50)
+            circle = np.stack([ellipse.width * np.cos(t), ellipse.height * np.sin(t)]) / 2
+            rotation = np.array(
+                [[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]]
+            )
+            away = rotation @ circle
+            distances = np.einsum("in,ij,jn->n", away, np.linalg.inv(sigma), away)
+            np.testing.assert_allclose(distances, times**2, rtol=1e-6)
+
+
+def test_on_an_ellipse_the_density_of_its_class_is_one():
+    """Lecture 1: "The boundary of the ellipsoids indicate regions of equal probabilities"."""
+    model = GaussianNB().fit(PETALS, SPECIES)
+    display = DecisionBoundaryDisplay.from_estimator(model, PETALS, SPECIES)
+    ellipse = display.ellipses_[3]  # of versicolor, at 2 standard deviations
+    t = np.linspace(0, 2 * np.pi, 40)
+    turn = math.radians(ellipse.angle)
+    a, b = ellipse.width / 2 * np.cos(t), ellipse.height / 2 * np.sin(t)
+    points = np.stack(
+        [a * math.cos(turn) - b * math.sin(turn), a * math.sin(turn) + b * math.cos(turn)], axis=1
+    ) + np.array(ellipse.center)
+    joint = model.predict_joint_log_proba(points)[:, 1]
+    peak = model.predict_joint_log_proba(np.array([ellipse.center]))[0, 1]
+    np.testing.assert_allclose(joint, peak - 2.0, atol=1e-9)
+
+
+def test_points_labels_and_legend():
+    model = GaussianNB().fit(PETALS, SPECIES)
+    display = DecisionBoundaryDisplay.from_estimator(
+        model, PETALS, SPECIES, feature_names=PETAL_NAMES
+    )
+    for k, found in enumerate(display.points_):
+        np.testing.assert_array_equal(found.get_offsets(), PETALS[IRIS.target == k])
+    assert display.ax_.get_xlabel() == "petal length (cm)"
+    assert display.ax_.get_ylabel() == "petal width (cm)"
+    said = [text.get_text() for text in display.legend_.get_texts()]
+    assert said == ["setosa", "versicolor", "virginica", "boundary", "1 st. dev.", "2 st. dev."]
+    assert np.ptp(display.ax_.get_xlim()) > np.ptp(PETALS[:, 0])
+
+
+@pytest.mark.parametrize("kind", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+def test_tables_of_any_kind_with_the_labels_in_a_column(kind):
+    rows = dict(zip(PETAL_NAMES, PETALS.T, strict=True))
+    plain = DecisionBoundaryDisplay.from_estimator(
+        NaiveBayes().fit(rows, SPECIES), rows, SPECIES, grid_resolution=20
+    )
+    table = kind({**rows, "species": SPECIES.tolist()})
+    model = NaiveBayes().fit(table, "species")
+    display = DecisionBoundaryDisplay.from_estimator(model, table, "species", grid_resolution=20)
+    np.testing.assert_array_equal(display.log_proba, plain.log_proba)
+    assert len(display.points_) == 3
+    assert len(display.ellipses_) == 6  # both columns are Gaussian
+    assert display.ax_.get_xlabel() == PETAL_NAMES[0]
+
+
+def test_a_classifier_of_scikit_learn_with_a_frame():
+    frame = pd.DataFrame(PETALS, columns=PETAL_NAMES)
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(frame, SPECIES)
+    display = DecisionBoundaryDisplay.from_estimator(model, frame)
+    assert len(display.ellipses_) == 0
+    assert len(display.points_) == 1  # of no class
+    cuts = [model.tree_.threshold[model.tree_.feature == k] for k in (0, 1)]
+    steps = display.x[1] - display.x[0], display.y[1] - display.y[0]
+    for vertex in vertices(display):  # each lies on a cut of the tree
+        away = [abs(own - x).min(initial=1e9) for own, x in zip(cuts, vertex, strict=True)]
+        assert away[0] < steps[0] or away[1] < steps[1]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "problem"),
+    [
+        (IRIS.data, None, "two features"),
+        (PETALS, SPECIES[:-1], "150 rows"),
+        (PETALS, np.repeat("tulip", 150), "'tulip'"),
+        ({"a": PETALS[:, 0], "b": np.repeat("x", 150)}, None, "column .b., which holds .x."),
+    ],
+)
+def test_a_boundary_over_what_has_none_is_refused(X, y, problem):
+    model = GaussianNB().fit(PETALS, SPECIES)
+    with pytest.raises(ValueError, match=problem):
+        DecisionBoundaryDisplay.from_estimator(model, X, y)
+    assert plt.get_fignums() == []
+
+
+def test_a_boundary_needs_probabilities_and_numbers():
+    with pytest.raises(TypeError, match="LinearSVC has no predict_proba"):
+        DecisionBoundaryDisplay.from_estimator(LinearSVC().fit(PETALS, SPECIES), PETALS)
+    table = {"a": np.arange(150) % 3, "b": PETALS[:, 0]}
+    model = NaiveBayes(columns={"a": "categorical"}).fit(table, SPECIES)
+    with pytest.raises(ValueError, match=r"'a' was learned as categorical.*gaussian"):
+        DecisionBoundaryDisplay.from_estimator(model, table)
+    model = GaussianNB().fit(PETALS, SPECIES)
+    with pytest.raises(ValueError, match="two names"):
+        DecisionBoundaryDisplay.from_estimator(model, PETALS, feature_names=["a"])
+
+
+def test_far_from_all_classes_the_boundary_is_still_drawn():
+    """Probabilities underflow there; log-odds do not."""
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    X = np.concatenate([X, X + 1000.0])
+    y = np.repeat([0, 1], 4)
+    model = GaussianNB(tie="both").fit(X, y)
+    display = DecisionBoundaryDisplay.from_estimator(model, X, y)
+    assert abs(vertices(display).sum(axis=1) - 1001.0).max() < 1e-6
+
+
+# ---- class densities -----------------------------------------------------------------------------
+
+
+def test_the_curves_are_normal_densities_of_each_feature():
+    model = GaussianNB().fit(IRIS.data, SPECIES)
+    display = ClassDensityDisplay.from_estimator(model, feature_names=IRIS.feature_names)
+    assert len(display.axes_) == 4
+    for j, (panel, curves) in enumerate(zip(display.axes_, display.curves, strict=True)):
+        assert panel.get_xlabel() == IRIS.feature_names[j]
+        for c, line in enumerate(panel.get_lines()):
+            x, density = line.get_data()
+            expected = stats.norm(model.theta_[c, j], math.sqrt(model.var_[c, j])).pdf(x)
+            np.testing.assert_allclose(density, expected, rtol=1e-9, atol=1e-300)
+            assert np.trapezoid(density, x) == pytest.approx(1.0, abs=0.02)
+        assert curves.quantity == "density"
+
+
+def test_of_two_features_the_contours_are_of_their_product():
+    model = GaussianNB().fit(IRIS.data, SPECIES)
+    display = ClassDensityDisplay.from_estimator(model, features=[2, "x3"])
+    assert display.independent
+    assert "P(x_1" in display.axes_[1].get_title()
+    x, y = display.grid
+    alone = [
+        stats.norm(model.theta_[:, [j]], np.sqrt(model.var_[:, [j]])).pdf(axis)
+        for j, axis in ((2, x), (3, y))
+    ]
+    product = alone[0][:, np.newaxis, :] * alone[1][:, :, np.newaxis]
+    np.testing.assert_allclose(np.exp(display.joint), product, rtol=1e-9, atol=1e-300)
+    middle = display.axes_[0]
+    lines = [one for one in middle.collections if len(one.get_facecolor()) == 0]
+    assert len(lines) == 3
+    for c, contours in enumerate(lines):
+        for times, path in zip((2, 1), contours.get_paths(), strict=True):
+            away = (path.vertices - model.theta_[c, 2:]) / np.sqrt(model.var_[c, 2:])
+            np.testing.assert_allclose(np.sqrt((away**2).sum(axis=1)), times, rtol=0.03)
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied"])
+def test_a_covariance_is_no_product(covariance):
+    model = GaussianBayes(covariance=covariance).fit(IRIS.data, SPECIES)
+    display = ClassDensityDisplay.from_estimator(model, features=["x2", "x3"])
+    assert not display.independent
+    assert "not the product" in display.axes_[1].get_title()
+    x, y = np.meshgrid(*display.grid)
+    means, sigmas = gaussians(model)
+    for c in range(3):
+        normal = stats.multivariate_normal(means[c, 2:], sigmas[c][2:, 2:])
+        np.testing.assert_allclose(display.joint[c], normal.logpdf(np.dstack([x, y])), rtol=1e-6)
+    margin = stats.norm(means[1, 2], math.sqrt(sigmas[1, 2, 2]))
+    curve = display.curves[0]
+    np.testing.assert_allclose(curve.density[1], margin.pdf(curve.x), rtol=1e-6, atol=1e-300)
+
+
+def _mixed():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    return {
+        "wait": rng.gamma(1.0 + y, 2.0),
+        "count": rng.poisson(2.0 + 5.0 * y),
+        "size": rng.normal(y, 1.0),
+        "cut": rng.normal(y, 1.0),
+        "same": rng.normal(0.0, 1.0, 600),
+        "word": np.where(y > 0, "a", "b"),
+        "label": np.where(y > 0, "yes", "no"),
+    }
+
+
+def test_other_families_of_numbers():
+    table = _mixed()
+    columns = {
+        "wait": "gamma", "count": "poisson", "size": KernelDensity(),
+        "cut": Discretized("frequency", bins=4), "same": "gaussian",
+    }  # fmt: skip
+    model = NaiveBayes(columns=columns).fit(table, "label")
+    display = ClassDensityDisplay.from_estimator(model, table, "label")
+    curves = {one.name: one for one in display.curves}
+    assert set(curves) == set(columns)  # a column of text has no density
+    yes = table["label"] == "yes"
+    parts = {block.names[0]: part for block, part in zip(
+        model.table_.schema.blocks, model.table_.model.parameters.parts, strict=True)}  # fmt: skip
+    gamma = parts["wait"]
+    one = curves["wait"]
+    assert one.x[0] >= 0.0
+    shape, scale = gamma.shape[1, 0], gamma.scale[1, 0]
+    np.testing.assert_allclose(one.density[1], stats.gamma(shape, scale=scale).pdf(one.x))
+    one = curves["count"]
+    np.testing.assert_array_equal(one.x, np.arange(len(one.x)) + one.x[0])
+    rate = (table["count"][yes].sum() + 1) / (yes.sum() + 1)
+    np.testing.assert_allclose(one.density[1], stats.poisson(rate).pmf(one.x))
+    assert one.quantity == "P(count | class)"
+    assert np.trapezoid(curves["size"].density[0], curves["size"].x) == pytest.approx(1, abs=0.02)
+    one = curves["cut"]
+    assert one.quantity == "P(range | class)"
+    found = np.unique(one.density[1].round(9))
+    np.testing.assert_allclose(found, np.unique(np.exp(parts["cut"].log_theta[0][1, :-1]).round(9)))
+
+
+def test_a_feature_alike_in_all_classes_keeps_its_density():
+    X = np.column_stack([np.tile([-1.0, 1.0], 4), np.repeat([0.0, 5.0], 4) + np.tile([0, 1], 4)])
+    model = GaussianNB(var_smoothing=0).fit(X, np.repeat([0, 1], 4))
+    display = ClassDensityDisplay.from_estimator(model, features=0)
+    one = display.curves[0]
+    for density in one.density:
+        np.testing.assert_allclose(density, stats.norm.pdf(one.x))
+
+
+def test_rows_are_drawn_behind_the_densities():
+    display = ClassDensityDisplay.from_estimator(
+        GaussianNB().fit(PETALS, SPECIES), PETALS, SPECIES, feature_names=PETAL_NAMES
+    )
+    middle, above, beside = display.axes_
+    assert sum(len(one.get_offsets()) for one in middle.collections if one.get_offsets().any()) == (
+        150
+    )
+    assert len(above.patches) == len(beside.patches) == 3
+    assert middle.get_xlabel(), middle.get_ylabel() == PETAL_NAMES
+    bare = ClassDensityDisplay.from_estimator(GaussianNB().fit(PETALS, SPECIES))
+    assert len(bare.axes_[1].patches) == 0
+
+
+def test_numbers_that_a_table_has_as_text_are_drawn_too():
+    text = {"a": ["1.5", "2", "?", "7.25", "8", "9"], "b": [0.5, None, 1.5, 3.0, 4.5, 4.0]}
+    y = ["low"] * 3 + ["high"] * 3
+    model = NaiveBayes(family="gaussian").fit(text, y)
+    display = ClassDensityDisplay.from_estimator(model, text, y)
+    np.testing.assert_array_equal(display.curves[0].rows, [1.5, 2, np.nan, 7.25, 8, 9])
+    boundary = DecisionBoundaryDisplay.from_estimator(model, text, y)
+    np.testing.assert_array_equal(boundary.points[:, 0], display.curves[0].rows)
+    for one in (display, boundary):
+        one.figure_.canvas.draw()
+
+
+def test_of_many_features_the_most_telling_are_shown():
+    model = GaussianNB().fit(DIGITS.data, DIGITS.target)
+    display = ClassDensityDisplay.from_estimator(model)
+    shown = {one.name for one in display.curves}
+    ranked = TellingDisplay.from_estimator(model, count=9).rankings[0].names
+    assert shown == set(ranked)
+    order = [int(one.name[1:]) for one in display.curves]
+    assert order == sorted(order)
+
+
+def test_densities_that_cannot_be_drawn_are_refused():
+    model = GaussianNB().fit(PETALS, SPECIES)
+    with pytest.raises(ValueError, match="labels y"):
+        ClassDensityDisplay.from_estimator(model, PETALS)
+    with pytest.raises(ValueError, match="4 columns, the model learned 2"):
+        ClassDensityDisplay.from_estimator(model, IRIS.data, SPECIES)
+    with pytest.raises(ValueError, match=r"'x7' is none of the features.*'x0', 'x1'"):
+        ClassDensityDisplay.from_estimator(model, features=["x7"])
+    with pytest.raises(ValueError, match="LevelsDisplay"):
+        ClassDensityDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"))
+    with pytest.raises(TypeError, match="LogisticRegression is no generative model of naively"):
+        ClassDensityDisplay.from_estimator(LogisticRegression().fit(PETALS, SPECIES))
+    with pytest.raises(ValueError, match="not fitted"):
+        ClassDensityDisplay.from_estimator(GaussianNB())
+    with pytest.raises(ValueError, match="different names"):
+        ClassDensityDisplay.from_estimator(model, feature_names=["a", "a"])
+
+
+# ---- Gaussians, whatever holds them --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_means_and_covariances_of_every_rung(covariance):
+    """Also where there are as many classes as features, so that shapes tell nothing."""
+    X, y = IRIS.data[:, :3], SPECIES
+    means, sigmas = gaussians(GaussianBayes(covariance=covariance).fit(X, y))
+    assert means.shape == (3, 3)
+    assert sigmas.shape == (3, 3, 3)
+    tie = {"diagonal": None, "tied_diagonal": "classes", "spherical": "features",
+           "tied_spherical": "both"}  # fmt: skip
+    if covariance in tie:
+        naive = GaussianNB(tie=tie[covariance]).fit(X, y)
+        np.testing.assert_allclose(sigmas, naive.var_[:, :, np.newaxis] * np.eye(3), rtol=1e-6)
+    else:
+        own = [np.cov(X[y == name].T, ddof=0) for name in np.unique(y)]
+        expected = own if covariance == "full" else [np.mean(own, axis=0)] * 3
+        np.testing.assert_allclose(sigmas, expected, rtol=1e-6)
+    mean, variance = variances(GaussianBayes(covariance=covariance).fit(X, y))
+    np.testing.assert_array_equal(mean, means)
+    np.testing.assert_allclose(variance, np.diagonal(sigmas, axis1=1, axis2=2))
+
+
+# ---- images --------------------------------------------------------------------------------------
+
+
+def test_means_and_deviations_are_images():
+    model = GaussianNB().fit(DIGITS.data, DIGITS.target)
+    display = ImageDisplay.from_estimator(model)
+    assert display.images_.shape == (2, 10)
+    for c in range(10):
+        assert display.axes_[0, c].get_title() == str(c)
+        mean, deviation = (image.get_array() for image in display.images_[:, c])
+        np.testing.assert_allclose(mean, DIGITS.images[DIGITS.target == c].mean(axis=0))
+        np.testing.assert_allclose(deviation, np.sqrt(model.var_[c]).reshape(8, 8))
+    limits = {image.get_clim() for image in display.images_[0]}
+    assert limits == {(0.0, model.theta_.max())}  # one scale, so that classes can be compared
+    assert display.axes_[0, 0].get_ylabel() == "mean"
+
+
+def test_how_far_each_class_is_from_the_mean_of_all_rows():
+    model = GaussianNB().fit(DIGITS.data, DIGITS.target)
+    display = ImageDisplay.from_estimator(model, (8, 8), centred=True)
+    expected = DIGITS.images[DIGITS.target == 3].mean(axis=0) - DIGITS.images.mean(axis=0)
+    np.testing.assert_allclose(display.images_[0, 3].get_array(), expected, atol=1e-12)
+    low, high = display.images_[0, 3].get_clim()
+    assert low == -high
+
+
+@pytest.mark.parametrize(
+    ("model", "values"),
+    [
+        (BernoulliNB(binarize=7.0), lambda m: np.exp(m.feature_log_prob_)),
+        (MultinomialNB(), lambda m: np.exp(m.feature_log_prob_)),
+        (PoissonNB(), lambda m: m.feature_rate_),
+        (GaussianBayes(shrinkage=0.1), lambda m: m.means_),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_images_of_other_models(model, values):
+    model.fit(DIGITS.data, DIGITS.target)
+    display = ImageDisplay.from_estimator(model)
+    for c, image in enumerate(display.images_[0]):
+        np.testing.assert_allclose(image.get_array(), values(model)[c].reshape(8, 8))
+
+
+def test_voxels_lie_where_the_mask_says():
+    mask = np.zeros((3, 4, 3), bool)
+    mask[1, :, 0] = mask[0, 2, 2] = True  # nothing in the slice between
+    X = np.arange(30.0).reshape(6, 5)
+    model = GaussianNB().fit(X, [0, 0, 0, 1, 1, 1])
+    display = ImageDisplay.from_estimator(model, mask=mask)
+    image = display.images_[0, 1].get_array()
+    assert image.shape == (3, 8)  # two slices side by side
+    assert image.count() == 5
+    np.testing.assert_array_equal(image[1, :4], model.theta_[1][[0 + 1, 2, 3, 4]])
+    assert image[0, 4 + 2] == model.theta_[1][0]  # C order: row 0 comes before row 1
+    flat = ImageDisplay.from_estimator(model, mask=np.array([[1, 1, 0], [0, 1, 1], [1, 0, 0]]))
+    assert flat.images_[0, 0].get_array().mask.sum() == 4
+
+
+def test_images_that_do_not_fit_are_refused():
+    model = GaussianNB().fit(PETALS, SPECIES)
+    with pytest.raises(ValueError, match=r"2 features.*\(3, 3\) has 9 pixels"):
+        ImageDisplay.from_estimator(model, (3, 3))
+    with pytest.raises(ValueError, match="2 features"):
+        ImageDisplay.from_estimator(model)
+    with pytest.raises(ValueError, match="not both"):
+        ImageDisplay.from_estimator(model, (1, 2), mask=[[1, 1]])
+    with pytest.raises(TypeError, match="no mean or probability of each pixel"):
+        ImageDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"))
+
+
+# ---- levels --------------------------------------------------------------------------------------
+
+
+def test_bars_are_the_faces_of_the_dice():
+    """Lecture 1, case 1: (count + l) / (n + l K)."""
+    display = LevelsDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"))
+    outlook, wind = display.dice
+    assert outlook.levels == ["overcast", "rain", "sunny"]
+    no, yes = ([bar.get_width() for bar in bars] for bars in display.bars_[0])
+    np.testing.assert_allclose(no, [(0 + 1) / (3 + 3), (1 + 1) / (3 + 3), (2 + 1) / (3 + 3)])
+    np.testing.assert_allclose(yes, [3 / 7, 3 / 7, 1 / 7])
+    assert wind.levels == ["strong", "weak"]
+    panel = display.axes_[0]
+    assert [tick.get_text() for tick in panel.get_yticklabels()] == outlook.levels
+    assert panel.get_title() == "outlook"
+    assert panel.yaxis_inverted()
+    assert [text.get_text() for text in display.legend_.get_texts()] == ["no", "yes"]
+    hatches = [bars[0].get_hatch() for bars in display.bars_[0]]
+    assert hatches == list(HATCHES[:2])  # classes differ in grey, too
+
+
+def test_many_levels_and_numbers_in_order():
+    codes = np.arange(400) % 20
+    X, y = np.column_stack([codes, codes % 2]), np.arange(400) % 3 % 2
+    model = CategoricalNB(alpha=0.5).fit(X, y)
+    display = LevelsDisplay.from_estimator(model, features=0, feature_names=["code", "odd"])
+    (die,) = display.dice
+    assert len(die.levels) == 12
+    assert die.levels[-1] == "9 others"
+    numbers = [int(level) for level in die.levels[:-1]]
+    assert numbers == sorted(numbers)
+    np.testing.assert_allclose(die.theta.sum(axis=1), 1.0)
+    theta = np.exp(model.feature_log_prob_[0])
+    np.testing.assert_allclose(die.theta[:, :-1], theta[:, numbers])
+
+
+def test_the_dice_of_a_joint_table_are_its_margins():
+    model = JointBayes(alpha=0).fit(TENNIS, "play")
+    display = LevelsDisplay.from_estimator(model, features="wind")
+    np.testing.assert_allclose(display.dice[0].theta, [[2 / 3, 1 / 3], [1 / 4, 3 / 4]])
+
+
+def test_levels_of_what_has_none_are_refused():
+    with pytest.raises(ValueError, match="no feature of this model has levels"):
+        LevelsDisplay.from_estimator(GaussianNB().fit(PETALS, SPECIES))
+    with pytest.raises(ValueError, match="'play' is none of the features"):
+        LevelsDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"), features=["play"])
+
+
+# ---- what tells most -----------------------------------------------------------------------------
+
+
+def test_terms_are_ranked_by_what_they_tell_and_drawn_by_their_log_odds():
+    display = TellingDisplay.from_estimator(TextNB().fit(MAILS, KINDS), count=3)
+    vectorizer = CountVectorizer()
+    X = vectorizer.fit_transform(MAILS).toarray()
+    terms = vectorizer.get_feature_names_out()
+    spam = np.array(KINDS) == "spam"
+    theta = np.array([X[own].sum(axis=0) + 1.0 for own in (~spam, spam)])
+    theta /= theta.sum(axis=1, keepdims=True)
+    for c, ranking in enumerate(display.rankings):
+        odds = np.log(theta[c] / theta[1 - c])
+        most = np.argsort(-theta[c] * odds, kind="stable")[:3]
+        assert set(ranking.names) == set(terms[most])
+        widths = [bar.get_width() for bar in display.bars_[c]]
+        np.testing.assert_allclose(widths, np.sort(odds[most])[::-1])
+        shown = [tick.get_text() for tick in display.axes_[c].get_yticklabels()]
+        assert shown == ranking.names
+    assert display.axes_[1].get_title() == "spam, against ham"
+    assert display.axes_[0].get_xlabel() == "log-odds (nats)"
+
+
+@pytest.mark.parametrize("model", [MultinomialNB(), ComplementNB()], ids=repr)
+def test_features_that_are_counted(model):
+    vectorizer = CountVectorizer()
+    X = vectorizer.fit_transform(MAILS)
+    names = vectorizer.get_feature_names_out()
+    display = TellingDisplay.from_estimator(model.fit(X, KINDS), feature_names=names, count=3)
+    text = TellingDisplay.from_estimator(TextNB().fit(MAILS, KINDS), count=3)
+    for one, other in zip(display.rankings, text.rankings, strict=True):
+        assert one.names == other.names
+        np.testing.assert_array_equal(one.values, other.values)
+
+
+def test_two_of_many_classes_are_compared_alone():
+    X = np.array([[9, 1, 0], [1, 9, 0], [0, 1, 9]])
+    model = MultinomialNB().fit(X, ["a", "b", "c"])
+    display = TellingDisplay.from_estimator(model, classes=["c", "a"], count=1)
+    c, a = display.rankings
+    assert (c.title, c.names) == ("c, against a", ["x2"])
+    np.testing.assert_allclose(c.values, [math.log((10 / 13) / (1 / 13))])
+    assert (a.title, a.names) == ("a, against c", ["x0"])
+    everyone = TellingDisplay.from_estimator(model, count=1)
+    others = (0 + 1 + 1) / (10 + 10 + 3)  # x0 in b and c together
+    np.testing.assert_allclose(everyone.rankings[0].values, [math.log((10 / 13) / others)])
+    for classes in (["a"], ["a", "a"]):
+        with pytest.raises(ValueError, match="two different ones"):
+            TellingDisplay.from_estimator(model, classes=classes)
+
+
+def test_presence_and_levels_are_events_too():
+    X = np.array([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1], [0, 0]])
+    y = [0, 0, 0, 1, 1, 1]
+    first = TellingDisplay.from_estimator(BernoulliNB().fit(X, y)).rankings[0]
+    assert first.names == ["x0"]
+    np.testing.assert_allclose(first.values, [math.log((4 / 5) / (1 / 5))])
+    display = TellingDisplay.from_estimator(CategoricalNB().fit(X, y), count=2)
+    assert display.rankings[0].names == ["x0 = 1", "x1 = 0"]
+    np.testing.assert_allclose(display.rankings[0].values, np.log([4, 1.5]))
+    level = TellingDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"), feature="outlook")
+    assert level.rankings[0].names == ["sunny", "rain"][:1]
+    np.testing.assert_allclose(level.rankings[0].values, [math.log((3 / 6) / (1 / 7))])
+
+
+def test_missing_values_and_levels_with_a_smoothing_of_their_own():
+    X = np.array([[0.0], [1.0], [1.0], [np.nan], [1.0], [0.0]])
+    y = [0, 0, 0, 0, 1, 1]
+    model = CategoricalNB(alpha=[[2.0, 0.5]]).fit(X, y)
+    first = TellingDisplay.from_estimator(model).rankings[0]
+    np.testing.assert_allclose(first.values, [math.log((2.5 / 5.5) / (1.5 / 4.5))])
+    assert first.names == ["x0 = 1"]
+
+
+def test_without_smoothing_what_only_one_class_has_is_drawn_to_the_end():
+    model = MultinomialNB(alpha=0).fit([[3, 1], [0, 5]], [0, 1])
+    display = TellingDisplay.from_estimator(model)
+    assert display.rankings[0].values[0] == np.inf
+    assert display.bars_[0][0].get_width() == display.axes_[0].get_xlim()[1]
+    display.figure_.canvas.draw()
+
+
+def test_columns_are_ranked_by_their_information():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 4000)
+    noisy = np.where(rng.random(4000) < 0.1, 1 - y, y)
+    table = {"noisy": noisy, "noise": rng.normal(size=4000), "y": np.array(["a", "b"])[y]}
+    display = TellingDisplay.from_estimator(NaiveBayes().fit(table, "y"))
+    (ranking,) = display.rankings
+    assert ranking.names == ["noisy", "noise"]
+    p = np.array([[0.45, 0.05], [0.05, 0.45]])
+    exact = 1.0 + (p * np.log2(p / 0.5)).sum()
+    assert ranking.values[0] == pytest.approx(exact, abs=0.05)
+    assert ranking.values[1] < 0.01
+    assert display.axes_[0].get_xlabel() == "information about the class (bits)"
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_what_a_column_tells_alone_does_not_depend_on_the_others_beside_it(tied):
+    names = [f"a{k}" for k in range(4)]
+    table = dict(zip(names, IRIS.data.T, strict=True))
+    family = MultivariateGaussian(tied=tied)
+    joint = NaiveBayes(columns={tuple(names): family}).fit(table, SPECIES)
+    naive = GaussianNB(tie="classes" if tied else None).fit(IRIS.data, SPECIES)
+    together = TellingDisplay.from_estimator(joint).rankings[0]
+    alone = TellingDisplay.from_estimator(naive, feature_names=names).rankings[0]
+    one, other = (dict(zip(r.names, r.values, strict=True)) for r in (together, alone))
+    for name in names:
+        assert one[name] == pytest.approx(other[name], abs=0.06)
+    rows = {name: TENNIS[name] * 30 for name in TENNIS}
+    one, other = (
+        TellingDisplay.from_estimator(model.fit(rows, "play")).rankings[0]
+        for model in (JointBayes(alpha=1e-9), NaiveBayes(alpha=1e-9))
+    )
+    assert one.names == other.names
+    np.testing.assert_allclose(one.values, other.values, atol=0.06)
+
+
+def test_what_cannot_be_ranked_is_refused():
+    with pytest.raises(ValueError, match="hashed"):
+        TellingDisplay.from_estimator(TextNB(n_features=64).fit(MAILS, KINDS))
+    with pytest.raises(ValueError, match="leave out `classes`"):
+        TellingDisplay.from_estimator(
+            GaussianNB().fit(PETALS, SPECIES), classes=["setosa", "virginica"]
+        )
+    with pytest.raises(ValueError, match="'x0' is none of the features"):
+        TellingDisplay.from_estimator(GaussianNB().fit(PETALS, SPECIES), feature="x0")
+    texts = {"subject": MAILS, "body": MAILS[::-1]}
+    model = NaiveBayes(columns={"subject": "text", "body": "text"}).fit(texts, KINDS)
+    with pytest.raises(ValueError, match="name one of the columns of text: 'subject', 'body'"):
+        TellingDisplay.from_estimator(model)
+    assert TellingDisplay.from_estimator(model, feature="subject").rankings[1].title[:4] == "spam"
+    with pytest.raises(ValueError, match="'tulip'"):
+        TellingDisplay.from_estimator(TextNB().fit(MAILS, KINDS), classes=["spam", "tulip"])
+
+
+# ---- parameters ----------------------------------------------------------------------------------
+
+
+def test_lines_are_the_numbers_of_parameters():
+    """Lecture 2, "How many parameters do we need to learn?"."""
+    display = ParametersDisplay(n_classes=10, n_features=256 * 256, n_rows=60_000).plot()
+    d = 256 * 256
+    assert display.counts_["full covariance"] == 9 + 10 * d + 10 * d * (d + 1) // 2
+    assert display.counts_["full covariance"] == pytest.approx(21.5e9, rel=0.002)
+    assert display.counts_["joint table"] == 9 + 10 * (2**d - 1)
+    assert display.counts_["Gaussian naive Bayes"] == 9 + 20 * d
+    x, y = display.lines_["full covariance"].get_data()
+    np.testing.assert_allclose(y, 9 + 10 * x + 5 * x * (x + 1))
+    x, y = display.lines_["Bernoulli naive Bayes"].get_data()
+    np.testing.assert_allclose(y, 9 + 10 * x)
+    x, y = display.lines_["joint table"].get_data()
+    np.testing.assert_allclose(y[x < 20], 9 + 10 * (2.0 ** x[x < 20] - 1))
+    assert display.rows_.get_ydata()[0] == 60_000
+    said = [text.get_text() for text in display.legend_.get_texts()]
+    assert "full covariance\n21,475,819,529" in said
+    assert said[0] == "joint table\n$2.0 \\times 10^{19729}$"
+    display.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    ("model", "rung"),
+    [
+        (GaussianNB(), "Gaussian naive Bayes"),
+        (GaussianBayes(), "full covariance"),
+        (GaussianBayes(covariance="tied"), "tied covariance"),
+        (BernoulliNB(binarize=3.0), "Bernoulli naive Bayes"),
+    ],
+    ids=repr,
+)
+def test_a_model_lies_on_the_line_of_its_rung(model, rung):
+    display = ParametersDisplay.from_estimator(model.fit(IRIS.data, SPECIES))
+    assert (display.n_features, display.n_rows) == (4, 150.0)
+    assert display.n_parameters == model.n_parameters_ == display.counts_[rung]
+    (mark,) = [one for one in display.ax_.collections if one.get_offsets().any()]
+    np.testing.assert_array_equal(mark.get_offsets(), [[4, model.n_parameters_]])
+
+
+def test_the_features_of_text_are_its_terms():
+    model = TextNB().fit(MAILS, KINDS)
+    assert ParametersDisplay.from_estimator(model).n_features == len(model.terms_)
+
+
+# ---- every display -------------------------------------------------------------------------------
+
+
+def _displays():
+    gaussian = GaussianNB().fit(PETALS, SPECIES)
+    tennis = NaiveBayes().fit(TENNIS, "play")
+    digits = GaussianNB().fit(
+        DIGITS.data[DIGITS.target < 4] * 0.5, DIGITS.target[DIGITS.target < 4]
+    )
+    return {
+        "boundary": lambda ax=None: DecisionBoundaryDisplay.from_estimator(
+            gaussian, PETALS, SPECIES, feature_names=PETAL_NAMES, ax=ax
+        ),
+        "boundary-covariance": lambda ax=None: DecisionBoundaryDisplay.from_estimator(
+            GaussianBayes().fit(IRIS.data[:, :2][TWO], SPECIES[TWO]),
+            IRIS.data[:, :2][TWO], SPECIES[TWO], feature_names=IRIS.feature_names[:2], ax=ax,
+        ),
+        "densities": lambda ax=None: ClassDensityDisplay.from_estimator(
+            gaussian, PETALS, SPECIES, feature_names=PETAL_NAMES, ax=ax
+        ),
+        "densities-of-features": lambda ax=None: ClassDensityDisplay.from_estimator(
+            GaussianNB().fit(IRIS.data, SPECIES), feature_names=IRIS.feature_names, ax=ax
+        ),
+        "images": lambda ax=None: ImageDisplay.from_estimator(digits, ax=ax),
+        "levels": lambda ax=None: LevelsDisplay.from_estimator(tennis, ax=ax),
+        "telling": lambda ax=None: TellingDisplay.from_estimator(
+            TextNB().fit(MAILS, KINDS), count=5, ax=ax
+        ),
+        "parameters": lambda ax=None: ParametersDisplay.from_estimator(digits, ax=ax),
+    }  # fmt: skip
+
+
+DISPLAYS = _displays()
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_a_display_draws_where_it_is_told_and_again(name):
+    figure, (ax, other) = plt.subplots(1, 2, layout="constrained")
+    display = DISPLAYS[name](ax)
+    assert display.figure_ is figure
+    assert plt.get_fignums() == [figure.number]
+    assert not other.has_data()
+    figure.canvas.draw()
+    box, rest = ax.get_position(), other.get_position()
+    for panel in figure.axes:
+        if panel not in (ax, other):
+            assert panel.get_position().x1 < rest.x0 + 0.02
+    assert box.width > 0.1
+    again = display.plot()
+    assert again is display
+    assert display.figure_ is not figure
+
+
+@pytest.mark.parametrize("name", ["densities", "images", "levels", "telling"])
+def test_panels_need_a_place_in_a_grid(name):
+    ax = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
+    with pytest.raises(ValueError, match=r"plt\.subplots"):
+        DISPLAYS[name](ax)
+
+
+@pytest.mark.parametrize(
+    "display", [ClassDensityDisplay, ImageDisplay, LevelsDisplay, ParametersDisplay, TellingDisplay]
+)
+def test_without_a_model_there_is_nothing_to_display(display):
+    with pytest.raises(ValueError, match="this GaussianNB is not fitted yet"):
+        display.from_estimator(GaussianNB())
+    with pytest.raises(TypeError, match="NBSVM is no generative model of naively"):
+        display.from_estimator(NBSVM().fit(MAILS, KINDS))
+    forgotten = GaussianNB().fit(PETALS, SPECIES).forget(PETALS, SPECIES)
+    with pytest.raises(ValueError, match="every row was forgotten"):
+        display.from_estimator(forgotten)
+    with pytest.raises(ValueError, match="every row was forgotten"):
+        DecisionBoundaryDisplay.from_estimator(forgotten, PETALS)
+    assert plt.get_fignums() == []
+
+
+def test_rows_that_are_missing_constant_or_far_away_are_drawn():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 2
+    missing, constant = X.copy(), X.copy()
+    missing[3, 0] = missing[4, 1] = np.nan
+    constant[:, 0] = 7.0
+    for rows in (missing, constant, X * 1e-300, X * 1e150, X + 1e8):
+        model = GaussianNB().fit(rows, y)
+        DecisionBoundaryDisplay.from_estimator(model, rows, y).figure_.canvas.draw()
+        ClassDensityDisplay.from_estimator(model, rows, y).figure_.canvas.draw()
+
+
+def test_many_classes_leave_room_for_the_picture():
+    rng = np.random.default_rng(0)
+    y = np.arange(320) % 32
+    X = rng.normal(size=(320, 2)) + 4 * np.column_stack([y % 6, y // 6])
+    display = DecisionBoundaryDisplay.from_estimator(GaussianNB().fit(X, y), X, y)
+    display.figure_.canvas.draw()
+    assert display.ax_.get_position().width > 0.5
+
+
+def test_labels_are_shown_as_they_are():
+    assert label("a $x^2$ b") == r"a \$x^2\$ b"
+    assert label("line\nbreak\tand \x00") == "line break and  "
+    assert len(label("x" * 200)) == 28
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [5.0, 6.0], [6.0, 5.0]])
+    y = ["_hidden $\\frac$", "_hidden $\\frac$", "50% & {", "50% & {"]
+    names = ["$\\alpha$ $\\bad", "tab\tand_under"]
+    display = DecisionBoundaryDisplay.from_estimator(
+        GaussianNB().fit(X, y), X, y, feature_names=names
+    )
+    display.figure_.canvas.draw()
+    said = [text.get_text() for text in display.legend_.get_texts()]
+    assert said[:2] == ["50% & {", r"_hidden \$\frac\$"]
+    display = ClassDensityDisplay.from_estimator(GaussianNB().fit(X, y), feature_names=names)
+    display.figure_.canvas.draw()
+
+
+def test_forty_classes_all_look_different():
+    styles = [style(k) for k in range(40)]
+    assert len({(s.colour, str(s.line)) for s in styles}) == 40
+    assert len({(s.colour, s.marker) for s in styles}) == 40
+    assert len({(s.colour, s.hatch) for s in styles}) == 40
+
+
+def test_without_matplotlib_the_error_says_what_to_install():
+    """And neither `import naively` nor the displays import what they do not need."""
+    script = """
+import sys
+import naively
+assert "matplotlib" not in sys.modules
+from naively import plot
+assert naively.plot is plot
+assert "sklearn" not in sys.modules
+for name in [n for n in sys.modules if n.split(".")[0] == "matplotlib" or "naively.plot" in n]:
+    del sys.modules[name]
+del naively.plot
+sys.modules["matplotlib"] = None
+try:
+    naively.plot
+except ImportError as error:
+    assert "pip install 'naively[plot]'" in str(error), error
+else:
+    raise AssertionError("matplotlib was found")
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+# ---- how it looks --------------------------------------------------------------------------------
+
+BASELINE = Path(__file__).parent / "baseline"
+TOLERANCE = 5.0  # RMS of 255; versions 3.9 and 3.11 of matplotlib differ by less than 3, but for
+SHIFTED = {"images": 20.0}  # pixels that lie between those of the screen
+
+
+def picture(figure, path):
+    """A figure, small and without its text, whose size depends on the version of matplotlib."""
+    for ax in figure.axes:
+        ax.tick_params(
+            which="both", labelbottom=False, labelleft=False, labelright=False, labeltop=False
+        )
+        if ax.get_legend() is not None:
+            ax.get_legend().remove()
+    for text in figure.findobj(Text):
+        text.set_visible(False)
+    figure.set_size_inches(6.0, 4.0)
+    figure.savefig(path, dpi=50)
+    plt.close(figure)
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_it_looks_as_it_did(name, tmp_path):
+    drawn = tmp_path / f"{name}.png"
+    picture(DISPLAYS[name]().figure_, drawn)
+    problem = compare_images(
+        str(BASELINE / f"{name}.png"), str(drawn), SHIFTED.get(name, TOLERANCE)
+    )
+    assert problem is None, problem
+
+
+def test_the_tolerance_tells_one_picture_from_another(tmp_path):
+    """Other regions, no points, images on their side."""
+    model, other = GaussianNB().fit(PETALS, SPECIES), GaussianNB(tie="features")
+    digits = GaussianNB().fit(DIGITS.data[DIGITS.target < 4], DIGITS.target[DIGITS.target < 4])
+    turned = ImageDisplay.from_estimator(digits)
+    for image in turned.images_.ravel():
+        image.set_data(image.get_array().T)
+    wrong = [
+        ("boundary", DecisionBoundaryDisplay.from_estimator(model, PETALS)),
+        ("boundary", DecisionBoundaryDisplay.from_estimator(
+            other.fit(PETALS, SPECIES), PETALS, SPECIES)),
+        ("images", turned),
+    ]  # fmt: skip
+    drawn = str(tmp_path / "drawn.png")
+    for name, display in wrong:
+        picture(display.figure_, drawn)
+        tolerance = SHIFTED.get(name, TOLERANCE)
+        assert compare_images(str(BASELINE / f"{name}.png"), drawn, tolerance) is not None
+
+
+if __name__ == "__main__":
+    with plt.style.context("default"):
+        for each, draw in DISPLAYS.items():
+            picture(draw().figure_, BASELINE / f"{each}.png")
