@@ -1,6 +1,7 @@
 """The Gaussian Bayes classifier with whole covariances: laws, oracles, hostile data."""
 
 import copy
+import gzip
 import pickle
 import threading
 from fractions import Fraction
@@ -27,8 +28,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import naively
 from naively import GaussianBayes, GaussianNB, MultivariateGaussian, NaiveBayes
-from naively.families import covariance as covariances
-from naively.families import products
+from naively.families import multivariate, products
 from naively.families.base import InvalidValueError
 from naively.files.safetensors import ModelFileError
 
@@ -163,7 +163,7 @@ def test_more_than_was_learned_is_not_forgotten(name, data, cells):
 UNKNOWN = {
     "a number too far off": ([[1, 0], [2, 1], [3, 0]], [0, 0, 1], [[9, 1]], [0]),
     "the only row of a class": ([[1, 0], [2, 1], [3, 0]], [0, 1, 1], [[1, 1]], [0]),
-    "a value where one was missing": ([[NAN, 2], [2, 3], [3, 0]], [0, 0, 1], [[2, 2]], [0]),
+    "a value where one was missing": ([[NAN, 2], [2, 3], [3, 0]], [0, 0, 1], [[5, 2]], [0]),
     "a value that no row has": ([[NAN, 2], [NAN, 3], [3, 0]], [0, 0, 1], [[0, 2]], [0]),
     "a missing value where one was": ([[1, 2], [2, 3], [3, 0]], [0, 0, 1], [[NAN, 2]], [0]),
     "values that never met": ([[NAN, 2], [1, NAN], [3, 0]], [0, 0, 1], [[1, 2]], [0]),
@@ -260,7 +260,7 @@ def awkward(pattern, n, d, rng):
         X = rng.standard_cauchy((n, d)) ** 3
     elif pattern == "missing":
         X[rng.random((n, d)) < 0.05] = NAN
-        X[: n // 3, 1] = NAN
+        X[: n // 9, 1] = NAN
     elif pattern == "float32":
         X = X.astype(np.float32)
     elif pattern == "integers":
@@ -287,8 +287,8 @@ def test_pieces_deposits_threads_and_parts_agree(pattern, covariance):
         assert_same(bulk, other, X[:200])
     halves = clone(model).fit(X[: n // 3], y[: n // 3]) + clone(model).fit(X[n // 3 :], y[n // 3 :])
     assert_same(bulk, halves, X[:200])
-    halves.forget(X[::-1][:-50], y[::-1][:-50])
-    assert_same(halves, clone(model).fit(X[:50], y[:50]), X[:50])
+    halves.forget(X[::-1][:-700], y[::-1][:-700])
+    assert_same(halves, clone(model).fit(X[:700], y[:700]), X[:50])
 
 
 @both
@@ -304,8 +304,9 @@ def test_a_stream_of_single_rows_is_a_batch(covariance):
 @whole
 @given(data=st.data())
 def test_permuted_features_give_the_permuted_model(name, data):
-    X, y = clouds(40, data.draw(st.integers(1, 6)), seed=data.draw(st.integers(0, 9)))
-    X[data.draw(st.integers(0, 39)), 0] = NAN
+    X, y = clouds(60, data.draw(st.integers(1, 6)), seed=data.draw(st.integers(0, 9)))
+    X += np.random.default_rng(0).normal(size=X.shape)
+    X[data.draw(st.integers(0, 59)), 0] = NAN
     order = np.array(data.draw(st.permutations(range(X.shape[1]))))
     plain, permuted = new(name).fit(X, y), new(name).fit(X[:, order], y)
     assert_array_equal(permuted.means_, plain.means_[:, order])
@@ -355,9 +356,7 @@ def test_a_row_is_scored_without_regard_to_the_others(covariance, d):
 def test_classes_may_come_later(covariance):
     X, y = clouds(120)
     first = GaussianBayes(covariance).fit(X[y < 2], y[y < 2])
-    assert_same(
-        first.partial_fit(X[y == 2], y[y == 2]), GaussianBayes(covariance).fit(X, y), X
-    )
+    assert_same(first.partial_fit(X[y == 2], y[y == 2]), GaussianBayes(covariance).fit(X, y), X)
     first.forget(X[y == 2], y[y == 2])
     assert_same(first, GaussianBayes(covariance).fit(X[y < 2], y[y < 2]), X)
 
@@ -378,10 +377,10 @@ def test_a_class_without_rows_has_the_moments_of_all(covariance):
 
 
 @whole
-@given(gamma=st.floats(1e-6, 1.0))
+@given(gamma=st.floats(0.2, 1.0))
 @example(gamma=0.5)
 def test_decay_scales_the_weights_and_keeps_the_rest(name, gamma):
-    X, y = clouds(60)
+    X, y = clouds(90)
     X[::5, 2] = NAN
     plain, decayed = new(name).fit(X, y), new(name).fit(X, y).decay(gamma)
     assert_allclose(decayed.class_count_, gamma * plain.class_count_, rtol=1e-15)
@@ -449,7 +448,7 @@ def test_a_file_holds_every_rung(covariance, tmp_path):
     loaded = naively.load(tmp_path / "model")
     assert_array_equal(loaded.covariance_, classifier.covariance_)
     assert_same(classifier, loaded, X)
-    assert loaded.shrinkage_ == 0.25 or (loaded.shrinkage_ == 0.25).all()
+    assert_array_equal(loaded.shrinkage_, 0.25)
 
 
 def test_damaged_files_are_refused(tmp_path):
@@ -512,11 +511,778 @@ def test_a_table_is_the_product_of_its_blocks():
     full = GaussianBayes().fit(numbers[:, [0, 2]], y)
     tied = GaussianBayes("tied").fit(numbers[:, [3, 4, 1]], y)
     levels = NaiveBayes(columns={"f": "categorical"}).fit(X[["f"]], y)
-    joint = sum(
-        one.predict_log_proba(rows)
-        for one, rows in ((full, numbers[:, [0, 2]]), (tied, numbers[:, [3, 4, 1]]), (levels, X))
-    ) - 2.0 * np.log(full.class_prior_)  # which all three count
+    joint = (
+        full.predict_log_proba(numbers[:, [0, 2]])
+        + tied.predict_log_proba(numbers[:, [3, 4, 1]])
+        + levels.predict_log_proba(X[["f"]])
+        - 2.0 * np.log(full.class_prior_)  # which all three count
+    )
     joint -= logsumexp(joint, axis=1, keepdims=True)
     assert_allclose(table.predict_log_proba(X), joint, rtol=1e-10, atol=1e-10)
 
 
+# ---- oracles -------------------------------------------------------------------------------------
+
+
+def letters(folder):
+    """The letters of the UCI data set: 20,000 rows of 16 whole numbers."""
+    with gzip.open(folder / "letter" / "letter.arff.gz", "rt") as file:
+        rows = [line.strip().split(",") for line in file if line[0] not in "@%\n"]
+    table = np.array(rows)
+    return table[:, :-1].astype(float), table[:, -1]
+
+
+def satellite():
+    """As many rows, features and classes as the satellite images have; neighbours correlate."""
+    rng = np.random.default_rng(36)
+    y = rng.choice(6, 4435, p=[0.24, 0.11, 0.22, 0.09, 0.10, 0.24])
+    common = rng.normal(size=(4435, 4)).repeat(9, axis=1)
+    means = rng.uniform(40, 110, (6, 4)).repeat(9, axis=1)
+    spread = rng.uniform(3, 12, (6, 1))
+    return means[y] + spread[y] * (common + 0.3 * rng.normal(size=(4435, 36))), y
+
+
+def real(name, request):
+    if name == "letter":
+        return letters(request.getfixturevalue("data_folder"))
+    if name == "satellite":
+        return satellite()
+    return {"digits": load_digits, "iris": load_iris, "wine": load_wine}[name](return_X_y=True)
+
+
+def assert_same_answers(ours, theirs, X):
+    """Probabilities and log-odds to 1e-8; log-odds of thousands to as many digits."""
+    assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-8)
+    a = ours.predict_joint_log_proba(X)
+    b = theirs.decision_function(X)
+    if b.ndim == 1:
+        b = np.column_stack([np.zeros_like(b), b])
+    odds, expected = a - a[:, :1], b - b[:, :1]
+    assert_allclose(odds, expected, rtol=1e-8, atol=1e-8 * max(1.0, abs(expected).max() / 1e4))
+    assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+REAL = ["iris", "wine", "letter", "satellite", "digits"]
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_full_is_quadratic_discriminant_analysis(name, request):
+    X, y = real(name, request)
+    shrinkage = 0.1 if name == "digits" else None  # some pixels never vary
+    theirs = QuadraticDiscriminantAnalysis(solver="eigen", shrinkage=shrinkage)
+    if shrinkage is None:
+        theirs.set_params(solver="svd", store_covariance=True)
+    theirs.fit(X, y)
+    ours = GaussianBayes(shrinkage=shrinkage).fit(X, y)
+    assert_same_answers(ours, theirs, X)
+    assert_allclose(ours.means_, theirs.means_, rtol=1e-13, atol=1e-13)
+    if shrinkage is None:
+        scale = abs(ours.covariance_).max()
+        assert_allclose(ours.covariance_, theirs.covariance_, rtol=1e-9, atol=1e-13 * scale)
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.1, 1.0])
+@pytest.mark.parametrize("name", REAL)
+def test_tied_is_linear_discriminant_analysis(name, shrinkage, request):
+    X, y = real(name, request)
+    if name == "digits" and shrinkage is None:
+        X = X[:, X.std(axis=0) > 0]  # theirs takes a pseudo-inverse, ours refuses
+    theirs = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(X, y)
+    ours = GaussianBayes("tied", shrinkage).fit(X, y)
+    assert_same_answers(ours, theirs, X)
+    form = ours.to_linear()
+    apart = form.coef - theirs.coef_
+    assert_allclose(apart, apart[:1] * np.ones((len(apart), 1)), atol=1e-8 * abs(form.coef).max())
+    if shrinkage is None:
+        other = LinearDiscriminantAnalysis(solver="svd", store_covariance=True).fit(X, y)
+        assert_allclose(ours.predict_proba(X), other.predict_proba(X), atol=1e-8)
+        scale = abs(ours.covariance_).max()
+        assert_allclose(ours.covariance_, other.covariance_, rtol=1e-9, atol=1e-13 * scale)
+
+
+def test_given_priors_count_as_in_quadratic_discriminant_analysis():
+    X, y = load_wine(return_X_y=True)
+    priors = [0.2, 0.7, 0.1]
+    ours = GaussianBayes(priors=priors).fit(X, y)
+    assert_same_answers(ours, QuadraticDiscriminantAnalysis(priors=priors).fit(X, y), X)
+    assert_allclose(ours.class_prior_, priors, rtol=1e-15)
+
+
+@every_rung
+def test_the_diagonal_rungs_are_naive_bayes_with_tied_variances(covariance):
+    X, y = load_wine(return_X_y=True)
+    ties = {
+        "diagonal": None, "tied_diagonal": "classes", "spherical": "features",
+        "tied_spherical": "both",
+    }  # fmt: skip
+    if covariance in ties:
+        ours = GaussianBayes(covariance, ddof=1).fit(X, y)
+        naive = GaussianNB(tie=ties[covariance], ddof=1).fit(X, y)
+        assert_array_equal(ours.predict_log_proba(X), naive.predict_log_proba(X))
+        return
+    Z = StandardScaler().fit_transform(X)  # whole covariances without correlations are the same
+    whitened = Z @ np.linalg.inv(np.linalg.cholesky(np.cov(Z.T, ddof=0))).T
+    labels = np.repeat([0, 1], len(X))
+    twice = np.vstack([whitened, 2.0 * whitened + 1.0])
+    alike = {"full": "diagonal", "tied": "tied_diagonal"}[covariance]
+    assert_allclose(
+        GaussianBayes(covariance).fit(twice, labels).predict_joint_log_proba(twice)
+        @ [[-1.0], [1.0]],
+        GaussianBayes(alike).fit(twice, labels).predict_joint_log_proba(twice) @ [[-1.0], [1.0]],
+        rtol=1e-6, atol=1e-6,
+    )  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_missing_values_are_dropped_pair_by_pair(covariance, ddof):
+    X, y = clouds(300, 5)
+    X[np.random.default_rng(0).random(X.shape) < 0.15] = NAN
+    ours = GaussianBayes(covariance, ddof=ddof).fit(X, y)
+    frames = [pd.DataFrame(X[y == c]) for c in range(3)]
+    met = [frame.notna().T.astype(float) @ frame.notna().astype(float) for frame in frames]
+    scatters = [f.cov() * (n - 1) for f, n in zip(frames, met, strict=True)]
+    assert_allclose(ours.means_, [frame.mean() for frame in frames], rtol=1e-13)
+    if covariance == "full":
+        expected = [scatter / (n - ddof) for scatter, n in zip(scatters, met, strict=True)]
+    else:
+        expected = sum(scatters) / (sum(met) - 3 * ddof)
+    assert_allclose(ours.covariance_, expected, rtol=1e-11, atol=1e-13)
+
+
+def densities(classifier, X):
+    """log p(x, c) by SciPy, from the means and covariances; missing features left out."""
+    sigma = np.broadcast_to(classifier.covariance_, (len(classifier.means_), *[X.shape[1]] * 2))
+    out = np.empty((len(X), len(sigma)))
+    for i, x in enumerate(X):
+        seen = ~np.isnan(x)
+        for c, mean in enumerate(classifier.means_):
+            out[i, c] = np.log(classifier.class_prior_[c])
+            if seen.any():
+                part = sigma[c][np.ix_(seen, seen)]
+                out[i, c] += multivariate_normal(mean[seen], part).logpdf(x[seen])
+    return out
+
+
+@whole
+def test_densities_and_marginals_are_those_of_scipy(name):
+    X, y = clouds(300, 4)
+    classifier = new(name).fit(X, y)
+    rows = X[:80].copy()
+    rows[np.random.default_rng(1).random(rows.shape) < 0.3] = NAN
+    rows[:5] = NAN
+    rows[:10, :2] = X[:10, :2]
+    expected = densities(classifier, rows)
+    assert_allclose(classifier.score_samples(rows), logsumexp(expected, axis=1), rtol=1e-9)
+    log_p = expected - logsumexp(expected, axis=1, keepdims=True)
+    assert_allclose(classifier.predict_log_proba(rows), log_p, rtol=1e-9, atol=1e-9)
+    nothing = np.full((1, 4), NAN)
+    assert_allclose(classifier.predict_proba(nothing)[0], classifier.class_prior_, rtol=1e-14)
+    assert_allclose(classifier.score_samples(nothing), 0.0, atol=1e-15)
+
+
+def exact_scatter(X, w):
+    """(means, Σ w (x - μ)(x - μ)ᵀ, Σ w) as Fractions."""
+    x = np.vectorize(Fraction, otypes=[object])(X)
+    w = np.vectorize(Fraction, otypes=[object])(w)
+    n = w.sum()
+    mean = (x * w[:, np.newaxis]).sum(axis=0) / n
+    away = x - mean
+    return mean, (away * w[:, np.newaxis]).T @ away, n
+
+
+@pytest.mark.parametrize(
+    "shift",
+    [
+        [0.0, 0.0, 0.0], [1e8, 1e8, -1e8], [1e8, 0.0, 1e-8], [1e12, 1e15, 1.0], [1e15, 1e15, 1e15],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("ddof", [0, 1])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_offsets_cost_no_digits(shift, ddof, weighted):
+    rng = np.random.default_rng(4)
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 3)) @ [[1.0, 0.5, 0.0], [0.0, 1.0, 0.9], [0.0, 0.0, 1.0]]
+    X = np.rint(X * 64) / 64 + shift + np.outer(y, [0.0, 1e8, 0.0])
+    w = rng.gamma(2.0, 1.0, 90) + 0.1 if weighted else np.ones(90)
+    full = GaussianBayes(ddof=ddof).fit(X, y, sample_weight=w)
+    tied = GaussianBayes("tied", ddof=ddof).fit(X, y, sample_weight=w)
+    total, freedom = 0, 0
+    for c in range(3):
+        mean, scatter, n = exact_scatter(X[y == c], w[y == c])
+        total, freedom = total + scatter, freedom + n - ddof
+        assert_array_equal(full.means_[c], mean.astype(float))
+        sigma = (scatter / (n - ddof)).astype(float)
+        assert_allclose(full.covariance_[c], sigma, rtol=1e-14, atol=1e-14)
+    assert_allclose(tied.covariance_, (total / freedom).astype(float), rtol=1e-14, atol=1e-14)
+
+
+@both
+def test_classes_far_apart_do_not_hide_those_close_by(covariance):
+    rng = np.random.default_rng(5)
+    y = np.arange(300) % 3
+    means = np.array([0.0, 1.0, 1e8])
+    X = rng.normal(size=(300, 3)) @ [[1.0, 0.5, 0.0], [0.0, 1.0, 0.9], [0.0, 0.0, 1.0]]
+    X += means[y][:, np.newaxis]
+    classifier = GaussianBayes(covariance).fit(X, y)
+    close = X[y < 2]
+    joint = classifier.predict_joint_log_proba(close)
+    sigma = np.broadcast_to(classifier.covariance_, (3, 3, 3))
+    with mpmath.workdps(60):
+        inverse = [mpmath.matrix(one.tolist()) ** -1 for one in sigma]
+        dets = [mpmath.log(mpmath.det(mpmath.matrix(one.tolist()))) for one in sigma]
+        for x, (a, b, far) in zip(close, joint, strict=True):
+            scores = []
+            for c in range(3):
+                away = mpmath.matrix(x.tolist()) - mpmath.matrix(classifier.means_[c].tolist())
+                scores.append(-(dets[c] + (away.T * inverse[c] * away)[0]) / 2)
+            assert_allclose(b - a, float(scores[1] - scores[0]), rtol=1e-9, atol=1e-9)
+            assert_allclose(far - a, float(scores[2] - scores[0]), rtol=1e-12)
+    explained = classifier.explain(close)
+    assert_allclose(explained.joint[:, 1] - explained.joint[:, 0], joint[:, 1] - joint[:, 0],
+                    rtol=1e-8, atol=1e-8)  # fmt: skip
+    assert (classifier.predict(X[y == 2]) == 2).all()
+
+
+def test_three_hundred_features():
+    X, y = clouds(1500, 300, 3, seed=2)
+    X *= 100.0  # theirs refuses variances below 1e-4
+    theirs = QuadraticDiscriminantAnalysis().fit(X, y)
+    assert_same_answers(GaussianBayes().fit(X, y), theirs, X[:300])
+    linear = LinearDiscriminantAnalysis(solver="lsqr").fit(X, y)
+    assert_same_answers(GaussianBayes("tied").fit(X, y), linear, X[:300])
+
+
+@both
+def test_two_thousand_features(covariance):
+    rng = np.random.default_rng(3)
+    y = np.arange(300) % 2
+    X = rng.normal(size=(300, 2000)) + 0.2 * y[:, np.newaxis]
+    classifier = GaussianBayes(covariance, "oas").fit(X[:200], y[:200])
+    assert (classifier.predict(X[200:]) == y[200:]).mean() > 0.95
+    assert classifier.n_parameters_ == 1 + 4000 + (1 + (covariance == "full")) * 2001000
+    with pytest.raises(ValueError, match=r"feature \d+ is a linear combination"):
+        GaussianBayes(covariance).fit(X[:200], y[:200])
+
+
+# ---- shrinkage -----------------------------------------------------------------------------------
+
+
+def correlated(X):
+    """(correlations, deviations), divided by n."""
+    deviation = X.std(axis=0)
+    return np.cov(X.T, ddof=0) / deviation / deviation[:, np.newaxis], deviation
+
+
+def published(S, n, amount):
+    """Chen, Wiesel, Eldar and Hero 2010, equations 17 (Rao-Blackwell Ledoit-Wolf) and 23 (OAS)."""
+    p = len(S)
+    trace, squares = np.trace(S), np.trace(S @ S)
+    if amount == "oas":
+        rho = ((1 - 2 / p) * squares + trace**2) / ((n + 1 - 2 / p) * (squares - trace**2 / p))
+    else:
+        rho = ((n - 2) / n * squares + trace**2) / ((n + 2) * (squares - trace**2 / p))
+    return min(rho, 1.0)
+
+
+@pytest.mark.parametrize("amount", ["auto", "oas"])
+@pytest.mark.parametrize(("n", "d"), [(40, 3), (60, 20), (60, 100)])
+def test_the_amount_of_shrinkage_is_that_of_the_paper(n, d, amount):
+    X, y = clouds(3 * n, d, 2)
+    X *= 10.0 ** np.linspace(-3, 3, d)
+    full = GaussianBayes(shrinkage=amount).fit(X, y)
+    for c in range(2):
+        S, deviation = correlated(X[y == c])
+        rho = published(S, (y == c).sum(), amount)
+        assert_allclose(full.shrinkage_[c], rho, rtol=1e-10)
+        shrunk = ((1 - rho) * S + rho * np.eye(d)) * deviation * deviation[:, np.newaxis]
+        scale = deviation * deviation[:, np.newaxis]
+        assert_allclose(full.covariance_[c] / scale, shrunk / scale, rtol=1e-9, atol=1e-9)
+    tied = GaussianBayes("tied", amount).fit(X, y)
+    centred = X - full.means_[y]
+    assert_allclose(tied.shrinkage_, published(correlated(centred)[0], len(X), amount), rtol=1e-10)
+
+
+@pytest.mark.parametrize("d", [10, 30, 80])
+def test_the_amounts_are_near_those_of_scikit_learn(d):
+    X, y = clouds(400, d, 2, seed=d)
+    for amount, theirs, near in (("oas", oas, 0.5 / d), ("auto", ledoit_wolf, 0.15)):
+        ours = GaussianBayes(shrinkage=amount).fit(X, y)
+        for c in range(2):  # theirs: without the terms in 2 / d; from fourth moments
+            expected = theirs(StandardScaler().fit_transform(X[y == c]))[1]
+            assert_allclose(ours.shrinkage_[c], expected, rtol=near)
+
+
+@both
+@pytest.mark.parametrize("amount", ["auto", "oas"])
+def test_found_amounts_do_not_depend_on_units(covariance, amount):
+    X, y = clouds(60, 8)
+    units = 2.0 ** np.array([-300, -20, 0, 3, 7, 20, 100, 300])
+    plain = GaussianBayes(covariance, amount).fit(X, y)
+    scaled = GaussianBayes(covariance, amount).fit(X * units, y)
+    assert_allclose(scaled.shrinkage_, plain.shrinkage_, rtol=1e-12)
+    assert_allclose(scaled.predict_proba(X * units), plain.predict_proba(X), rtol=1e-9, atol=1e-12)
+
+
+@every_rung
+def test_a_number_draws_towards_the_mean_variance(covariance):
+    X, y = clouds(80)
+    one, none = (GaussianBayes(covariance, s).fit(X, y).covariance_ for s in (0.3, 0.0))
+    if covariance in ("full", "tied"):
+        target = np.trace(none, axis1=-2, axis2=-1)[..., np.newaxis, np.newaxis] / 4 * np.eye(4)
+    else:
+        target = np.asarray(none).mean(axis=-1, keepdims=True) if np.ndim(none) else none
+        target = none if covariance.endswith("spherical") else target
+    assert_allclose(one, 0.7 * none + 0.3 * target, rtol=1e-8)
+
+
+# ---- hostile data --------------------------------------------------------------------------------
+
+
+def refused(classifier, X, y, **more):
+    """Why it does not fit; after that, it is as it was."""
+    before = copy.deepcopy(vars(classifier))
+    was = state(classifier) if hasattr(classifier, "model_") else None
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        classifier.fit(X, y, **more)
+    assert vars(classifier).keys() == before.keys()
+    assert was is None or state(classifier) == was
+    return str(error.value)
+
+
+SINGULAR = {
+    "one row a class": ([[1.0, 2.0], [3.0, 5.0]], ["a", "b"], "'v' never varies"),
+    "two rows a class": (
+        [[1.0, 2.0], [2.0, 5.0], [3.0, 5.0], [4.0, 1.0]], list("aabb"),
+        "'w' is a linear combination of others",
+    ),
+    "a constant column": ([[1.0, 0.1], [2.0, 0.1], [3.0, 0.1]] * 2, list("aaabbb"), "'w' never"),
+    "a column without values": ([[1.0, NAN], [2.0, NAN], [3.0, NAN]] * 2, list("aaabbb"),
+                                "'w' has no values"),
+    "huge numbers": ([[1.0, 1e200], [2.0, 3e200], [3.0, -1e200]] * 2, list("aaabbb"),
+                     "'w' has values too large for their products"),
+    "tiny numbers": ([[1.0, 1e-200], [2.0, 3e-200], [3.0, -1e-200]] * 2, list("aaabbb"),
+                     "'w' never varies, or by less than 1e-154"),
+    "the same column twice": ([[1.0, 1.0], [2.0, 2.0], [4.0, 4.0]] * 2, list("aaabbb"),
+                              "'w' is a linear combination of others"),
+    "rows all missing": ([[NAN, NAN], [NAN, NAN], [1.0, 2.0]], list("aab"), "never varies"),
+}  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize("case", SINGULAR)
+def test_what_has_no_density_is_refused_with_advice(case, covariance):
+    X, y, problem = SINGULAR[case]
+    frame = pd.DataFrame(X, columns=["v", "w"])
+    if covariance == "tied" and case == "two rows a class":
+        frame = frame.assign(w=frame["v"] * 2.0)
+    fitted = GaussianBayes(covariance).fit(pd.DataFrame(clouds(50, 2)[0], columns=["v", "w"]),
+                                           clouds(50, 2)[1])  # fmt: skip
+    for classifier in (GaussianBayes(covariance), fitted):
+        message = refused(classifier, frame, y)
+        assert problem in message
+        where = "of class 'a'" if covariance == "full" else "shared by the classes"
+        rows = y.count("a") if covariance == "full" else len(y)
+        assert f"the covariance {where}, from {rows} rows, has no density" in message
+        assert "diagonal covariance" in message
+        assert 'shrinkage="auto"' in message
+    if case in ("the same column twice", "two rows a class"):
+        GaussianBayes(covariance, "auto").fit(frame, y)
+        GaussianBayes(covariance, 0.1).fit(frame, y)
+
+
+@both
+@pytest.mark.parametrize("value", [0.1, -7.7, 1 / 3, 1e8 + 0.1, 1e-5, 123456.789])
+def test_constants_are_found_in_any_rows(value, covariance):
+    rng = np.random.default_rng(6)
+    for n, classes in ((20, 2), (1000, 7), (5000, 3)):
+        X, y = rng.normal(size=(n, 3)), np.arange(n) % classes
+        X[:, 1] = value
+        for weights in (None, rng.gamma(2.0, 1.0, n)):
+            message = refused(GaussianBayes(covariance), X, y, sample_weight=weights)
+            assert "feature 1 never varies" in message
+        X[:, 1] = value * (1 + y)  # of each class
+        assert "feature 1 never varies" in refused(GaussianBayes(covariance), X, y)
+
+
+@given(st.integers(0, 2**32), st.integers(2, 40), st.booleans())
+def test_combinations_are_found_whatever_their_scale(seed, d, few):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, d + 1)) if few else 4 * d
+    X = rng.normal(size=(n + 4 * d, d)) * 10.0 ** rng.integers(-6, 7, d)
+    X += 10.0 ** rng.integers(0, 7, d)
+    if not few:
+        X = rng.integers(-1000, 1000, X.shape) * 2.0 ** rng.integers(-20, 20, d)
+        X[:, -1] = X[:, :-1].sum(axis=1) + 2.0**20  # exactly
+    y = np.repeat(["few", "many"], [n, 4 * d])
+    message = refused(GaussianBayes(), X, y)
+    assert "of class 'few'" in message
+    assert "is a linear combination of others" in message
+
+
+@both
+def test_a_singular_start_is_mended_by_more_rows(covariance, tmp_path):
+    X, y = clouds(60)
+    stream = GaussianBayes(covariance).partial_fit(X[:1], y[:1])
+    with pytest.raises(ValueError, match="has no density: feature 0 never varies"):
+        stream.predict(X)
+    stream.partial_fit(X[1:6], y[1:6])
+    with pytest.raises(ValueError, match="has no density"):
+        stream.score_samples(X)
+    stream.save(tmp_path / "young")
+    young = naively.load(tmp_path / "young")
+    with pytest.raises(ValueError, match="has no density"):
+        young.predict(X)
+    for classifier in (stream, young):
+        classifier.partial_fit(X[6:], y[6:])
+        assert_same(classifier, GaussianBayes(covariance).fit(X, y), X)
+    forgotten = clone(stream).fit(X, y).forget(X[3:], y[3:])
+    with pytest.raises(ValueError, match="has no density"):
+        forgotten.predict(X)
+
+
+@both
+def test_what_cannot_be_learned_or_scored_is_named(covariance):
+    X, y = clouds(50, 3)
+    names = ["height", "weight", "age"]
+    classifier = GaussianBayes(covariance)
+    for value in (np.inf, -np.inf):
+        bad = pd.DataFrame(X, columns=names)
+        bad.loc[31, "weight"] = value
+        assert "infinity: row 31, column 'weight'" in refused(classifier, bad, y)
+        fitted = GaussianBayes(covariance).fit(pd.DataFrame(X, columns=names), y)
+        for method in ("predict", "predict_proba", "score_samples", "explain"):
+            with pytest.raises(InvalidValueError, match="infinity: row 31, column 'weight'"):
+                getattr(fitted, method)(bad)
+        bad.loc[31, "age"] = NAN
+        with pytest.raises(InvalidValueError, match="infinity: row 31, column 'weight'"):
+            fitted.predict(bad)
+    held = state(fitted)
+    with pytest.raises(ValueError, match="infinity"):
+        fitted.partial_fit(bad, y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.predict(pd.DataFrame(X, columns=["height", "weight", "ages"]))
+    with pytest.raises(ValueError, match="2 features, but GaussianBayes is expecting 3"):
+        GaussianBayes(covariance).fit(X, y).predict(X[:, :2])
+    assert state(fitted) == held
+    assert "Complex data" in refused(classifier, X + 1j, y)
+    assert "0 sample" in refused(classifier, X[:0], y[:0])
+    assert "column 1 is 'x'" in refused(classifier, [[1, "x"], [2, "y"]], [0, 1])
+    assert "only one class" in refused(classifier, X, np.zeros(50))
+    assert "zero" in refused(classifier, X, y, sample_weight=np.zeros(50))
+    assert "row 3 weighs -1" in refused(
+        classifier, X, y, sample_weight=np.where(np.arange(50) == 3, -1, 1)
+    )
+
+
+def test_features_of_one_column_bools_and_whole_numbers():
+    X, y = clouds(80, 1)
+    ours = GaussianBayes().fit(X, y)
+    assert_same_answers(ours, QuadraticDiscriminantAnalysis().fit(X, y), X)
+    assert ours.covariance_.shape == (3, 1, 1)
+    truth = np.random.default_rng(7).random((80, 3)) < 0.4
+    same = GaussianBayes().fit(truth.astype(float), y)
+    assert_same(GaussianBayes().fit(truth, y), same, truth.astype(float))
+    assert_same(GaussianBayes().fit(truth.astype(np.int64), y), same, truth.astype(float))
+    assert_array_equal(same.predict_proba(truth), same.predict_proba(truth.astype(np.uint8)))
+
+
+@both
+def test_a_class_may_lack_a_feature(covariance):
+    X, y = clouds(150)
+    X[y == 1, 2] = NAN
+    classifier = GaussianBayes(covariance).fit(X, y)
+    assert_allclose(classifier.means_[1, 2], np.nanmean(X[:, 2]), rtol=1e-14)
+    if covariance == "full":
+        sigma = classifier.covariance_[1]
+        assert_allclose(sigma[2], [0, 0, np.nanvar(X[:, 2]), 0], rtol=1e-12, atol=1e-15)
+    p = classifier.predict_proba(X)
+    assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def assert_probabilities(classifier, X):
+    p, log_p = classifier.predict_proba(X), classifier.predict_log_proba(X)
+    assert ((p >= 0) & (p <= 1)).all()
+    assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    assert not np.isnan(log_p).any()
+    assert_allclose(np.exp(log_p), p, rtol=1e-9, atol=1e-300)
+    best = np.searchsorted(classifier.classes_, classifier.predict(X))
+    assert_array_equal(log_p[np.arange(len(p)), best], log_p.max(axis=1))
+    assert not np.isnan(classifier.score_samples(X)).any()
+    assert not np.isnan(classifier.explain(X).contributions).any()
+
+
+@pytest.mark.parametrize("d", [2, 9, 70])
+@both
+@given(data=st.data())
+def test_posteriors_of_any_rows_are_probabilities(covariance, d, data):
+    X, y = clouds(300, d)
+    classifier = GaussianBayes(covariance, 0.1).fit(X, y)
+    rows = X[:6].copy()
+    for _ in range(data.draw(st.integers(1, 8))):
+        cell = data.draw(st.integers(0, 5)), data.draw(st.integers(0, d - 1))
+        rows[cell] = data.draw(HOSTILE)
+    assert_probabilities(classifier, rows)
+
+
+@both
+@given(data=st.data())
+def test_posteriors_of_any_model_are_probabilities(covariance, data):
+    X, y = data.draw(tables(HOSTILE | TAME, least=4))
+    classifier = GaussianBayes(covariance, data.draw(st.sampled_from([None, 0.5, "oas"])))
+    classifier.partial_fit(X, y)
+    if not isinstance(outcome(classifier, X), str):
+        more = st.lists(HOSTILE, min_size=X.shape[1], max_size=X.shape[1])
+        assert_probabilities(classifier, np.vstack([X, data.draw(more)]))
+
+
+@pytest.mark.parametrize("size", [1e100, 1e154, 1e160, 1e200, 1e300, 1.7e308])
+@pytest.mark.parametrize("signs", [(1, 1), (1, -1), (-1, 1), (1, 0)])
+def test_the_nearest_class_wins_far_away(size, signs):
+    rng = np.random.default_rng(8)
+    y = np.arange(90) % 3
+    mix = np.array([[1.0, 0.9], [0.0, 0.5]])
+    X = rng.normal(size=(90, 2)) @ mix + np.array([[0, 0], [5, 0], [5, 9]])[y]
+    X[y == 2] *= [1.0, 3.0]
+    row = np.array([signs]) * size
+    full, tied = GaussianBayes().fit(X, y), GaussianBayes("tied").fit(X, y)
+    distance = [signs @ np.linalg.inv(sigma) @ signs for sigma in full.covariance_]
+    assert full.predict(row)[0] == np.argmin(distance)
+    lean = tied.means_ @ np.linalg.inv(tied.covariance_) @ signs
+    assert tied.predict(row)[0] == np.argmax(lean)
+    for classifier in (full, tied):
+        assert_probabilities(classifier, np.vstack([row, X[:1]]))
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1], [1, 2, 0]])
+@pytest.mark.parametrize("d", [2, 65])
+def test_a_needle_does_not_hide_the_other_classes(order, d):
+    rng = np.random.default_rng(9)
+    kind = np.arange(900) % 3
+    X = rng.normal(size=(900, d))
+    X[kind == 1] *= 1e4
+    X[kind == 2] *= 1e-150
+    y = np.array(order)[kind]
+    classifier = GaussianBayes(shrinkage=0.01).fit(X, y)
+    rows = np.array([np.full(d, size) for size in (0.1, 1e3, 1e5, 1e120, 0.0)])
+    assert_array_equal(classifier.predict(rows), np.array(order)[[0, 1, 1, 1, 2]])
+    joint = classifier.predict_joint_log_proba(rows)
+    for kind, row in ((0, 0), (1, 1), (1, 2), (0, 2)):
+        c = order[kind]
+        expected = multivariate_normal(classifier.means_[c], classifier.covariance_[c])
+        assert_allclose(joint[row, c], expected.logpdf(rows[row]) - np.log(3.0), rtol=1e-9)
+    assert_probabilities(classifier, rows)
+
+
+@both
+def test_columns_of_all_sizes_side_by_side(covariance):
+    X, y = clouds(150, 4)
+    plain = GaussianBayes(covariance).fit(X, y)
+    units = np.array([1e-150, 1.0, 1e150, 1e-8])
+    scaled = GaussianBayes(covariance).fit(X * units, y)
+    assert_allclose(
+        scaled.covariance_ / np.outer(units, units), plain.covariance_, rtol=1e-12, atol=1e-13
+    )
+    assert_allclose(scaled.predict_proba(X * units), plain.predict_proba(X), rtol=1e-9, atol=1e-12)
+    assert_allclose(
+        scaled.score_samples(X * units) + np.log(units).sum(), plain.score_samples(X), rtol=1e-10
+    )
+
+
+@pytest.mark.parametrize(("unit", "weight"), [(1e-10, 1e-300), (1e100, 1e200), (1.0, 5e-324)])
+def test_no_weight_leads_out_of_float64(unit, weight):
+    X, y = clouds(60)
+    plain = GaussianBayes().fit(X, y).covariance_
+    weighted = GaussianBayes().fit(X * unit, y, sample_weight=np.full(60, weight))
+    assert_allclose(weighted.covariance_ / unit / unit, plain, rtol=1e-12, atol=1e-14)
+
+
+def test_marginals_are_kept_by_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(multivariate, "PATTERNS", 3)
+    X, y = clouds(3000, 8)
+    classifier = GaussianBayes(n_jobs=1).fit(X, y)
+    X[np.random.default_rng(2).random(X.shape) < 0.4] = NAN
+    expected = classifier.predict_proba(X)
+    assert_array_equal(classifier.set_params(n_jobs=8).predict_proba(X), expected)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(classifier.predict_proba(X)))
+               for _ in range(3)]  # fmt: skip
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 3
+    assert all(np.array_equal(one, expected) for one in found)
+
+
+PARAMETERS = [
+    ({"covariance": "whole"}, "covariance must be one of 'full', 'tied', 'diagonal'"),
+    ({"covariance": None}, "covariance must be one of"),
+    ({"covariance": ["full"]}, "covariance must be one of"),
+    ({"shrinkage": -0.1}, "shrinkage must be None, a number from 0 to 1"),
+    ({"shrinkage": 1.5}, "shrinkage must be None, a number from 0 to 1"),
+    ({"shrinkage": NAN}, "shrinkage must be None, a number from 0 to 1"),
+    ({"shrinkage": "much"}, "shrinkage must be .* not 'much'"),
+    ({"shrinkage": [0.1]}, "shrinkage must be None, a number from 0 to 1"),
+    ({"shrinkage": np.array([0.1, 0.2])}, "shrinkage must be None, a number from 0 to 1"),
+    ({"ddof": 2}, "ddof must be 0 or 1, not 2"),
+    ({"ddof": None}, "ddof must be 0 or 1"),
+    ({"ddof": "1"}, "ddof must be 0 or 1"),
+    ({"priors": [0.5, 0.6, 0.1]}, "sum of the priors"),
+    ({"priors": [0.5, 0.5]}, "Number of priors"),
+    ({"priors": [1.5, -0.5, 0.0]}, "non-negative"),
+    ({"priors": "equal"}, "the prior must be"),
+    ({"n_jobs": 0}, "n_jobs"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "match"), PARAMETERS)
+def test_strange_parameters_are_refused(parameters, match):
+    X, y = clouds(60)
+    for covariance in COVARIANCES if "covariance" not in parameters else [None]:
+        classifier = GaussianBayes(covariance or "full").set_params(**parameters)
+        with pytest.raises(ValueError, match=match):
+            classifier.fit(X, y)
+        assert not hasattr(classifier, "model_")
+
+
+@every_rung
+@pytest.mark.parametrize("number", [np.float32(0.5), np.int64(1), np.float64(0.25), 0, 1])
+def test_numbers_of_any_type_shrink(covariance, number):
+    X, y = clouds(60)
+    ours = GaussianBayes(covariance, number).fit(X, y)
+    same = GaussianBayes(covariance, float(number)).fit(X, y)
+    assert_array_equal(ours.covariance_, same.covariance_)
+    assert_array_equal(ours.shrinkage_, float(number))
+
+
+def test_attributes_tell_of_what_was_fitted():
+    X, y = clouds(60)
+    classifier = GaussianBayes("diagonal").fit(X, y)
+    before = classifier.covariance_
+    classifier.set_params(covariance="spherical", shrinkage=0.3)
+    assert_array_equal(classifier.covariance_, before)
+    assert classifier.shrinkage_ == 0.0
+    with pytest.raises(ValueError, match="cannot go on as another family"):
+        GaussianBayes("tied").fit(X, y).set_params(covariance="full").partial_fit(X, y)
+    with pytest.raises(ValueError, match="tied"):
+        GaussianBayes("tied").fit(X, y) + GaussianBayes("full").fit(X, y)
+
+
+# ---- what a model tells --------------------------------------------------------------------------
+
+COUNTS = {
+    "full": 3 * 4 + 3 * 10, "tied": 3 * 4 + 10, "diagonal": 3 * 4 + 3 * 4,
+    "tied_diagonal": 3 * 4 + 4, "spherical": 3 * 4 + 3, "tied_spherical": 3 * 4 + 1,
+}  # fmt: skip
+SHAPES = {
+    "full": (3, 4, 4), "tied": (4, 4), "diagonal": (3, 4), "tied_diagonal": (4,),
+    "spherical": (3,), "tied_spherical": (),
+}  # fmt: skip
+
+
+@every_rung
+def test_the_number_of_parameters(covariance):
+    classifier = GaussianBayes(covariance).fit(*clouds(60))
+    assert classifier.n_parameters_ == 2 + COUNTS[covariance]
+    assert np.shape(classifier.covariance_) == SHAPES[covariance]
+    assert classifier.means_.shape == (3, 4)
+
+
+def matrices(classifier):
+    """The covariance of each class, (C, d, d)."""
+    classes, d = classifier.means_.shape
+    sigma = np.asarray(classifier.covariance_)
+    if classifier.covariance in ("full", "tied"):
+        return np.broadcast_to(sigma, (classes, d, d))
+    if classifier.covariance == "spherical":
+        sigma = sigma[:, np.newaxis]
+    return np.broadcast_to(sigma, (classes, d))[:, :, np.newaxis] * np.eye(d)
+
+
+@every_rung
+def test_a_sample_teaches_what_drew_it(covariance):
+    drawn, far = 60_000, 5.0  # standard errors
+    first = GaussianBayes(covariance).fit(*clouds(300, seed=3))
+    X, y = first.sample(drawn, random_state=11)
+    second = GaussianBayes(covariance).fit(X, y)
+    n = second.class_count_
+    sigma, again = matrices(first), matrices(second)
+    variance = np.diagonal(sigma, axis1=1, axis2=2)
+    error = abs(second.means_ - first.means_)
+    assert (error < far * np.sqrt(variance / n[:, np.newaxis])).all()
+    spread = variance[:, :, np.newaxis] * variance[:, np.newaxis, :] + sigma**2
+    error = abs(again - sigma) - 1e-8 * variance.max()
+    assert (error < far * np.sqrt(spread / n[:, np.newaxis, np.newaxis])).all()
+    p = first.class_prior_
+    assert (abs(n / drawn - p) < far * np.sqrt(p * (1 - p) / drawn)).all()
+    assert_array_equal(first.sample(20, random_state=5)[0], first.sample(20, random_state=5)[0])
+    whole = GaussianBayes().fit(X, y)  # nothing else is in the sample than was in the model
+    assert (abs(matrices(whole) - sigma)
+            < far * np.sqrt(spread / n[:, np.newaxis, np.newaxis]) + 1e-8).all()  # fmt: skip
+
+
+@every_rung
+def test_explanations_sum_to_the_scores(covariance):
+    X, y = clouds(150)
+    X += np.random.default_rng(0).normal(size=X.shape)
+    X[::7, 1], X[::11, 3], X[4] = NAN, NAN, NAN
+    classifier = GaussianBayes(covariance).fit(X, y)
+    explained = classifier.explain(X)
+    assert explained.contributions.shape == (150, 3, 4)
+    joint = classifier.predict_joint_log_proba(X)
+    assert_allclose(explained.joint, joint, rtol=1e-11, atol=1e-10)
+    assert (explained.contributions.transpose(0, 2, 1)[np.isnan(X)] == 0).all()
+    prior, parts = explained.log_odds(2, 0)
+    log_p = classifier.predict_log_proba(X)
+    assert_allclose(prior + parts.sum(axis=1), log_p[:, 2] - log_p[:, 0], rtol=1e-9, atol=1e-9)
+
+
+@every_rung
+def test_the_quadratic_form_gives_the_log_odds(covariance):
+    X, y = clouds(150)
+    classifier = GaussianBayes(covariance).fit(X + 3.0, y)
+    form = classifier.to_quadratic()
+    assert form.quadratic.shape == (3, 4, 4)
+    assert_array_equal(form.classes, [0, 1, 2])
+    assert (np.linalg.eigvalsh(form.quadratic) < 0).all()
+    scores = np.einsum("ni,cij,nj->nc", X, form.quadratic, X) + X @ form.coef.T + form.intercept
+    log_p = classifier.predict_log_proba(X)
+    assert_allclose(scores - scores[:, :1], log_p - log_p[:, :1], rtol=1e-9, atol=1e-9)
+    with_base = logsumexp(scores, axis=1)
+    assert_allclose(with_base, classifier.score_samples(X), rtol=1e-9)
+
+
+@every_rung
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_linear_form_gives_the_log_odds(covariance, classes):
+    X, y = clouds(150, 4, classes)
+    classifier = GaussianBayes(covariance).fit(X, y)
+    if not covariance.startswith("tied"):
+        with pytest.raises(ValueError, match="quadratic in x"):
+            classifier.to_linear()
+        return
+    form = classifier.to_linear()
+    scores = X @ form.coef.T + form.intercept
+    log_p = classifier.predict_log_proba(X)
+    if classes == 2:
+        scores = np.column_stack([np.zeros(150), scores])
+    assert_allclose(scores - scores[:, :1], log_p - log_p[:, :1], rtol=1e-9, atol=1e-9)
+
+
+# ---- scikit-learn's own checks -------------------------------------------------------------------
+
+# Their data have classes of fewer rows than features, and constant columns: shrinkage 0.1 is
+# what the refusal advises. Data without any variance at all have no density even so.
+CHECKED = [GaussianBayes(c, 0.1 if c in ("full", "tied") else None) for c in COVARIANCES]
+
+
+def expected_failures(estimator):
+    check = "check_sample_weight_equivalence_on_dense_data"
+    reason = "leaves one row of a class, which has no covariance"
+    return {check: reason} if estimator.covariance == "full" else {}
+
+
+@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)

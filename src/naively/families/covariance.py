@@ -306,6 +306,7 @@ def _or_infinity(values: Float64) -> Float64:
     return np.where(values > 0, values, np.inf)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # `whiten` refuses what is not finite
 def shrink(covariance: Float64, shrinkage: Shrinkage, n: float) -> float:
     """Draw a covariance towards a simpler one, in place; returns how far, from 0 to 1.
 
