@@ -247,13 +247,15 @@ class Model:
         """log π_c, (C,); -inf of a class that has no rows."""
         return self._estimated()[2]
 
-    def _estimated(self) -> tuple[Parameters, Float64, Float64]:
+    def _estimated(self, workers: Workers | None = None) -> tuple[Parameters, Float64, Float64]:
         if self._estimate is None:
             prior = self.prior.estimate(self.class_weight)
             with np.errstate(divide="ignore"):
                 log_prior = np.log(prior)
             try:
-                parameters = self.family.estimate(self.statistics, self.class_weight)
+                parameters = self.family.estimate_on(
+                    self.statistics, self.class_weight, workers or Serial()
+                )
             except SingularCovarianceError as error:
                 raise SingularModelError(self._singular(error)) from None
             self._estimate = parameters, prior, log_prior
@@ -274,12 +276,12 @@ class Model:
             '(a tied or diagonal covariance), or shrink it (shrinkage="auto", or a number as 0.1)'
         )
 
-    def check(self) -> None:
+    def check(self, workers: Workers | None = None) -> None:
         """Raise ValueError if the hyperparameters do not fit what was learned."""
         self.prior.estimate(self.class_weight)
         self.family.check(self.statistics, self.class_weight)
         if self.family.may_be_singular:
-            self._estimated()
+            self._estimated(workers)
 
     @property
     def n_parameters(self) -> int:
@@ -305,7 +307,7 @@ class Model:
     ) -> Any:
         """finish(joint, out[rows]) for chunks of rows, on the workers."""
         workers = workers or Serial()
-        self.parameters.prepare(X, workers)
+        self._estimated(workers)[0].prepare(X, workers)
         n = X.shape[0]
         rows = self.parameters.chunk(X, len(self.classes))
 
@@ -379,7 +381,7 @@ class Model:
 
         def finish(joint: Float64, out: Float64) -> None:
             top = joint.max(axis=0)
-            with np.errstate(invalid="ignore"):
+            with np.errstate(invalid="ignore", over="ignore"):
                 total = top + np.log(np.exp(joint - top).sum(axis=0))
             out[:] = np.where(np.isneginf(top), top, total)
 

@@ -67,7 +67,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """
         delta, features = self._summarise(X, y, sample_weight, first=True)
         check_several(delta.classes)
-        delta.check()
+        delta.check(workers(self.n_jobs))
         self._keep(delta, features)
         return self
 

@@ -141,7 +141,7 @@ class NaiveBayes(NaiveBayesClassifier):
         check_several(given[1][0])
         learned = self._learned(given, y, None)
         check_several(learned.model.classes)
-        learned.model.check()
+        learned.model.check(workers(self.n_jobs))
         self._take(learned)
         return self
 

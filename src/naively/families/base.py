@@ -262,6 +262,12 @@ class Family(ABC):
     def estimate(self, statistics: Any, class_weight: ExactArray) -> Parameters:
         """The parameters that follow from statistics: all smoothing happens here."""
 
+    def estimate_on(
+        self, statistics: Any, class_weight: ExactArray, workers: Workers
+    ) -> Parameters:
+        """The same, on several workers where that pays."""
+        return self.estimate(statistics, class_weight)
+
 
 def difference(a: Family, b: Family) -> str:
     """In what two families differ, in a few words."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -13,11 +14,13 @@ from scipy.linalg import lapack
 from naively.exact import KEPT_BITS, ExactArray, Float64, Int64
 from naively.families.base import SingularCovarianceError, Statistics
 from naively.families.gaussian import SMALLEST, Moments, ratio
-from naively.families.products import cell_count
+from naively.families.products import cell_count, row_edges
 from naively.kernels import products as kernel
+from naively.workers import Workers
 
 Shrinkage = Literal["auto", "oas"] | float | None
 MANTISSA = 30  # bits of a piece of a centre
+ALONE = 100  # features up to which one worker is enough
 COMBINATION = "is a linear combination of others"
 
 
@@ -224,8 +227,9 @@ class ClassSums:
 
 
 def covariance(
-    products: ExactArray, classes: Sequence[ClassSums], mean: Float64, ddof: int, out: Float64
-) -> float:
+    products: ExactArray, classes: Sequence[ClassSums], mean: Float64, ddof: int, out: Float64,
+    workers: Workers,
+) -> float:  # fmt: skip
     """Write the covariance of some classes together to `out`, (d, d).
 
     The products are centred near each class's mean exactly, and rounded once, so that neither
@@ -244,7 +248,7 @@ def covariance(
     for one in classes:
         freedom += one.freedom(ddof)
     for pieces in (1, 2):  # one does, unless a mean is 2^29 deviations from 0
-        if _centre(products, classes, *_centres(mean, pieces), freedom, out):
+        if _centre(products, classes, *_centres(mean, pieces), freedom, out, workers):
             break
     return float(np.median(freedom))
 
@@ -264,7 +268,7 @@ def _centres(mean: Float64, pieces: int) -> tuple[Int64, Int64]:
 
 def _centre(
     products: ExactArray, classes: Sequence[ClassSums], mantissa: Int64, exponent: Int64,
-    freedom: Float64, out: Float64,
+    freedom: Float64, out: Float64, workers: Workers,
 ) -> bool:  # fmt: skip
     """Write the covariance about these centres; returns whether they are near enough."""
     fine = min(0, int(exponent.min(initial=0)) // 32)  # the grid of the centres
@@ -287,13 +291,14 @@ def _centre(
         products.low + products.limbs.shape[-1],
         first + digits.shape[-1] + max(0, int(exponent.max(initial=0))) // 32 + 3,
     )
-    return bool(
-        kernel.centre(
-            products.limbs, products.low - lowest, digits[0], digits[1], 32 * first, mantissa,
-            exponent, 32 * lowest, highest - lowest + 1, unit, rest, _or_infinity(weight),
-            _or_infinity(np.ldexp(freedom, -unit)), out,
-        )
+    arguments = (
+        products.limbs, products.low - lowest, digits[0], digits[1], 32 * first, mantissa,
+        exponent, 32 * lowest, highest - lowest + 1, unit, rest, _or_infinity(weight),
+        _or_infinity(np.ldexp(freedom, -unit)),
     )  # fmt: skip
+    edges = row_edges(len(out), workers.count if len(out) > ALONE else 1)
+    near = workers.map(lambda rows: kernel.centre(*arguments, *rows, out), pairwise(edges))
+    return all(near)
 
 
 def _floats(values: npt.NDArray[np.object_], exponent: int) -> Float64:

@@ -34,7 +34,7 @@ from naively.families.products import cell_count, sum_products
 from naively.families.sums import sum_powers
 from naively.kernels import distances
 from naively.kernels.simd import TILE
-from naively.workers import Workers
+from naively.workers import Serial, Workers
 
 LOG_2PI = math.log(2.0 * math.pi)
 LOWEST = -float(np.finfo(np.float64).max)
@@ -97,6 +97,12 @@ class MultivariateGaussian(Family):
     def estimate(
         self, statistics: MultivariateStatistics, class_weight: ExactArray
     ) -> MultivariateParameters:
+        """As `estimate_on`, by one worker."""
+        return self.estimate_on(statistics, class_weight, Serial())
+
+    def estimate_on(
+        self, statistics: MultivariateStatistics, class_weight: ExactArray, workers: Workers
+    ) -> MultivariateParameters:
         """Means, and covariances rounded once from exact sums, then shrunk.
 
         A class without a value of a feature takes the mean and variance of all classes there; a
@@ -123,7 +129,7 @@ class MultivariateGaussian(Family):
         for k, group in enumerate(groups):
             products = statistics.tables["product"].taken(0, k)
             own = [sums[code] for code in group]
-            freedom = covariance(products, own, near[group], self.ddof, found)
+            freedom = covariance(products, own, near[group], self.ddof, found, workers)
             unknown = np.flatnonzero(~known[group].any(axis=0))
             found[unknown, unknown] = total_variance[unknown]
             amounts[k] = shrink(found, self.shrinkage, freedom)

@@ -27,7 +27,7 @@ from naively.families.base import (
     Statistics,
     is_sparse,
 )
-from naively.workers import Workers
+from naively.workers import Serial, Workers
 
 
 @dataclass(frozen=True)
@@ -107,12 +107,18 @@ class Product(Family):
 
     def estimate(self, statistics: ProductStatistics, class_weight: ExactArray) -> Any:
         """The parameters of each block."""
+        return self.estimate_on(statistics, class_weight, Serial())
+
+    def estimate_on(
+        self, statistics: ProductStatistics, class_weight: ExactArray, workers: Workers
+    ) -> Any:
+        """The parameters of each block, one after the other."""
         parts = []
         for first, family, part in zip(
             self._starts(), self.families, statistics.parts, strict=False
         ):
             with _placed(first):
-                parts.append(family.estimate(part, class_weight))
+                parts.append(family.estimate_on(part, class_weight, workers))
         return ProductParameters(parts, self._starts())
 
     def _starts(self) -> list[int]:

@@ -95,6 +95,13 @@ def _edges(n: int, parts: int) -> list[int]:
     return [n * k // parts for k in range(parts + 1)]
 
 
+def row_edges(d: int, parts: int) -> list[int]:
+    """Where to cut the features so that each part, with all features after it, is as much work."""
+    done = np.cumsum(np.arange(d, 0, -1))
+    cuts = np.searchsorted(done, [cell_count(d) * k // parts for k in range(1, parts)])
+    return [0, *cuts.tolist(), d]
+
+
 def _by_completeness(
     X: npt.NDArray[Any], missing: bool, workers: Workers, *, all_rest: bool
 ) -> tuple[Int64, Int64]:
@@ -126,8 +133,7 @@ def _by_deposits(
     both = Limbs(classes * cells, each if any_missing else None)
     if len(rows):
         parts = workers.count if len(rows) * cells > FEW else 1
-        done = np.cumsum(np.arange(d, 0, -1))  # cells of the features up to each
-        edges = [0, *np.searchsorted(done, [cells * k // parts for k in range(1, parts)]), d]
+        edges = row_edges(d, parts)
         workers.map(
             lambda k: kernel.deposit_rows(
                 X, batch.codes, batch.weights, rows, edges[k], edges[k + 1], pooled,

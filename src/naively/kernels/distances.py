@@ -8,7 +8,7 @@ import numpy as np
 
 from naively.kernels import simd
 from naively.kernels.jit import jit
-from naively.kernels.scores import GROUP, TILE, flat_view, load_block
+from naively.kernels.scores import GROUP, TILE, flat_view, load_block, touch
 
 LANES = simd.LANES
 GROUPS = 4  # of sixteen rows, which share what is read of A
@@ -52,20 +52,20 @@ def unpack(packed, A):
 
 
 @jit
-def load_rows(X, flat, row, rows, staged, block, raw):
-    """raw[f, r] = X[row + r, f] of up to sixteen rows, feature after feature."""
+def load_rows(X, flat, row, rows, mean, staged, block, out):
+    """out[f, r] = X[row + r, f] - mean[f] of up to sixteen rows, feature after feature."""
     features = X.shape[1]
+    touch(flat, row * features, (row + rows) * features, block)
     for first in range(0, features, TILE):
         last = min(first + TILE, features)
         load_block(X, flat, row, rows, first, last, staged, block)
-        for k in range(0, (last - first) * GROUP, LANES):
-            simd.store(raw, first * GROUP + k, simd.load(block, k))
+        centred(block, mean[first:last], out[first * GROUP : last * GROUP])
 
 
 @jit
-def centred(raw, mean, features, out):
-    """Raw minus the mean of each feature."""
-    for f in range(features):
+def centred(raw, mean, out):
+    """Raw minus the mean of each feature, sixteen rows."""
+    for f in range(mean.size):
         m = simd.splat(mean[f])
         for lanes in range(0, GROUP, LANES):
             at = f * GROUP + lanes
@@ -96,19 +96,20 @@ def add_distances(X, start, stop, mean, packed, first, last, out):
     staged, block = np.zeros(GROUP * TILE), np.empty(TILE * GROUP)
     raw, moved = np.empty(GROUPS * size), np.empty(GROUPS * size)
     lengths = np.empty(GROUPS * GROUP)
+    origin = np.zeros(features)
     tiles = np.zeros(2 * LANES * simd.TILE)
     for begin in range(start, stop, GROUPS * GROUP):
         some = min(GROUPS * GROUP, stop - begin)
         groups = (some + GROUP - 1) // GROUP
         for g in range(groups):
             row = begin + g * GROUP
-            load_rows(
-                X, flat, row, min(GROUP, stop - row), staged, block, raw[g * size : (g + 1) * size]
-            )
+            rows = min(GROUP, stop - row)
+            part = raw[g * size : (g + 1) * size]
+            load_rows(X, flat, row, rows, origin, staged, block, part)
         for c in range(out.shape[0]):
             for g in range(groups):
-                part = slice(g * size, (g + 1) * size)
-                centred(raw[part], mean[c], features, moved[part])
+                own = slice(g * size, (g + 1) * size)
+                centred(raw[own], mean[c], moved[own])
             for r in range(some):
                 lengths[r] = out[c, begin - start + r]
             at = packed_size(first)
@@ -136,12 +137,11 @@ def projections(X, start, stop, centre, packed, bias, out):
     flat = flat_view(X)
     size = features * GROUP
     staged, block = np.zeros(GROUP * TILE), np.empty(TILE * GROUP)
-    raw, moved = np.empty(size), np.empty(size)
+    moved = np.empty(size)
     tiles = np.zeros(2 * LANES * simd.TILE)
     for row in range(start, stop, GROUP):
         rows = min(GROUP, stop - row)
-        load_rows(X, flat, row, rows, staged, block, raw)
-        centred(raw, centre, features, moved)
+        load_rows(X, flat, row, rows, centre, staged, block, moved)
         for first in range(0, classes, simd.TILE):
             tiles[:] = 0.0
             simd.add_tile(tiles, 0, band(packed, first * features, features, moved, 0))

@@ -345,7 +345,7 @@ def deposit_rows(
 @jit
 def centre(
     products, start, sums, about, bit, mantissa, exponent, low, size, unit, rest, weight, freedom,
-    out,
+    first, last, out,
 ):  # fmt: skip
     """out[i, j] = Σ (x_i - μ_i)(x_j - μ_j) / freedom from sums of products; symmetric.
 
@@ -365,6 +365,7 @@ def centre(
     rest : (c, w, d), s_j - n r_j, rounded.
     weight : (c, w, d), n, infinity in the place of 0.
     freedom : (w, d), degrees of freedom, infinity in the place of 0.
+    first, last : the features i to compute, with all j >= i.
 
     Returns
     -------
@@ -375,11 +376,11 @@ def centre(
     wide = sums.shape[1]
     table = np.zeros((features, size), np.int64)
     flat = table.reshape(-1)
-    at = 0
+    at = first * features - first * (first - 1) // 2
     near = True
-    for i in range(features):
+    for i in range(first, last):
         given_i = min(i, wide - 1)
-        table[:] = 0
+        table[i:] = 0
         for j in range(i, features):
             given_j = min(j, wide - 1)
             for k in range(products.shape[1]):
