@@ -1,6 +1,7 @@
 """`naively diagnose`: what it prints, for people and programs, and what it says of mistakes."""
 
 import json
+import shlex
 import re
 import subprocess
 import sys
@@ -94,15 +95,9 @@ def test_json_is_what_python_finds(folder, capsys):
         "first", "second", "kind", "rows", "given_class", "chance", "dof", "p_value", "marginal",
         "marginal_p_value", "excess", "correlation",
     }  # fmt: skip
-    assert {
-        "name",
-        "use",
-        "parameters",
-        "rows_per_parameter",
-        "log_loss",
-        "error",
-        "reason",
-    } == set(found["rungs"][0])
+    assert set(found["rungs"][0]) == {
+        "name", "use", "option", "parameters", "rows_per_parameter", "log_loss", "error", "reason",
+    }  # fmt: skip
     assert found["recommendation"] == told.recommendation
 
 
@@ -124,6 +119,16 @@ def test_what_is_advised_can_be_done(folder, capsys):
             assert model.model_.n_parameters == rung.parameters, rung.use
             tried += 1
     assert tried > 8
+
+
+def test_the_option_for_the_command_line_does_the_same(folder, capsys):
+    found = naively.diagnose("data.csv", "ill")
+    options = [rung for rung in found.rungs if rung.option is not None]
+    assert len(options) > 7
+    for rung in options:
+        words = shlex.split(rung.option)
+        fitted = asked(capsys, "fit", "data.csv", "-t", "ill", *words, "-o", "m")
+        assert fitted["n_parameters"] == rung.parameters, rung.option
 
 
 def test_options_on_columns(folder, capsys):

@@ -510,7 +510,7 @@ def result(name, losses, wrong=0.0, parameters=10):
     losses = np.asarray(losses, float)
     errs = (np.arange(len(losses)) < wrong * len(losses)).astype(float)
     use = "" if name == "class prior" else f"{name}()"
-    return Result(name, use, parameters, 7.0, losses.mean(), errs.mean(), "", losses, errs)
+    return Result(name, use, None, parameters, 7.0, losses.mean(), errs.mean(), "", losses, errs)
 
 
 def outcomes(**losses):

@@ -354,6 +354,21 @@ def test_a_row_is_scored_without_regard_to_the_others(covariance, d):
             assert_array_equal(ask(X[5 : 5 + size]), alone[5 : 5 + size], method)
 
 
+@pytest.mark.parametrize("d", [64, 72, 100])
+def test_classes_that_are_left_out_early_could_not_win(d):
+    rng = np.random.default_rng(d)
+    X, y = clouds(1500, d, 12)
+    X += rng.normal(size=X.shape) - 2.0 * y[:, np.newaxis] * (np.arange(d) % 7 > 0)
+    X, probe = X[:1200], np.vstack([X[1200:], X[:50] * 3.0, rng.normal(size=(50, d)) * 40.0])
+    classifier = GaussianBayes(shrinkage=0.05).fit(X, y[:1200])
+    joint = classifier.predict_joint_log_proba(probe)
+    assert len(set(joint.argmax(axis=1).tolist())) > 3
+    assert_array_equal(classifier.predict(probe), joint.argmax(axis=1))
+    log_p = joint - logsumexp(joint, axis=1, keepdims=True)
+    assert_allclose(classifier.predict_log_proba(probe), log_p, rtol=1e-11, atol=1e-11)
+    assert_allclose(classifier.predict_proba(probe), np.exp(log_p), rtol=1e-9, atol=1e-300)
+
+
 @both
 def test_classes_may_come_later(covariance):
     X, y = clouds(120)
@@ -521,6 +536,32 @@ def test_a_table_is_the_product_of_its_blocks():
     )
     joint -= logsumexp(joint, axis=1, keepdims=True)
     assert_allclose(table.predict_log_proba(X), joint, rtol=1e-10, atol=1e-10)
+
+
+def test_blocks_merge_whatever_the_order_of_their_columns():
+    X, y = mixed()
+    rest = {"f": "skip", "d": "skip", "e": "skip"}
+    one, other = ({block: MultivariateGaussian(), **rest} for block in [tuple("abc"), tuple("cab")])
+    whole = NaiveBayes(columns=one).fit(X, y)
+    total = NaiveBayes(columns=one).fit(X[:90], y[:90])
+    total = total + NaiveBayes(columns=other).fit(X[90:], y[90:])
+    assert total.table_.model == whole.table_.model
+    assert_array_equal(total.predict_log_proba(X), whole.predict_log_proba(X))
+
+
+@pytest.mark.filterwarnings("ignore:X lacks the column")
+@pytest.mark.parametrize("lacking", [["b"], ["a", "c"], ["a", "b", "c"]])
+def test_columns_that_an_update_lacks_are_missing(lacking):
+    X, y = mixed(300)
+    X["d"] += np.arange(300)
+    columns = {tuple("abc"): MultivariateGaussian(shrinkage=0.2), "d": "gaussian"}
+    columns |= {"e": "skip", "f": "skip"}
+    table = NaiveBayes(columns=columns).fit(X[:200], y[:200])
+    table.partial_fit(X[200:].drop(columns=lacking), y[200:])
+    X.loc[200:, lacking] = NAN
+    holed = NaiveBayes(columns=columns).fit(X, y)
+    assert table.table_.model == holed.table_.model
+    assert_array_equal(table.predict_log_proba(X), holed.predict_log_proba(X))
 
 
 # ---- oracles -------------------------------------------------------------------------------------

@@ -151,16 +151,28 @@ def test_any_number_of_features(d, tiles, monkeypatch):
 
 
 @pytest.mark.usefixtures("in_pieces")
-@pytest.mark.parametrize("low", [2.0**-1 + 2.0**-23, 2.0**-1 - 2.0**-23])
-def test_the_largest_sums_of_pieces(low, monkeypatch):
-    monkeypatch.setattr(kernel, "WHOLE", 4096)  # as if at the end of int64
+@pytest.mark.parametrize("pieces", [1, 2, 3, 4])
+@pytest.mark.parametrize("low", [0.5 + 2.0**-23, 0.5 - 2.0**-23, 0.5 - 0.51 * 2.0**-22])
+def test_the_largest_sums_of_pieces(low, pieces, monkeypatch):
+    monkeypatch.setattr(products, "SPARE", -1.0)
+    monkeypatch.setattr(products, "MOST_PIECES", pieces)
     rng = np.random.default_rng(3)
-    n = 10_000  # all pieces of a value have the same sign and nearly 22 bits
+    n = 10_000  # the pieces of a value have nearly 22 bits, and for one `low` the same sign
     X = (2.0**21 - 1.0 - rng.integers(0, 2, (n, 2)) + low) * 2.0**-21
-    X += rng.integers(0, 64, (n, 2)) * 2.0**-52
+    X += rng.integers(0, 64, (n, 2)) * 2.0**-53
     codes = np.zeros(n, np.int64)
     assert_exact(sums(X, codes, 1), expected(X, codes, 1))
     assert_exact(sums(-X, codes, 1, workers=Threads(3)), expected(X, codes, 1))
+
+
+@pytest.mark.usefixtures("in_pieces")
+def test_a_sum_that_just_leaves_float64():
+    X = np.full((2052, 1), 2.0**21 - 1.0)
+    X[2048:, 0] = [92681, 404, 28, 28]  # of whose squares, with the others', the sum is 2**53 + 1
+    codes = np.zeros(2052, np.int64)
+    wanted = expected(X, codes, 1)
+    assert wanted["product"][0][0, 0] * 2 ** wanted["product"][1] == 2**53 + 1
+    assert_exact(sums(X, codes, 1), wanted)
 
 
 @pytest.mark.usefixtures("in_pieces")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -71,6 +72,11 @@ def diagnosed(found: Diagnosis, limit: int) -> None:
     _remark(out, report.rung_notes(found))
     out.print()
     out.print(Text(printable(found.recommendation)))
+    option = choice(found.rungs).advised.option
+    if option is not None:
+        out.print()
+        command = f"naively fit DATA --target {shlex.quote(found.target or '')} {option}".rstrip()
+        out.print(Text(printable(command)), soft_wrap=True)
 
 
 def _classes(found: Diagnosis) -> str:

@@ -94,12 +94,14 @@ class Rung:
     ----------
     name : str
     use : how to get it in Python; empty for the class prior.
+    option : of `naively fit`, for the same; None if there is none.
     blocks : tuple of Block
     free : parameters of the first block, if they are known before an estimate.
     """
 
     name: str
     use: str
+    option: str | None
     blocks: tuple[Block, ...]
     free: int | None = None
 
@@ -112,6 +114,7 @@ class Result:
     ----------
     name : of the rung.
     use : how to get it in Python; empty for the class prior.
+    option : of `naively fit`, for the same; None if there is none.
     parameters : free ones, those of the class prior included.
     rows_per_parameter : float
     log_loss : mean -log P(y | x) in nats of held-out rows; NaN if the rung was not estimated.
@@ -123,6 +126,7 @@ class Result:
 
     name: str
     use: str
+    option: str | None
     parameters: int
     rows_per_parameter: float
     log_loss: float
@@ -167,7 +171,10 @@ def ladder(
     levels : how many there are in each column of levels.
     classes : K.
     """
-    rungs = [Rung("class prior", "", ()), Rung("naive Bayes", "NaiveBayes()", rule.blocks)]
+    rungs = [
+        Rung("class prior", "", None, ()),
+        Rung("naive Bayes", "NaiveBayes()", "", rule.blocks),
+    ]
     if numbers:
         rest = _without(rule, numbers)
         plain = all(isinstance(rule.known[name], Gaussian) for name in numbers)
@@ -177,13 +184,16 @@ def ladder(
                 continue  # naive Bayes has a variance already, and so one for each column
             count = COUNTS[name.removeprefix("shrunk ")](classes, len(numbers))
             blocks = (Block(family, tuple(numbers)), *rest)
-            rungs.append(Rung(name, _use(family, alone=not rest), blocks, count))
+            use = _use(family, alone=not rest)
+            option = f'--family "{_code(family.name, _said(family))}"'
+            rungs.append(Rung(name, use, option, blocks, count))
     if len(levels) > 1:
         rest = _without(rule, levels)
         use = "NaiveBayes(columns={levels: Joint()})" if rest else "JointBayes()"
         name = "joint table of levels" if rest else "joint table"
         cells = math.prod(levels.values())
-        rungs.append(Rung(name, use, (Block(Joint(), tuple(levels)), *rest), classes * (cells - 1)))
+        blocks = Block(Joint(), tuple(levels)), *rest
+        rungs.append(Rung(name, use, None, blocks, classes * (cells - 1)))
     return rungs
 
 
@@ -196,16 +206,25 @@ def _without(schema: Schema, names: Collection[str]) -> tuple[Block, ...]:
 
 def _use(family: Family, alone: bool) -> str:
     """How to get the family of the columns of numbers in Python, with nothing else or not."""
-    usual = {one.name: one.default for one in fields(cast(Any, family))}
-    said = {name: value for name, value in vars(family).items() if value != usual[name]}
+    said = _said(family)
     name = type(family).__name__
     if alone and isinstance(family, MultivariateGaussian):
         name = "GaussianBayes"
         said = {"covariance": "tied" if said.pop("tied", False) else "full", **said}
     elif alone:
         name = "GaussianNB"
-    code = f"{name}({', '.join(f'{k}={v!r}' for k, v in said.items())})"
+    code = _code(name, said)
     return code if alone else f"NaiveBayes(columns={{numbers: {code}}})"
+
+
+def _said(family: Family) -> dict[str, Any]:
+    """The hyperparameters of a family that are not as usual."""
+    usual = {one.name: one.default for one in fields(cast(Any, family))}
+    return {name: value for name, value in vars(family).items() if value != usual[name]}
+
+
+def _code(name: str, said: dict[str, Any]) -> str:
+    return f"{name}({', '.join(f'{k}={v!r}' for k, v in said.items())})"
 
 
 class Trial:
@@ -241,7 +260,8 @@ class Trial:
         if not reason:
             log_loss, error = _mean(losses), float(wrong.mean())
         return Result(
-            rung.name, rung.use, parameters, part, log_loss, error, reason, losses, wrong
+            rung.name, rung.use, rung.option, parameters, part, log_loss, error, reason, losses,
+            wrong,
         )  # fmt: skip
 
     def _parameters(self, rung: Rung) -> int:
