@@ -1,8 +1,8 @@
 """`naively diagnose`: what it prints, for people and programs, and what it says of mistakes."""
 
 import json
-import shlex
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path

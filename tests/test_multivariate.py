@@ -294,6 +294,15 @@ def test_pieces_deposits_threads_and_parts_agree(pattern, covariance):
 
 
 @both
+def test_threads_share_one_matrix(covariance):
+    X, y = clouds(400, 130)
+    X[:, 120] = 1e12 + np.rint(X[:, 120] * 8)  # far from 0, in the last part of the matrix
+    alone = GaussianBayes(covariance, 0.01, n_jobs=1).fit(X, y)
+    for n_jobs in (2, 3, 7):
+        assert_same(alone, GaussianBayes(covariance, 0.01, n_jobs=n_jobs).fit(X, y), X[:50])
+
+
+@both
 def test_a_stream_of_single_rows_is_a_batch(covariance):
     X, y = clouds(400, 3)
     X[::7, 1] = NAN
@@ -930,8 +939,9 @@ def test_what_has_no_density_is_refused_with_advice(case, covariance):
         assert problem in message
         where = "of class 'a'" if covariance == "full" else "shared by the classes"
         rows = y.count("a") if covariance == "full" else len(y)
-        assert f"the covariance {where}, from {rows} rows, has no density" in message
-        assert "diagonal covariance" in message
+        few = "1 row" if rows == 1 else f"{rows} rows"
+        assert f"the covariance {where}, from {few}, has no density" in message
+        assert ("(diagonal)" if covariance == "tied" else "one covariance for all") in message
         assert 'shrinkage="auto"' in message
     if case in ("the same column twice", "two rows a class"):
         GaussianBayes(covariance, "auto").fit(frame, y)
@@ -1318,19 +1328,35 @@ def test_the_linear_form_gives_the_log_odds(covariance, classes):
     assert_allclose(scores - scores[:, :1], log_p - log_p[:, :1], rtol=1e-9, atol=1e-9)
 
 
-# ---- scikit-learn's own checks -------------------------------------------------------------------
-
-# Their data have classes of fewer rows than features, and constant columns: shrinkage 0.1 is
-# what the refusal advises. Data without any variance at all have no density even so.
-CHECKED = [GaussianBayes(c, 0.1 if c in ("full", "tied") else None) for c in COVARIANCES]
+# ---- scikit-learn's own checks, of the rungs that test_estimator_checks.py does not have ---------
 
 
-def expected_failures(estimator):
-    check = "check_sample_weight_equivalence_on_dense_data"
-    reason = "leaves one row of a class, which has no covariance"
-    return {check: reason} if estimator.covariance == "full" else {}
-
-
-@parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
+@parametrize_with_checks([GaussianBayes(c) for c in COVARIANCES[3:]])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("amount", ["auto", "oas"])
+def test_found_amounts_do_not_depend_on_the_unit_of_a_column_constant_in_a_class(amount):
+    X, y = clouds(60, 2)
+    first = np.asarray(y) == np.asarray(y)[0]
+    X[first, 1] = 3.0
+    scores = [
+        GaussianBayes("full", amount).fit(X * [1.0, unit], y).predict_proba(X * [1.0, unit])
+        for unit in (1e-4, 1.0, 1e4)
+    ]
+    assert_allclose(scores[0], scores[1], rtol=1e-6, atol=1e-12)
+    assert_allclose(scores[2], scores[1], rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("amount", ["auto", "oas"])
+def test_the_fewer_rows_weigh_the_more_a_covariance_shrinks(amount):
+    model = GaussianBayes("full", amount).fit(*clouds(60, 2))
+    amounts = [float(model.decay(0.5).shrinkage_[0]) for _ in range(9)]
+    assert amounts == sorted(amounts)
+
+
+def test_weights_beyond_float64_are_refused():
+    model = GaussianBayes("tied").fit([[-1.0], [1.0], [1e200], [1e200]], [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="beyond float64"):
+        model.to_linear()

@@ -270,10 +270,10 @@ class Model:
         else:
             place = f"of class {self.classes.tolist()[code]!r}"
             weight = self.class_weight.taken(0, code)
+        rows = float(weight.rounded())
         return (
-            f"the covariance {place}, from {float(weight.rounded()):g} rows, has no density: "
-            f"feature {feature} {error.problem}. Leave it out, give the classes fewer parameters "
-            '(a tied or diagonal covariance), or shrink it (shrinkage="auto", or a number as 0.1)'
+            f"the covariance {place}, from {rows:g} row{'s' if rows != 1 else ''}, has no density: "
+            f"feature {feature} {error.problem}. {error.advice}"
         )
 
     def check(self, workers: Workers | None = None) -> None:

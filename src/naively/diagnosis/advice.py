@@ -25,7 +25,7 @@ class Choice:
     ----------
     naive : naive Bayes, by the rule.
     best : the one with the smallest held-out log-loss; without shrinkage, if that is not clearly
-        worse.
+        worse, and rows are not few.
     clear : whether the best is clearly better than naive Bayes.
     advised : naive Bayes; or the best if it is clearly better, or better by more than one standard
         error without erring more; or the class prior if that is not clearly worse than the best.
@@ -45,7 +45,8 @@ def choice(rungs: Sequence[Result]) -> Choice:
     best = min(tried, key=lambda one: one.log_loss)
     for one in tried:
         more = difference(one.losses, best.losses)
-        if best.name == f"shrunk {one.name}" and not _beyond(more, CLEAR):
+        plain = best.name == f"shrunk {one.name}" and not _beyond(more, CLEAR)
+        if plain and one.rows_per_parameter >= FEW:
             best = one
     gained = difference(naive.losses, best.losses)
     advised = naive
@@ -65,8 +66,9 @@ def recommendation(target: str | None, pairs: Sequence[Pair], rungs: Sequence[Re
     """Is the naive assumption true, does it matter, and what to use."""
     said = [_assumption(target, pairs)]
     chosen = choice(rungs)
-    said += [_cost(chosen, any(pair.dependent for pair in pairs)), _use(chosen)]
-    return " ".join([*said, *_labels(chosen, rungs)])
+    if chosen.advised.use:
+        said.append(_cost(chosen, any(pair.dependent for pair in pairs)))
+    return " ".join([*said, _use(chosen), *_labels(chosen, rungs)])
 
 
 def _assumption(target: str | None, pairs: Sequence[Pair]) -> str:
@@ -120,7 +122,10 @@ def _use(chosen: Choice) -> str:
     """What to use."""
     advised = chosen.advised
     if not advised.use:
-        return "No rung predicts clearly better than the class prior: these columns tell nothing."
+        return (
+            "No rung gives clearly better probabilities than the class prior: these rows do not "
+            "show that the columns tell anything of the class."
+        )
     few = ", which is few" if advised.rows_per_parameter < FEW else ""
     return (
         f"Use {advised.name}, {advised.use}: {magnitude(advised.parameters)} parameters, "

@@ -26,7 +26,7 @@ from naively.tables.schema import Schema
 EXACT = 1 << 53  # whole numbers up to here are the same in every reader of JSON
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """What `diagnose` found.
 
@@ -64,6 +64,14 @@ class Diagnosis:
     rungs: list[Result]
     recommendation: str
 
+    @property
+    def advised(self) -> Result:
+        """The rung to use, which the recommendation names."""
+        return advice.choice(self.rungs).advised
+
+    def __repr__(self) -> str:
+        return str(self)
+
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON takes it: null for what is infinite or unknown.
 
@@ -79,6 +87,7 @@ class Diagnosis:
             {**asdict(pair), "excess": pair.excess, "correlation": pair.correlation}
             for pair in self.pairs
         ]
+        found["advised"] = self.advised.name
         found["rungs"] = [
             {name: value for name, value in vars(rung).items() if name not in ("losses", "wrong")}
             for rung in self.rungs

@@ -42,8 +42,8 @@ def pair_notes(found: Diagnosis, limit: int) -> list[str]:
     if found.pairs:
         said.append(
             "mutual information in nats, given the class and at large; as r: the correlation of "
-            "numbers that tell as much beyond chance; p: of independence, times the "
-            f"{len(found.pairs):,} pairs (Bonferroni)"
+            "numbers that tell as much beyond chance; p: of independence"
+            + (f", times the {len(found.pairs):,} pairs (Bonferroni)" if found.pairs[1:] else "")
         )
     by_class = [one for one in found.pairs if one.marginal_p_value < LEVEL and not one.dependent]
     if by_class:

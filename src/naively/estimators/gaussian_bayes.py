@@ -62,7 +62,13 @@ class GaussianBayes(NaiveBayesClassifier):
     any whose least variance is below 1e-4, whatever the unit; here those without a density are
     refused. Their "auto" estimates the amount of shrinkage from fourth moments, class by class.
     The linear one's "lsqr" and "eigen" weigh the classes' covariances by given `priors`, not by
-    their rows. Missing values, which are dropped here, are refused there.
+    their rows. Missing values are refused there; here each pair of features is learned from the
+    rows that have both, and prediction goes by the density of the features that are there. There
+    is no `transform`.
+
+    Where the classes do not share a covariance, `explain` splits a score in the order of the
+    columns: what each adds, given those before it. Other orders give other splits of the same sum.
+    A class without a density yet, such as one of a single row, stops all predictions.
 
     Parameters
     ----------

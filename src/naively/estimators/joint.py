@@ -30,6 +30,8 @@ class JointBayes(NaiveBayes):
     - x has missing values: they are summed out, exactly. A row with all of them missing gets the
       class prior.
     - A row with a missing value is no cell when learning: only the prior learns from it.
+    - `explain` splits a score in the order of the columns: what each adds, given those before it.
+      Other orders give other splits of the same sum.
     - All rows that are learned must have the same columns, in any order; a column that is lacking
       when predicting counts as missing.
 

@@ -55,12 +55,15 @@ class SingularCovarianceError(ValueError):
     feature : int
     problem : str, a clause about the feature.
     code : int, the class; None if all classes share the matrix.
+    advice : str, what to do about it.
     """
 
-    def __init__(self, feature: int, problem: str, code: int | None = None) -> None:
+    code: int | None = None
+    advice: str = ""
+
+    def __init__(self, feature: int, problem: str) -> None:
         self.feature = feature
         self.problem = problem
-        self.code = code
         super().__init__(f"feature {feature} {problem}")
 
 

@@ -312,14 +312,15 @@ def _or_infinity(values: Float64) -> Float64:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # `whiten` refuses what is not finite
-def shrink(covariance: Float64, shrinkage: Shrinkage, n: float) -> float:
+def shrink(covariance: Float64, shrinkage: Shrinkage, n: float, spread: Float64) -> float:
     """Draw a covariance towards a simpler one, in place; returns how far, from 0 to 1.
 
     A number draws towards (tr Σ / d) I, as `sklearn.covariance.shrunk_covariance`. "auto" and
     "oas" find the amount for the correlations, so that no unit matters, from the covariance and
     the degrees of freedom `n` alone, as normal data allow: "auto" is the estimator of Ledoit and
     Wolf 2004 given the sufficient statistics (its Rao-Blackwell version), "oas" the oracle
-    approximation, both of Chen, Wiesel, Eldar and Hero 2010.
+    approximation, both of Chen, Wiesel, Eldar and Hero 2010. The unit of a feature that is constant
+    here is its variance over all classes, `spread`.
     """
     if shrinkage is None:
         return 0.0
@@ -329,11 +330,11 @@ def shrink(covariance: Float64, shrinkage: Shrinkage, n: float) -> float:
     target = covariance[own].mean()
     if isinstance(shrinkage, str):
         variance = covariance[own]
-        scale = np.sqrt(np.where(variance > 0, variance, 1.0))
+        scale = np.sqrt(np.where(variance > 0, variance, np.where(spread > 0, spread, 1.0)))
         correlation = covariance / scale / scale[:, np.newaxis]
         trace, squares = correlation.trace(), (correlation**2).sum()
         if shrinkage == "auto":
-            above, below = (n - 2.0) / max(n, 1.0) * squares + trace**2, n + 2.0
+            above, below = max(n - 2.0, 0.0) / max(n, 1.0) * squares + trace**2, n + 2.0
         else:
             above, below = (1.0 - 2.0 / d) * squares + trace**2, n + 1.0 - 2.0 / d
         below *= squares - trace**2 / d

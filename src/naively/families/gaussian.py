@@ -80,7 +80,7 @@ class Gaussian(Family):
             raise ValueError(f'floor must be "largest" or "feature", not {self.floor!r}')
         if not 0 <= self.resolution < math.inf:
             raise ValueError(f"resolution must be a finite number >= 0, not {self.resolution!r}")
-        if not 0 <= self.shrinkage <= 1:
+        if not isinstance(self.shrinkage, int | float) or not 0 <= self.shrinkage <= 1:
             raise ValueError(f"shrinkage must be a number from 0 to 1, not {self.shrinkage!r}")
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> GaussianStatistics:
@@ -327,7 +327,7 @@ class GaussianParameters(Parameters):
         if self.tie not in ("classes", "both"):
             raise ValueError(
                 "the log-odds are quadratic in x, because each class has variances of its own; "
-                'with tie="classes" or tie="both" they are linear'
+                'with tie="classes" or covariance="tied_diagonal" they are linear'
             )
         told = ~self._uninformative
         if (self.variance[:, told] < SMALLEST).any():

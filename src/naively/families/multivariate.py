@@ -59,7 +59,7 @@ class MultivariateGaussian(Family):
         Whether the classes share one covariance.
     shrinkage : None, float in [0, 1], "auto" or "oas"
         How far covariances are drawn towards (tr Σ / d) I; "auto" (Ledoit & Wolf) and "oas" find
-        the amount for the correlations: see `naively.families.covariance.shrunk`.
+        the amount for the correlations: see `naively.families.covariance.shrink`.
     ddof : 0 or 1
         0 divides by n, 1 by n - 1, or, if tied, by n - C.
     """
@@ -132,7 +132,7 @@ class MultivariateGaussian(Family):
             freedom = covariance(products, own, near[group], self.ddof, found, workers)
             unknown = np.flatnonzero(~known[group].any(axis=0))
             found[unknown, unknown] = total_variance[unknown]
-            amounts[k] = shrink(found, self.shrinkage, freedom)
+            amounts[k] = shrink(found, self.shrinkage, freedom, total_variance)
             try:
                 A, log_det[k] = whiten(found)
             except SingularCovarianceError as error:
@@ -141,9 +141,18 @@ class MultivariateGaussian(Family):
                     error.problem = "has no values"
                 elif any(len(one.sums) > 1 for one in own):
                     error.problem += ", as far as the rows without its missing values tell"
+                if freedom + self.ddof <= d:
+                    error.problem += f"; {d} features need more than {d} rows"
+                error.advice = self._advice()
                 raise
             distances.pack(A, packed[k])
         return MultivariateParameters(mean, packed, log_det, self.tied, amounts)
+
+    def _advice(self) -> str:
+        """What to do about a covariance without a density."""
+        less = "variances alone (diagonal)" if self.tied else "one covariance for all, or variances"
+        shrunk = 'shrink it (shrinkage="auto", or a number as 0.1), ' if not self.shrinkage else ""
+        return f"Learn more rows, leave the feature out, {shrunk}or give the classes {less}"
 
 
 class MultivariateParameters(Parameters):
@@ -450,8 +459,14 @@ class MultivariateParameters(Parameters):
                 "the log-odds are quadratic in x, because each class has a covariance of its own; "
                 "with a tied covariance they are linear. `to_quadratic` has their coefficients"
             )
-        weight, bias = self._linear
-        return weight, bias - weight @ self.centre
+        with np.errstate(over="ignore", invalid="ignore"):
+            weight, bias = self._linear
+            bias = bias - weight @ self.centre
+        if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+            raise ValueError(
+                "the weights are beyond float64: the means are too many deviations apart"
+            )
+        return weight, bias
 
     def quadratic(self) -> tuple[Float64, Float64, Float64]:
         """(Q, w, b) with log N(x; μ_c, Σ_c) = xᵀ Q_c x + w_c · x + b_c; (C, d, d), (C, d), (C,)."""
@@ -480,7 +495,8 @@ def check_shrinkage(shrinkage: Any) -> None:
     if isinstance(shrinkage, str):
         known = shrinkage in ("auto", "oas")
     else:
-        known = shrinkage is None or (isinstance(shrinkage, Real) and 0 <= float(shrinkage) <= 1)
+        number = isinstance(shrinkage, Real) and not isinstance(shrinkage, bool)
+        known = shrinkage is None or (number and 0 <= float(shrinkage) <= 1)
     if not known:
         raise ValueError(
             f'shrinkage must be None, a number from 0 to 1, "auto" or "oas", not {shrinkage!r}'

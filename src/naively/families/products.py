@@ -262,11 +262,11 @@ class _Cutter:
             while True:
                 block = rows[at : at + some]
                 noted = self._cut(block, room)
-                if room.norms.max() <= kernel.EXACT:
+                if room.norms.max() < kernel.EXACT:
                     break
                 some //= 2
             norms += room.norms
-            if norms.max() > kernel.EXACT:
+            if norms.max() >= kernel.EXACT:  # it may be rounded down to that
                 kernel.add_whole(room.sums.reshape(-1), room.totals.reshape(-1))
                 norms[:] = room.norms
                 held += 1

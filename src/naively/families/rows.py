@@ -27,7 +27,7 @@ def encoded(X: Data) -> Encoded:
     x = dense(X)
     codes, levels = np.empty(x.shape, np.int32), []
     for k in range(x.shape[1]):
-        known, codes[:, k] = np.unique(x[:, k], return_inverse=True)
+        known, codes[:, k] = np.unique(x[:, k] + 0, return_inverse=True)  # without -0.0
         levels.append(known[known == known])  # NaN, which is the last, is a missing value
     return Encoded(codes, levels)
 

@@ -204,6 +204,11 @@ def _check_statistics(
             raise ValueError(f"{name!r} has the shape {table.shape}, not {shape}")
         if name not in statistics.signed and table.any_negative():
             raise ValueError(f"a cell of {name!r} is negative")
+    if isinstance(statistics, MultivariateStatistics):
+        if not np.isfinite(statistics.tables["sum"].rounded()).all():
+            raise ValueError("a sum is not finite")
+        if problem := statistics.impossible(weight):
+            raise ValueError(f"its sums contradict each other: {problem}")
     if classes == 0:
         return
     rows = weight.rounded()[:, np.newaxis]

@@ -8,6 +8,7 @@ import numpy as np
 
 from naively.exact import ExactArray
 from naively.families.base import Family, Statistics
+from naively.families.covariance import MultivariateStatistics
 from naively.families.grid import GridStatistics
 from naively.families.joint import JointStatistics
 from naively.families.levels import LevelStatistics
@@ -118,4 +119,6 @@ def _exact(name: str, arrays: Arrays, low: dict[str, Any]) -> ExactArray:
 
 def _sized_by(statistics: Statistics) -> str:
     """The table whose shape says how many features there are."""
+    if isinstance(statistics, MultivariateStatistics):
+        return "product"  # which has as many cells as the covariance that follows
     return "missing" if isinstance(statistics, LevelStatistics | TextStatistics) else "sum"

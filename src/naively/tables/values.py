@@ -91,7 +91,7 @@ def dictionary(column: pa.Array) -> tuple[npt.NDArray[Any], list[Any]]:
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
     if len(column.dictionary) > len(column):  # a slice of a column with more values
-        column = pc.dictionary_encode(column.dictionary_decode())
+        column = pc.dictionary_encode(pa.array(column.to_pylist(), column.type.value_type))
     values = column.dictionary.to_pylist()
     indices = column.indices
     if indices.null_count:
@@ -157,11 +157,10 @@ def documents(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> D
 def prose(column: pa.Array) -> bool:
     """Whether a column holds text of some length, as its first thousand values go."""
     first = column.slice(0, PROSE_ROWS)
-    if pa.types.is_dictionary(first.type):
-        first = first.dictionary_decode()
-    if not is_text(first.type):
+    kind = first.type.value_type if pa.types.is_dictionary(first.type) else first.type
+    if not is_text(kind):
         return False
-    texts = first.drop_null().to_pylist()
+    texts = [text for text in first.to_pylist() if text is not None]
     words = sum(len(text.split()) for text in texts)
     return words >= PROSE * len(texts) > 0 and len(set(texts)) > 0.5 * len(texts)
 
