@@ -13,6 +13,8 @@ from naively.cli import inside, layout, words
 from naively.cli.layout import clean, counted, in_bytes, new_facts, new_table, note
 from naively.cli.work import Explained
 from naively.explanation import LISTED, TextExplanation
+from naively.families.joint import Joint
+from naively.families.multivariate import MultivariateGaussian
 from naively.files.atomic import replacing
 from naively.markup import (
     html_table,
@@ -23,6 +25,7 @@ from naively.markup import (
     times,
     total_odds,
 )
+from naively.tables.schema import Block
 from naively.tables.values import level_text
 
 MOST = 30  # columns that are listed
@@ -64,6 +67,16 @@ def explained(result: Explained) -> None:
     signs.append(a, f"not dim {words.FOR[1]}").append(", - for ")
     signs.append(b, f"not dim {words.AGAINST[1]}")
     out.print(signs)
+    if any(_in_turn(block) for block in result.table.schema.blocks):
+        told = "columns taken together: what each adds to those before it; in another order the "
+        out.print(note(f"{told}parts are others, and their sum is the same"))
+
+
+def _in_turn(block: Block) -> bool:
+    """Whether what a column adds depends on the order of the columns."""
+    family = block.family
+    together = isinstance(family, MultivariateGaussian) and not family.tied
+    return len(block.names) > 1 and (together or isinstance(family, Joint))
 
 
 def _pair(result: Explained) -> tuple[Any, Any]:

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from naively.kernels.jit import float_bits, jit
+from naively.kernels.words import trailing_zeros
 
 DIGIT = np.int64(0xFFFFFFFF)
 FRACTION = np.int64((1 << 52) - 1)
@@ -113,10 +114,10 @@ def add_triple(limbs, start, low, x, y, w):
 @jit
 def add_weighted(limbs, start, bit, m, n, v, sign):
     """Add sign * m * n * v * 2**bit, for mantissas m, n, v >= 0."""
-    zeros = np.int64(0)
-    while v & 1 == 0 and zeros < 52:  # weights are mostly small integers: shorten them
-        v >>= 1
-        zeros += 1
+    if v == 0:
+        return
+    zeros = np.int64(trailing_zeros(np.uint64(v)))  # weights are mostly small integers
+    v >>= zeros
     bit += zeros
     a, b = m >> 32, m & DIGIT
     c, d = n >> 32, n & DIGIT
@@ -134,13 +135,14 @@ def add_weighted(limbs, start, bit, m, n, v, sign):
         add_integer(limbs, start, bit + 64, sign * d2)
         add_integer(limbs, start, bit + 96, sign * d3)
         return
-    for part in range(3):  # 20-bit parts keep every product below 2**54
-        piece = sign * ((v >> (20 * part)) & 0xFFFFF)
-        at = bit + 20 * part
-        add_integer(limbs, start, at, piece * d0)
-        add_integer(limbs, start, at + 32, piece * d1)
-        add_integer(limbs, start, at + 64, piece * d2)
-        add_integer(limbs, start, at + 96, piece * d3)
+    while v > 0:  # 20-bit parts keep every product below 2**54
+        piece = sign * (v & 0xFFFFF)
+        add_integer(limbs, start, bit, piece * d0)
+        add_integer(limbs, start, bit + 32, piece * d1)
+        add_integer(limbs, start, bit + 64, piece * d2)
+        add_integer(limbs, start, bit + 96, piece * d3)
+        v >>= 20
+        bit += 20
 
 
 @jit

@@ -106,13 +106,16 @@ class DecisionBoundaryDisplay:
 
         Raises
         ------
-        ValueError : unless X has two columns of numbers, and y labels that the classifier knows.
+        ValueError : unless X has two columns of numbers, and y labels that the classifier knows;
+            or if it is not fitted.
         TypeError : if the estimator gives no probabilities.
         """
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(
                 f"{type(estimator).__name__} has no predict_proba, whose shades a display needs"
             )
+        if not getattr(estimator, "__sklearn_is_fitted__", lambda: True)():
+            raise ValueError(f"this {type(estimator).__name__} is not fitted: call `fit` first")
         table, labels = rows(X, y)
         points, names = _two_columns(table), table.column_names
         if feature_names is not None and len(feature_names) != 2:
