@@ -30,7 +30,7 @@ from sklearn.utils.fixes import parse_version
 
 import naively
 from naively import GaussianBayes, GaussianNB, MultivariateGaussian, NaiveBayes
-from naively.families import multivariate, products
+from naively.families import multivariate_parameters, products
 from naively.families.base import InvalidValueError
 from naively.files.safetensors import ModelFileError
 
@@ -1156,7 +1156,7 @@ def test_no_weight_leads_out_of_float64(unit, weight):
 
 
 def test_marginals_are_kept_by_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(multivariate, "PATTERNS", 3)
+    monkeypatch.setattr(multivariate_parameters, "PATTERNS", 3)
     X, y = clouds(3000, 8)
     classifier = GaussianBayes(n_jobs=1).fit(X, y)
     X[np.random.default_rng(2).random(X.shape) < 0.4] = NAN

@@ -21,7 +21,7 @@ from naively.families.joint import JointParameters
 from naively.families.kernel_density import KernelDensityParameters
 from naively.families.lognormal import LogNormalParameters
 from naively.families.multinomial import MultinomialParameters
-from naively.families.multivariate import MultivariateParameters
+from naively.families.multivariate_parameters import MultivariateParameters
 from naively.families.poisson import PoissonParameters
 from naively.families.text_parameters import TextParameters
 from naively.tables.model import TableModel

@@ -10,13 +10,10 @@ import numpy.typing as npt
 from naively.estimators.base import NaiveBayesClassifier
 from naively.exact import Float64
 from naively.families.base import Family
-from naively.families.covariance import Shrinkage
 from naively.families.gaussian import Gaussian, GaussianParameters, Tie
-from naively.families.multivariate import (
-    MultivariateGaussian,
-    MultivariateParameters,
-    check_shrinkage,
-)
+from naively.families.multivariate import MultivariateGaussian
+from naively.families.multivariate_parameters import MultivariateParameters
+from naively.families.shrinkage import Shrinkage, check_shrinkage
 from naively.prior import Prior
 
 Covariance = Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical"]

@@ -11,9 +11,9 @@ import numpy as np
 from naively.exact import ExactArray, Int64
 from naively.families.base import Family, Statistics
 from naively.families.categorical import Categorical
-from naively.families.covariance import MultivariateStatistics
 from naively.families.grid import COARSEST, FINEST, MOST
 from naively.families.levels import LevelStatistics
+from naively.families.multivariate_statistics import MultivariateStatistics
 from naively.families.product import Product, ProductStatistics
 from naively.families.terms import TextStatistics
 from naively.families.text import Text

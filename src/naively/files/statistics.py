@@ -8,10 +8,10 @@ import numpy as np
 
 from naively.exact import ExactArray
 from naively.families.base import Family, Statistics
-from naively.families.covariance import MultivariateStatistics
 from naively.families.grid import GridStatistics
 from naively.families.joint import JointStatistics
 from naively.families.levels import LevelStatistics
+from naively.families.multivariate_statistics import MultivariateStatistics
 from naively.families.product import Product, ProductStatistics
 from naively.families.terms import TextStatistics
 from naively.files import checks
