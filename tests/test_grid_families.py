@@ -180,6 +180,11 @@ def test_forgetting_undoes_learning_up_to_the_grid(most, data):
             both.forget(fitted(FAMILIES["mdl"], X, y, weights))
 
 
+def test_weights_that_drown_others_give_no_split():
+    assert mdl_starts(np.array([[1e200, 1.0], [1.0, 0.0]])) == []
+    assert mdl_starts(np.array([[1.0, 0.0], [1e200, 1e200]])) == []
+
+
 def test_a_grid_spans_more_than_the_largest_number(monkeypatch):
     monkeypatch.setattr(grid, "MOST", 2)
     assert grid.grid_exponent(np.array([-1.7e308, 1.0, 1.7e308])) == grid.COARSEST

@@ -220,6 +220,8 @@ def _best_split(sums: Float64) -> int | None:
     # the weight of each part times its entropy, in bits
     bits = _bits(left) + _bits(right)
     at = int(bits.argmin())
+    if not left[at].any() or not right[at].any():  # beside weights that drown theirs
+        return None
     k = np.count_nonzero([whole, left[at], right[at]], axis=1)
     entropies = [_bits(part) / part.sum() for part in (whole, left[at], right[at])]
     gain = entropies[0] - bits[at] / n
