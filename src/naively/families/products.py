@@ -17,7 +17,7 @@ from naively.kernels import products as kernel
 from naively.workers import Serial, Workers
 
 FEW = 1 << 16  # products, up to which adding them one by one beats the set-up of the pieces
-TILES = 1024  # of a matrix that one worker sums at a time: 2 MiB a plane
+TILES = 2048  # of a matrix that one worker sums at a time: 4 MiB a plane
 SPARE = 1 / 128  # part of the values whose rests cost as much as another piece
 MOST_PIECES = 4
 SAFE = 400  # largest exponent, up or down, of the values that are cut into pieces
