@@ -7,17 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from naively.exact import ExactArray
-from naively.families.base import (
-    Batch,
-    Data,
-    Family,
-    SingularCovarianceError,
-)
-from naively.families.covariance import (
-    ClassSums,
-    covariance,
-    whiten,
-)
+from naively.families.base import Batch, Data, Family, SingularCovarianceError
+from naively.families.covariance import ClassSums, covariance, whiten
 from naively.families.multivariate_parameters import MultivariateParameters, linear_form
 from naively.families.multivariate_statistics import MultivariateStatistics
 from naively.families.products import sum_products

@@ -55,7 +55,7 @@ def sum_products(
     sizes = _sizes(X, workers)
     few = n * cell_count(d) <= FEW or len(batch.weights) > 0 or not sizes.safe
     whole, rest = _by_completeness(X, missing, workers, all_rest=few)
-    tables = _by_deposits(X, batch, rest, sizes, workers, pooled)
+    tables = _by_deposits(X, batch, rest, sizes, workers, pooled=pooled, missing=missing)
     if len(whole):
         products = _by_pieces(X, batch, whole, sizes, workers, pooled)
         tables["product"] = products.add(tables["product"])
@@ -120,12 +120,13 @@ def _by_completeness(
 
 
 def _by_deposits(
-    X: npt.NDArray[Any], batch: Batch, rows: Int64, sizes: Sizes, workers: Workers, pooled: bool
-) -> dict[str, ExactArray]:
+    X: npt.NDArray[Any], batch: Batch, rows: Int64, sizes: Sizes, workers: Workers, *,
+    pooled: bool, missing: bool,
+) -> dict[str, ExactArray]:  # fmt: skip
     """Product by product; each worker takes some of the features with all those after them."""
     classes, d = batch.n_classes, X.shape[1]
     cells, groups = cell_count(d), 1 if pooled else classes
-    any_missing = len(rows) > 0 and bool(np.isnan(X[rows]).any())
+    any_missing = missing and len(rows) > 0
     each = window(batch.weights.min(), batch.weights.max()) if len(batch.weights) else (0, 1)
     of_x = sizes.window if len(rows) else None
     products = Limbs(groups * cells, product(of_x, of_x, each))
