@@ -12,7 +12,6 @@ from naively.cli import progress
 from naively.cli.errors import UsageError, UserError, some
 from naively.exact import Int64
 from naively.families.base import Family
-from naively.families.product import Product, ProductStatistics
 from naively.families.text import Text
 from naively.files import safetensors
 from naively.files.safetensors import Saved
@@ -21,7 +20,6 @@ from naively.model import Model
 from naively.tables import values
 from naively.tables.inputs import MISSING
 from naively.tables.model import TableModel
-from naively.tables.schema import Block, Schema
 
 TEXT = "text"
 """The column of a model of documents that had no name."""
@@ -157,13 +155,7 @@ def of_array(model: Model, names: list[str], data: str) -> TableModel:
                 f"names, learned from {model.n_features}"
             )
         known = names
-    family = Product((model.family,), (model.n_features,))
-    inner = Model(
-        family, model.prior, model.n_features, known, model.classes, model.class_weight,
-        ProductStatistics([model.statistics]), model.announced,
-    )  # fmt: skip
-    schema = Schema((Block(model.family, tuple(known)),), dict.fromkeys(known, "array"))
-    return TableModel(schema, inner)
+    return TableModel.of_array(model, known)
 
 
 def positions(labels: Labels, classes: Labels) -> Int64:

@@ -12,12 +12,11 @@ import pyarrow as pa
 from naively.exact import Float64, Int64
 from naively.families.base import Parameters
 from naively.families.gaussian import Gaussian
-from naively.families.product import Product, ProductStatistics
 from naively.model import Model
 from naively.tables.frames import array_names, to_arrow
 from naively.tables.model import TableModel
 from naively.tables.names import few
-from naively.tables.schema import Block, Schema
+from naively.tables.schema import Block
 from naively.tables.telling import bits
 
 # ---- Gaussians -----------------------------------------------------------------------------------
@@ -169,12 +168,7 @@ def _of_array(model: Any, given: Sequence[str] | None) -> TableModel:
         raise ValueError(
             f"the {model.n_features} features need as many different names, not {few(names)}"
         )
-    inner = Model(
-        Product((model.family,), (model.n_features,)), model.prior, model.n_features, names,
-        model.classes, model.class_weight, ProductStatistics([model.statistics]), model.announced,
-    )  # fmt: skip
-    schema = Schema((Block(model.family, tuple(names)),), dict.fromkeys(names, "array"))
-    return TableModel(schema, inner)
+    return TableModel.of_array(model, names)
 
 
 def parts(table: TableModel) -> Iterator[tuple[Block, Any]]:

@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from naively.exact import Float64
 from naively.families.categorical import Categorical
-from naively.families.product import Blocks
+from naively.families.product import Blocks, ProductStatistics
 from naively.labels import Labels
 from naively.model import Model
 from naively.prior import Prior
 from naively.tables import values
-from naively.tables.schema import Schema, Unfit
+from naively.tables.schema import Block, Schema, Unfit
 
 MOST_LEVELS = 1_000_000
 """Levels of one column, beyond which it is no column of levels but an identifier."""
@@ -60,6 +60,16 @@ class TableModel:
             left = "; ".join(f"{name}: {why}" for name, why in list(schema.why.items())[:10])
             raise ValueError(f"no column is left to learn from ({left or 'there are none'})")
         return cls(schema, Model(schema.product, prior, len(schema.names), schema.names))
+
+    @classmethod
+    def of_array(cls, model: Model, names: list[str]) -> TableModel:
+        """A model of an array as one of a table with these columns."""
+        schema = Schema((Block(model.family, tuple(names)),), dict.fromkeys(names, "array"))
+        inner = Model(
+            schema.product, model.prior, model.n_features, names, model.classes,
+            model.class_weight, ProductStatistics([model.statistics]), model.announced,
+        )  # fmt: skip
+        return cls(schema, inner)
 
     def summarise(
         self, batch: pa.Table, labels: Coded, weights: Float64 | None = None
