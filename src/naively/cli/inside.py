@@ -25,7 +25,7 @@ from naively.families.multivariate_parameters import MultivariateParameters
 from naively.families.poisson import PoissonParameters
 from naively.families.text_parameters import TextParameters
 from naively.tables.model import TableModel
-from naively.tables.telling import bits
+from naively.tables.telling import bits, in_order
 
 
 @dataclass
@@ -93,7 +93,7 @@ def _section(part: Parameters, names: list[str]) -> Section:
     if isinstance(part, TextParameters):
         return Section("words", rows={names[0]: []}, words={names[0]: terms(part)})
     if isinstance(part, CategoricalParameters):
-        levels = [known[_order(known.tolist())] for known in part.levels]
+        levels = [known[in_order(known.tolist())] for known in part.levels]
         return Section(
             "probability of the level in %",
             rows={
@@ -170,14 +170,6 @@ def _single(meaning: str, signs: str, names: list[str], numbers: dict[str, Float
 
 def _pieces(labels: list[str], p: Float64) -> list[tuple[str, dict[str, Float64]]]:
     return [(label, {"p": p[:, k]}) for k, label in enumerate(labels)]
-
-
-def _order(levels: list[Any]) -> list[int]:
-    """The places of sorted levels as a person lists them: numbers by their size."""
-    try:
-        return sorted(range(len(levels)), key=lambda k: float(levels[k]))
-    except ValueError:
-        return list(range(len(levels)))
 
 
 def _listed(levels: list[str], total: int) -> str:

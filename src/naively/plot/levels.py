@@ -17,6 +17,7 @@ from naively.families.joint import Joint, JointParameters
 from naively.plot import style
 from naively.plot.models import displayed, log_density, part_of, table_of
 from naively.tables.model import TableModel
+from naively.tables.telling import in_order
 
 MOST = 9  # features that are shown unless they are named
 FACES = 12  # levels of a feature, the rest being one bar
@@ -141,7 +142,7 @@ def _die(table: TableModel, name: str) -> Die:
     else:
         assert isinstance(part, JointParameters)
         levels = part.levels[place]
-    names = [str(level) for level in levels[_order(levels.tolist())].tolist()]
+    names = [str(level) for level in levels[in_order(levels.tolist())].tolist()]
     theta = np.exp(log_density(table, {name: pa.array(names)}))
     if len(names) <= FACES:
         return Die(name, names, theta)
@@ -149,11 +150,3 @@ def _die(table: TableModel, name: str) -> Die:
     rest = np.delete(theta, likely, axis=1).sum(axis=1, keepdims=True)
     names = [names[k] for k in likely] + [f"{len(names) - len(likely):,} others"]
     return Die(name, names, np.hstack([theta[:, likely], rest]))
-
-
-def _order(levels: list[Any]) -> list[int]:
-    """The places of sorted levels as a person lists them: numbers by their size."""
-    try:
-        return sorted(range(len(levels)), key=lambda k: float(levels[k]))
-    except ValueError:
-        return list(range(len(levels)))

@@ -102,3 +102,11 @@ def most_telling(
         places = places[odds[places] > 0]
         found.append((places, odds[places]))
     return found
+
+
+def in_order(levels: list[Any]) -> list[int]:
+    """The places of sorted levels as a person lists them: numbers by their size."""
+    try:
+        return sorted(range(len(levels)), key=lambda k: float(levels[k]))
+    except ValueError:
+        return list(range(len(levels)))
