@@ -314,6 +314,11 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return self.model_.class_weight.rounded()
 
     @property
+    def class_prior_(self) -> Float64:
+        """π_c, (C,)."""
+        return self.model_.class_prior
+
+    @property
     def n_parameters_(self) -> int:
         """Number of free parameters, as the lectures count them: C - 1 for the prior, and ..."""
         return self.model_.n_parameters

@@ -94,8 +94,3 @@ class GaussianNB(NaiveBayesClassifier):
     def epsilon_(self) -> Any:
         """What was added to every variance."""
         return self._parameters.epsilon
-
-    @property
-    def class_prior_(self) -> Float64:
-        """π_c, (C,)."""
-        return self.model_.class_prior

@@ -157,11 +157,6 @@ class GaussianBayes(NaiveBayesClassifier):
             return float(parameters.amounts[0]) if parameters.tied else parameters.amounts
         return self.model_.family.shrinkage  # type: ignore[attr-defined]
 
-    @property
-    def class_prior_(self) -> Float64:
-        """π_c, (C,)."""
-        return self.model_.class_prior
-
     def to_quadratic(self) -> QuadraticForm:
         """The boundary's coefficients, of any covariance: see `QuadraticForm` (lecture 2)."""
         self._check_classes()
