@@ -25,7 +25,7 @@ ESTIMATORS = [
     PoissonNB(),
     NaiveBayes(),
     JointBayes(),
-    GaussianBayes("diagonal"),
+    *(GaussianBayes(kind) for kind in ("diagonal", "tied_diagonal", "spherical", "tied_spherical")),
     GaussianBayes("full", shrinkage=0.1),
     GaussianBayes("tied", shrinkage=0.1),
 ]

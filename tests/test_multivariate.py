@@ -25,7 +25,6 @@ from sklearn.discriminant_analysis import (
     QuadraticDiscriminantAnalysis,
 )
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
 import naively
@@ -1326,14 +1325,6 @@ def test_the_linear_form_gives_the_log_odds(covariance, classes):
     if classes == 2:
         scores = np.column_stack([np.zeros(150), scores])
     assert_allclose(scores - scores[:, :1], log_p - log_p[:, :1], rtol=1e-9, atol=1e-9)
-
-
-# ---- scikit-learn's own checks, of the rungs that test_estimator_checks.py does not have ---------
-
-
-@parametrize_with_checks([GaussianBayes(c) for c in COVARIANCES[3:]])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("amount", ["auto", "oas"])
