@@ -104,16 +104,20 @@ def read(data: Path, name: str) -> Texts:
 
 
 def arguments(description: str, small: str) -> argparse.Namespace:
-    """`data`, a folder, and `small`, whether to be quick."""
+    """`data`, a folder; `small`, whether to take what scikit-learn bundles; `images`, a folder."""
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument(
         "--data", type=Path, default=os.environ.get("NAIVELY_DATA"), help="folder of the data sets"
     )
-    parser.add_argument("--small", action="store_true", help=small)
+    parser.add_argument("--small", action="store_true", help=f"{small}; no folder is needed")
+    parser.add_argument("--images", type=Path, help="folder for pictures (needs naively[plot])")
     found = parser.parse_args()
-    if not found.data:
+    if not found.data and not found.small:
         parser.error("name the folder of the data sets with --data or NAIVELY_DATA")
-    found.data = Path(found.data)
+    if found.data:
+        found.data = Path(found.data)
+    if found.images:
+        found.images.mkdir(parents=True, exist_ok=True)
     return found
 
 
