@@ -28,6 +28,7 @@ _HOMES = {
     "PoissonNB": "naively.estimators.discrete",
     "Text": "naively.families.text",
     "TextNB": "naively.estimators.text",
+    "compare": "naively.comparison.comparison",
     "diagnose": "naively.diagnosis.diagnosis",
     "load": "naively.estimators.files",
 }

@@ -19,11 +19,11 @@ from naively.diagnosis import report
 from naively.diagnosis.advice import choice
 from naively.diagnosis.diagnosis import Diagnosis, examine
 from naively.diagnosis.pairs import Pair
-from naively.diagnosis.rows import of_stream
 from naively.engines.threads import workers
+from naively.ladder.rows import of_stream
+from naively.plain import rows_told
 from naively.tables.learning import Question
 
-LISTED = 10  # classes that a list shows
 NAMES = 30  # characters of two names of columns, at least
 WIDE = 100  # characters of a terminal, from which on there is room for one column more
 
@@ -55,8 +55,8 @@ def diagnosed(found: Diagnosis, limit: int) -> None:
     out = layout.console()
     facts = new_facts()
     facts.add_row("target", clean(found.target))
-    facts.add_row("rows", report.rows_told(found))
-    facts.add_row("classes", _classes(found))
+    facts.add_row("rows", rows_told(found.rows, found.looked_at, found.unlabelled))
+    facts.add_row("classes", layout.classes_told(found.classes))
     kinds = list(found.columns.values())
     told = [f"{kinds.count(kind):,} of {kind}" for kind in ("numbers", "levels") if kind in kinds]
     facts.add_row("columns", ", ".join(told))
@@ -77,15 +77,6 @@ def diagnosed(found: Diagnosis, limit: int) -> None:
         out.print()
         command = f"naively fit DATA --target {shlex.quote(found.target or '')} {option}".rstrip()
         out.print(Text(printable(command)), soft_wrap=True)
-
-
-def _classes(found: Diagnosis) -> str:
-    """The classes with the most rows."""
-    most = sorted(found.classes.items(), key=lambda one: -one[1])
-    order = most[:LISTED] if len(most) > LISTED else found.classes.items()
-    listed = ", ".join(f"{clean(label, 20)} {rows:,}" for label, rows in order)
-    rest = len(most) - LISTED
-    return listed + (f", and {rest:,} more with fewer rows" if rest > 0 else "")
 
 
 def _remark(out: Console, notes: Sequence[str]) -> None:

@@ -15,6 +15,8 @@ from rich.text import Text
 
 from naively.cli.errors import printable
 
+LISTED = 10  # classes that a list shows
+
 
 class Plain(Console):
     """A console for pipes and files: no spaces at the ends of lines."""
@@ -91,3 +93,12 @@ def number(value: float) -> str:
     if not np.isfinite(value) or abs(value) < 1e3:
         return f"{value:.4g}"
     return f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.3g}"
+
+
+def classes_told(classes: dict[Any, int]) -> str:
+    """The classes with the most rows, and how many each has."""
+    most = sorted(classes.items(), key=lambda one: -one[1])
+    order = most[:LISTED] if len(most) > LISTED else classes.items()
+    listed = ", ".join(f"{clean(label, 20)} {rows:,}" for label, rows in order)
+    rest = len(most) - LISTED
+    return listed + (f", and {rest:,} more with fewer rows" if rest > 0 else "")

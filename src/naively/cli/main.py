@@ -448,6 +448,78 @@ def diagnose(
 
 
 @app.command
+def compare(
+    *data: str,
+    target: Target = None,
+    columns: list[str] | None = None,
+    text: list[str] | None = None,
+    skip: list[str] | None = None,
+    estimators: list[str] | None = None,
+    missing: list[str] | None = None,
+    format: str | None = None,
+    splits: int = 5,
+    seed: int = 0,
+    plot: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Is naive Bayes enough here, and would more rows help?
+
+    Learning curves: the error on rows held out, by the number of rows learned, of
+    naive Bayes, the other rungs of the ladder, logistic regression, the majority
+    class, and any classifier of scikit-learn.
+
+    Parameters
+    ----------
+    data
+        The tables or documents to look at.
+    target
+        The column that holds the classes. Rows where it is empty are skipped. Documents have the
+        column `label`, of their files or folders.
+    columns
+        Families of columns, as "age=gamma" or "job=categorical"; may be repeated.
+    text
+        A column of text, even if its texts are short; may be repeated.
+    skip
+        A column to leave out; may be repeated.
+    estimators
+        A classifier to compare too, as sklearn.ensemble.RandomForestClassifier or
+        "sklearn.svm.SVC(C=10)"; may be repeated.
+    missing
+        Text that means a missing value, instead of ?, NA, null and the like; may be repeated.
+    format
+        csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
+    splits
+        How many random splits; each predicts that part of the rows.
+    seed
+        Of the splits, and of the sample that is looked at of more than 100,000 rows.
+    plot
+        Draw the curves too, in a file such as curves.png; needs naively[plot].
+    json
+        Print one JSON object.
+    """
+    from naively.cli import compare as comparison
+    from naively.cli import layout, sources
+    from naively.cli.options import question
+    from naively.tables.inputs import MISSING
+
+    if plot is not None:
+        comparison.check_picture(plot, data)
+    spelled = MISSING if missing is None else ("", *missing)
+    source = sources.opened(_data(data), format, spelled)
+    asked = question(
+        sources.target_among(source, target), columns, text, source.files.texts, skip, None,
+        None, 0.0, 1.0, "empirical", "smooth", spelled, seed,
+    )  # fmt: skip
+    found = comparison.run(source, asked, estimators or [], splits)
+    if plot is not None:
+        comparison.draw(found, plot)
+    if json:
+        layout.print_json(found.to_dict())
+    else:
+        comparison.compared(found)
+
+
+@app.command
 def demo(*, folder: Path = Path("naively-demo")) -> None:
     """Learn to read handwritten digits: writes two tables, learns one, is tested on the other.
 

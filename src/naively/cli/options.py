@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
+from naively.calls import named_call
 from naively.cli.errors import UsageError
 from naively.families.base import Family
 from naively.families.registry import FAMILIES
@@ -79,12 +79,9 @@ def parsed_family(text: str) -> Family:
     if name not in FAMILIES:
         raise UsageError(f"{name!r} is no family: use one of {', '.join(sorted(FAMILIES))}")
     try:
-        call = ast.parse(text.strip() if "(" in text else f"{text.strip()}()", mode="eval").body
-        assert isinstance(call, ast.Call)
-        assert not call.args
-        values = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
-    except (SyntaxError, ValueError, AssertionError):
-        raise UsageError(f"{text!r}: write it as {name}(alpha=0.5)") from None
+        _, values = named_call(text)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     kind: Any = FAMILIES[name]
     known = [one.name for one in fields(kind) if one.name != "reference"]
     if strangers := [one for one in values if one not in known]:

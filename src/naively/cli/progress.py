@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
+    MofNCompleteColumn,
     Progress,
     TextColumn,
     TimeRemainingColumn,
@@ -42,6 +43,18 @@ def bar(what: str, source: Source) -> Iterator[None]:
     finally:
         done.set()
         watcher.join()
+
+
+@contextmanager
+def steps(what: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show how many steps of some work are done: what is called after each."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(what, total=total)
+        yield lambda: shown.update(task, advance=1)
 
 
 def _watch(what: str, source: Source, done: threading.Event) -> None:

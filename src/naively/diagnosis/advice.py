@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from naively.diagnosis.pairs import Pair
-from naively.diagnosis.rungs import Difference, Result, difference
+from naively.diagnosis.results import Result
+from naively.ladder.trial import Difference, difference
 from naively.markup import magnitude
 
 FUNCTION = 0.995  # correlation, beyond which one column all but follows from the other

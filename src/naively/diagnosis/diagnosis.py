@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from naively.diagnosis import advice, report
 from naively.diagnosis.pairs import Pair, features, most_telling, pairs
-from naively.diagnosis.rows import Rows, of_stream, of_table
-from naively.diagnosis.rungs import Result, Trial, ladder
+from naively.diagnosis.results import Result, results
 from naively.engines.threads import workers
-from naively.families.gaussian import Gaussian
 from naively.families.text import Text
+from naively.ladder.rows import Rows, is_path, of_files, of_table
+from naively.ladder.rungs import kinds, ladder
+from naively.ladder.splits import Splits
+from naively.ladder.trial import Trial
+from naively.plain import plain_json
 from naively.tables.inference import Columns, Wishes, infer
 from naively.tables.inputs import MISSING
-from naively.tables.names import no_column
-from naively.tables.readers import open_source
 from naively.tables.schema import Schema
 
-EXACT = 1 << 53  # whole numbers up to here are the same in every reader of JSON
+FOLDS = 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,7 +91,7 @@ class Diagnosis:
             {name: value for name, value in vars(rung).items() if name not in ("losses", "wrong")}
             for rung in self.rungs
         ]
-        return _plain(found)
+        return plain_json(found)
 
     def __str__(self) -> str:
         return report.plain(self)
@@ -139,13 +138,8 @@ def diagnose(
     False
     """
     wishes = Wishes(dict(columns or {}), missing=tuple(missing))
-    if _is_path(X) or (isinstance(X, list) and X and all(map(_is_path, X))):
-        if not isinstance(y, str):
-            raise ValueError("name the column of a file that has the labels")
-        source = open_source([str(one) for one in X] if isinstance(X, list) else X, missing=missing)
-        if y not in source.names:
-            raise ValueError(no_column(y, source.names))
-        rows = of_stream(source.tasks(), y, seed, workers(None).count)
+    if is_path(X) or (isinstance(X, list) and X and all(map(is_path, X))):
+        rows = of_files(X, y, seed, missing)
     else:
         rows = of_table(X, y, seed)
     return examine(rows, wishes, seed)
@@ -163,27 +157,18 @@ def examine(
     labels = rows.classes, rows.codes
     classes = len(rows.classes)
     schema = infer(wishes, rows.table, labels)
-    numeric = infer(replace(wishes, numeric=Gaussian(floor="feature")), rows.table, labels)
     rule, left_out = _without_text(schema)
     if not rule.names:
         left = "; ".join(f"{name}: {why}" for name, why in list(left_out.items())[:10])
         raise ValueError(f"no column is left to diagnose ({left or 'there are none'})")
     found, unfit = features(rule, rows.table)
-    numbers = tuple(
-        one.name
-        for one in found
-        if isinstance(numeric.known[one.name], Gaussian) and one.levels != 2
-    )
-    levels = {one.name: one.levels for one in found if one.levels}
+    numbers, levels = kinds(rule, wishes, rows)
     tell("testing the pairs of columns")
     chosen = most_telling(found, rows.codes, classes)
     tested = pairs(chosen, rows.codes, classes)
-    trial = Trial(rows, rule, seed, workers(None))
-    results = []
-    for rung in ladder(rule, numbers, levels, classes):
-        tell(f"trying {rung.name}")
-        results.append(trial.result(rung))
-    results.sort(key=lambda result: result.parameters)
+    trial = Trial(rows, rule, Splits(rows.codes, FOLDS, seed=seed), workers(None))
+    tell("trying the rungs of the ladder")
+    tried = results(trial, ladder(rule, numbers, levels, classes))
     counts = np.bincount(rows.codes, minlength=classes).tolist()
     return Diagnosis(
         target=rows.target,
@@ -198,8 +183,8 @@ def examine(
         unfit={name: one.count for name, one in unfit.items()},
         untested=tuple(one.name for one in found if one not in chosen),
         pairs=tested,
-        rungs=results,
-        recommendation=advice.recommendation(rows.target, tested, results),
+        rungs=tried,
+        recommendation=advice.recommendation(rows.target, tested, tried),
     )
 
 
@@ -211,18 +196,3 @@ def _without_text(schema: Schema) -> tuple[Schema, dict[str, str]]:
         name: "text of many words" if name in schema.known else reason
         for name, reason in kept.skipped.items()
     }
-
-
-def _is_path(X: Any) -> bool:
-    return isinstance(X, str | Path)
-
-
-def _plain(value: Any) -> Any:
-    """The value as JSON takes it."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > EXACT:
-        value = float(value) if value.bit_length() < 1024 else math.inf
-    return None if isinstance(value, float) and not math.isfinite(value) else value

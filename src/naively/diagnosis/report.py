@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from naively.diagnosis.advice import LARGE, choice, gain, part
 from naively.diagnosis.pairs import LEVEL, Pair
-from naively.diagnosis.rungs import difference
+from naively.ladder.trial import difference
 from naively.markup import magnitude
+from naively.plain import aligned, rows_told
 
 if TYPE_CHECKING:
     from naively.diagnosis.diagnosis import Diagnosis
@@ -98,22 +99,17 @@ def rung_notes(found: Diagnosis) -> list[str]:
     return said
 
 
-def rows_told(found: Diagnosis) -> str:
-    """How many rows there are, and how many of them were looked at."""
-    said = f"{found.rows:,}"
-    if found.looked_at < found.rows:
-        said += f", of which a sample of {found.looked_at:,} was looked at"
-    if found.unlabelled:
-        said += f" ({found.unlabelled:,} without a label skipped)"
-    return said
-
-
 def plain(found: Diagnosis) -> str:
     """All of it as plain text, with the first pairs."""
-    lines = [found.recommendation, "", f"rows: {rows_told(found)}", ""]
+    lines = [
+        found.recommendation,
+        "",
+        f"rows: {rows_told(found.rows, found.looked_at, found.unlabelled)}",
+        "",
+    ]
     if found.pairs:
-        lines += _aligned(PAIR_HEADS, pair_rows(found.pairs[:SHOWN]))
-    lines += [*pair_notes(found, SHOWN), "", *_aligned(RUNG_HEADS, rung_rows(found))]
+        lines += aligned(PAIR_HEADS, pair_rows(found.pairs[:SHOWN]))
+    lines += [*pair_notes(found, SHOWN), "", *aligned(RUNG_HEADS, rung_rows(found))]
     return "\n".join([*lines, *rung_notes(found)]).strip()
 
 
@@ -125,16 +121,3 @@ def _nats(value: float) -> str:
 
 def _p(value: float) -> str:
     return "<1e-9" if value < 1e-9 else f"{value:.2g}"
-
-
-def _aligned(heads: Sequence[str], rows: Cells) -> list[str]:
-    """Lines of a table: the first column to the left, the others to the right."""
-    table = [tuple(heads), *rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if k == 0 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]

@@ -17,6 +17,7 @@ except ImportError as error:
 from naively.plot.boundary import DecisionBoundaryDisplay
 from naively.plot.density import ClassDensityDisplay
 from naively.plot.images import ImageDisplay
+from naively.plot.learning import LearningCurvesDisplay
 from naively.plot.levels import LevelsDisplay
 from naively.plot.parameters import ParametersDisplay
 from naively.plot.telling import TellingDisplay
@@ -25,6 +26,7 @@ __all__ = [
     "ClassDensityDisplay",
     "DecisionBoundaryDisplay",
     "ImageDisplay",
+    "LearningCurvesDisplay",
     "LevelsDisplay",
     "ParametersDisplay",
     "TellingDisplay",

@@ -1,20 +1,23 @@
-"""The rows that a diagnosis looks at: all of a table, or a sample of a large one."""
+"""The rows on which models are compared: all of a table, or a sample of a large one."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from naively.engines.stream import in_order
+from naively.engines.threads import workers
 from naively.tables import values
 from naively.tables.frames import to_array, to_arrow
 from naively.tables.learning import Held, Task, labelled, together
 from naively.tables.names import no_column
+from naively.tables.readers import open_source
 
 ROWS = 100_000
 """Rows that are looked at, at most; or fewer of wide tables and long texts, of at most"""
@@ -82,6 +85,33 @@ def of_stream(tasks: Iterable[Task], target: str, seed: int, threads: int) -> Ro
     )
 
 
+def of_files(paths: Any, y: Any, seed: int, missing: Sequence[str]) -> Rows:
+    """The rows of a file, or of several, as `of_stream`.
+
+    Parameters
+    ----------
+    paths : a path, or a list of paths, as the command line takes them.
+    y : name of the column of labels.
+    missing : spellings of a missing value.
+
+    Raises
+    ------
+    ValueError : saying what is wrong and where.
+    """
+    if not isinstance(y, str):
+        raise ValueError("name the column of a file that has the labels")
+    several = [str(one) for one in paths] if isinstance(paths, list) else paths
+    source = open_source(several, missing=missing)
+    if y not in source.names:
+        raise ValueError(no_column(y, source.names))
+    return of_stream(source.tasks(), y, seed, workers(None).count)
+
+
+def is_path(X: Any) -> bool:
+    """Whether it names a file."""
+    return isinstance(X, str | Path)
+
+
 def of_table(X: Any, y: Any, seed: int) -> Rows:
     """The rows of a data frame, Arrow table, dict of columns or array; a sample of many.
 
@@ -94,7 +124,7 @@ def of_table(X: Any, y: Any, seed: int) -> Rows:
     ValueError : saying what is wrong and where.
     """
     if hasattr(X, "tocsr"):
-        raise ValueError("a diagnosis takes a table of columns, not a sparse matrix")
+        raise ValueError("models are compared on a table of columns, not on a sparse matrix")
     table = to_arrow(X)
     target = y if isinstance(y, str) else None
     if target is not None:
@@ -131,7 +161,7 @@ def _checked(
     of = "" if target is None else f" {target!r}"
     if len(classes) < 2:
         met = f"one class only ({classes[0]})" if len(classes) else "no label"
-        raise ValueError(f"the target{of} has {met}; a diagnosis needs two classes or more")
+        raise ValueError(f"the target{of} has {met}; two classes or more are needed")
     if classes.dtype.kind == "f" and (classes != np.floor(classes)).any():
         odd = classes[classes != np.floor(classes)][0]
         raise ValueError(

@@ -1,0 +1,24 @@
+"""Things that a user names as in Python: ``gamma``, ``sklearn.svm.SVC(C=10)``."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+
+def named_call(text: str) -> tuple[str, dict[str, Any]]:
+    """(the name, the arguments) of ``name`` or ``name(argument=literal, ...)``.
+
+    Raises
+    ------
+    ValueError : if it is neither.
+    """
+    text = text.strip()
+    name = text.split("(")[0].strip()
+    try:
+        call = ast.parse(text if "(" in text else f"{text}()", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args or ast.unparse(call.func) != name:
+            raise ValueError
+        return name, {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+    except (SyntaxError, ValueError):
+        raise ValueError(f"{text!r}: write it as {name}(alpha=0.5)") from None

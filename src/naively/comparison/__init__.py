@@ -1,0 +1,1 @@
+"""Is naive Bayes enough here, and would more rows help?"""

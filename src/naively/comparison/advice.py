@@ -1,0 +1,101 @@
+"""What a comparison comes to, in one plain sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from naively.ladder.trial import difference
+
+if TYPE_CHECKING:
+    from naively.comparison.comparison import Candidate
+
+CLEAR = 2.0  # standard errors, beyond which a difference is clear
+MUCH = 0.05  # part of the errors, below which a difference is not worth another model
+STILL = 0.02  # part of the errors that twice the rows took away, below which more hardly help
+
+
+def sentence(found: Sequence[Candidate], sizes: Sequence[int]) -> str:
+    """Is naive Bayes enough, and would more rows help?"""
+    tried = [one for one in found if np.isfinite(one.error[-1])]
+    prior = next(one for one in found if one.kind == "prior")
+    naive = _naive(tried)
+    others = [one for one in tried if one.kind in ("rung", "scikit-learn")]
+    best = min(others, key=lambda one: one.error[-1], default=prior)
+    top = min((naive, best), key=lambda one: one.error[-1])
+    if not _worse(prior, top):
+        return (
+            "None of these does clearly better than the majority class, which errs in "
+            f"{prior.error[-1]:.1%} of other rows: these rows do not show that the columns tell "
+            "the class."
+        )
+    rows = f"{sizes[-1]:,} rows learned"
+    if _worse(naive, best):
+        said = f"Naive Bayes is not enough here: with {rows} {_name(naive)} {_errs(naive)}, "
+        said += f"{best.name} {_errs(best)}"
+        if ahead := _ahead(naive, best, sizes):
+            said += f", though naive Bayes is ahead up to {ahead:,} rows"
+        return f"{said}; {_more(best, sizes)}."
+    said = f"Naive Bayes is enough here: with {rows} {_name(naive)} {_errs(naive)}"
+    if best is not prior:
+        said += f", {best.name}, the best of the others, {_errs(best)}"
+    if best is not prior and _surer(best, naive):
+        said += (
+            f", but the probabilities of {best.name} are better (log-loss "
+            f"{best.log_loss[-1]:.3g} against {naive.log_loss[-1]:.3g})"
+        )
+    return f"{said}; {_more(naive, sizes)}."
+
+
+def _naive(tried: Sequence[Candidate]) -> Candidate:
+    """Naive Bayes by the rule, or the one of its kind that errs clearly less."""
+    rule = next(one for one in tried if one.kind == "naive")
+    best = min((one for one in tried if one.kind == "naive"), key=lambda one: one.error[-1])
+    return best if _worse(rule, best) else rule
+
+
+def _worse(one: Candidate, other: Candidate) -> bool:
+    """Whether one errs clearly more than the other, and so much more that it matters."""
+    mean, error = difference(one.curve.wrong, other.curve.wrong)
+    return mean > CLEAR * error and mean > MUCH * float(one.error[-1])
+
+
+def _surer(one: Candidate, other: Candidate) -> bool:
+    """Whether the probabilities of one are clearly better than those of the other."""
+    mean, error = difference(other.curve.losses, one.curve.losses)
+    return mean > CLEAR * error and mean > MUCH * float(other.log_loss[-1])
+
+
+def _ahead(naive: Candidate, best: Candidate, sizes: Sequence[int]) -> int:
+    """The size up to which naive Bayes errs less; 0 if it does not from the first on."""
+    less = naive.error < best.error
+    until = len(less) if less.all() else int(np.argmin(less))
+    return sizes[until - 1] if until else 0
+
+
+def _more(one: Candidate, sizes: Sequence[int]) -> str:
+    """Whether more rows would help it, by what the last ones brought."""
+    before = int(np.argmin(np.abs(np.log(np.array(sizes[:-1] or sizes) / sizes[-1]) + np.log(2))))
+    gained = one.curve.error[:, before] - one.curve.error[:, -1]
+    if len(sizes) < 2 or not np.isfinite(gained).all():
+        return "there are too few rows to say whether more would help"
+    mean, error = difference(gained, np.zeros(len(gained)))
+    step = f"from {sizes[before]:,} to {sizes[-1]:,} its error went from "
+    step += f"{one.error[before]:.1%} to {one.error[-1]:.1%}"
+    if mean <= STILL * float(one.error[-1]):
+        return f"more rows would hardly help it ({step})"
+    return f"more rows {'would' if mean > CLEAR * error else 'may'} help it ({step})"
+
+
+def _name(one: Candidate) -> str:
+    return "it" if one.name == "naive Bayes" else one.name
+
+
+def _errs(one: Candidate) -> str:
+    return (
+        f"errs in {one.error[-1]:.1%} of other rows"
+        if one.kind == "naive"
+        else f"in {one.error[-1]:.1%}"
+    )

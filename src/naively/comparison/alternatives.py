@@ -1,0 +1,219 @@
+"""Classifiers of scikit-learn on the same splits: fitted anew for each training set."""
+
+from __future__ import annotations
+
+import re
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+
+from naively.calls import named_call
+from naively.exact import Float64, Int64
+from naively.families.levels import Encoded
+from naively.ladder.rows import Rows
+from naively.ladder.splits import Splits
+from naively.ladder.trial import Curve, blank_curve, mean
+from naively.tables.schema import Schema
+from naively.text.documents import Documents
+
+PATIENCE = 2.0  # seconds of work, about as long as processes take to start
+DENSE = 1000  # columns, up to which those of levels are not sparse: some estimators need that
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A classifier of scikit-learn.
+
+    Attributes
+    ----------
+    name : str
+    use : how to get it in Python.
+    estimator : not fitted.
+    """
+
+    name: str
+    use: str
+    estimator: Any
+
+
+def alternatives(given: list[Any]) -> list[Alternative]:
+    """Logistic regression, and the classifiers that were asked for.
+
+    Parameters
+    ----------
+    given : import paths such as ``sklearn.svm.SVC(C=10)``, or estimators.
+
+    Raises
+    ------
+    ValueError : for what is no classifier, saying why.
+    """
+    usual = Alternative(
+        "logistic regression",
+        "LogisticRegression(max_iter=1000)",
+        LogisticRegression(max_iter=1000),
+    )
+    found = [usual]
+    for one in given:
+        estimator = _imported(one) if isinstance(one, str) else one
+        if isinstance(estimator, type) or not is_classifier(estimator):
+            raise ValueError(f"{one!r} is no classifier of scikit-learn's kind")
+        name = re.sub(r"\s+", " ", str(estimator))
+        if estimator.get_params(deep=False).get("random_state", 0) is None:
+            estimator = clone(estimator).set_params(random_state=0)
+        found.append(Alternative(name, name, estimator))
+    names = [one.name for one in found]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{max(names, key=names.count)} is compared more than once")
+    return found
+
+
+def _imported(path: str) -> BaseEstimator:
+    """The estimator at an import path."""
+    name, arguments = named_call(path)
+    module, _, attribute = name.rpartition(".")
+    if not module:
+        raise ValueError(f"{path!r}: name its module too, as sklearn.svm.{name}")
+    try:
+        kind = getattr(import_module(module), attribute)
+    except ImportError as error:
+        raise ValueError(f"{path!r}: {error}") from None
+    except AttributeError:
+        raise ValueError(f"{path!r}: {module} has no {attribute}") from None
+    try:
+        return kind(**arguments)
+    except TypeError as error:
+        raise ValueError(f"{path!r}: {error}") from None
+
+
+Task = tuple[tuple[int, int], Any, Int64, Any, Int64]
+"""(split and size, rows to learn and their classes, rows to predict and their classes)."""
+
+Scores = tuple[tuple[int, int], Float64, Float64, str]
+"""(split and size, of each row -log P(y | x) in nats and whether its class is wrong, a failure)."""
+
+
+class Refits:
+    """Learning curves of scikit-learn's classifiers, on the splits that rungs have.
+
+    Numbers are standardised, missing ones the median; each level is a column of zeros and ones,
+    "missing" one of them; words are weighed by TF-IDF: all as the rows to learn have them.
+
+    Parameters
+    ----------
+    rows : Rows
+    rule : Schema that says which columns are numbers, levels and text.
+    splits : of the rows.
+    """
+
+    def __init__(self, rows: Rows, rule: Schema, splits: Splits) -> None:
+        self.codes, self.splits = rows.codes, splits
+        self.X, self.preparation = _prepared(rows, rule)
+
+    def curve(self, estimator: Any, done: Callable[[], None] = lambda: None) -> Curve:
+        """How a classifier does; `done` is called after each split and size."""
+        start = time.perf_counter()
+        model = make_pipeline(self.preparation, estimator)
+        found, reason = blank_curve(self.splits), ""
+        for (split, size), losses, wrong, problem in self._scores(model):
+            if size + 1 == len(self.splits.sizes):
+                test = self.splits.tests[split]
+                found.losses[test], found.wrong[test] = losses, wrong
+                reason = reason or problem
+            found.log_loss[split, size], found.error[split, size] = mean(losses), mean(wrong)
+            done()
+        return replace(found, reason=reason, seconds=time.perf_counter() - start)
+
+    def _scores(self, model: Any) -> Iterator[Scores]:
+        """Of each task, the smallest first; once they take long, on all processors."""
+        splits, sizes = range(len(self.splits.tests)), range(len(self.splits.sizes))
+        places = [(split, size) for size in sizes for split in splits]
+        start = time.perf_counter()
+        while places and time.perf_counter() - start < PATIENCE:
+            yield _score(model, self._task(*places.pop(0)))
+        tasks = (delayed(_score)(model, self._task(*place)) for place in reversed(places))
+        yield from Parallel(n_jobs=-1, return_as="generator_unordered")(tasks)
+
+    def _task(self, split: int, size: int) -> Task:
+        """What is to be fitted and predicted."""
+        steps = np.concatenate(self.splits.steps[split][: size + 1])
+        train = np.concatenate([self.splits.parts[part] for part in steps])
+        test = self.splits.tests[split]
+        return (split, size), self.X[train], self.codes[train], self.X[test], self.codes[test]
+
+
+def _score(model: Any, task: Task) -> Scores:
+    """Fit, and predict other rows."""
+    place, *train, X, codes = task
+    losses, wrong = np.full(len(codes), np.nan), np.full(len(codes), np.nan)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = clone(model).fit(*train)
+        if hasattr(model, "predict_proba"):
+            proba = model.predict_proba(X)  # a column a class, as all were learned
+            predicted = proba.argmax(axis=1)
+            with np.errstate(divide="ignore"):
+                losses = -np.log(proba[np.arange(len(codes)), codes])
+        else:
+            predicted = model.predict(X)
+    except Exception as error:  # whatever somebody's classifier raises must not stop the others
+        return place, losses, wrong, f"{type(error).__name__}: {error}".split("\n")[0]
+    wrong = (predicted != codes).astype(np.float64)
+    return place, losses, wrong, ""
+
+
+def _prepared(rows: Rows, rule: Schema) -> tuple[npt.NDArray[Any], Any]:
+    """(the columns as one array, what makes features of them)."""
+    blocks, _ = rule.encode(rows.table)
+    if all(isinstance(part, Documents) for part in blocks.parts) and len(blocks.parts) == 1:
+        return _texts(blocks.parts[0]), TfidfVectorizer()
+    columns: list[npt.NDArray[Any]] = []
+    places: dict[str, list[int]] = {"numbers": [], "levels": [], "text": []}
+    width = 0
+    for part in blocks.parts:
+        if isinstance(part, Documents):
+            kind, new = "text", [_texts(part)]
+        elif isinstance(part, Encoded):
+            kind, new = "levels", list(part.codes.T)
+            width += sum(len(levels) + 1 for levels in part.levels)
+        else:
+            kind, new = "numbers", list(np.asarray(part).T)
+        places[kind] += range(len(columns), len(columns) + len(new))
+        columns += new
+    width += len(places["numbers"])
+    floats = FunctionTransformer(np.asarray, kw_args={"dtype": np.float64})
+    numbers = SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
+    steps: list[Any] = [
+        ("numbers", make_pipeline(floats, *numbers), places["numbers"]),
+        ("levels", make_pipeline(floats, OneHotEncoder(handle_unknown="ignore")), places["levels"]),
+        *((f"text {k}", TfidfVectorizer(), k) for k in places["text"]),
+    ]
+    dense = width <= DENSE and not places["text"]
+    preparation = ColumnTransformer(
+        [step for step in steps if step[2] != []], sparse_threshold=0.0 if dense else 1.0
+    )
+    values: Any = object if places["text"] else np.float64
+    table = np.empty((len(rows.codes), len(columns)), values)
+    for k, column in enumerate(columns):
+        table[:, k] = column
+    return table, preparation
+
+
+def _texts(documents: Documents) -> npt.NDArray[Any]:
+    """Documents as scikit-learn takes them; missing ones are empty."""
+    return np.array(list(documents.texts()), object)

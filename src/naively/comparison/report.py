@@ -1,0 +1,72 @@
+"""A comparison as cells of tables and lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from naively.plain import aligned
+
+if TYPE_CHECKING:
+    from naively.comparison.comparison import Candidate, Comparison
+
+LISTED = 10  # columns that were left out
+SHOWN = 6  # sizes, in plain text
+LARGE = 1000  # nats, beyond which three digits say enough
+TAIL = ("±", "log-loss", "seconds")
+
+
+def heads(sizes: Sequence[int]) -> tuple[str, ...]:
+    """Of the columns of `cells`."""
+    return ("rows learned", *(f"{size:,}" for size in sizes), *TAIL)
+
+
+def cells(one: Candidate, places: Sequence[int]) -> tuple[str, ...]:
+    """A line of the table: mean error in % at these sizes; at the last, its spread and log-loss."""
+    errors = [f"{100 * one.error[k]:.1f}" if np.isfinite(one.error[k]) else "·" for k in places]
+    spread, loss = float(one.curve.error[:, -1].std()), float(one.log_loss[-1])
+    return (
+        one.name, *errors, f"{100 * spread:.1f}" if np.isfinite(spread) else "·",
+        "·" if np.isnan(loss) else f"{loss:.4f}" if loss < LARGE else f"{loss:.3g}",
+        f"{one.curve.seconds:.2g}" if one.curve.seconds < 10 else f"{one.curve.seconds:,.0f}",
+    )  # fmt: skip
+
+
+def places(sizes: Sequence[int], room: int) -> list[int]:
+    """The positions of so many sizes at most, the first and the last among them."""
+    if len(sizes) <= room:
+        return list(range(len(sizes)))
+    return np.unique(np.linspace(0, len(sizes) - 1, max(room, 2)).round()).astype(int).tolist()
+
+
+def notes(found: Comparison) -> list[str]:
+    """What there is to say below the table."""
+    said = [
+        f"error in %, means of {found.splits} random splits; ±: standard deviation over them, with "
+        f"{found.sizes[-1]:,} rows learned; log-loss in nats; seconds for the whole curve"
+    ]
+    reasons: dict[str, list[str]] = {}
+    for one in found.candidates:
+        if one.curve.reason:
+            reasons.setdefault(one.curve.reason, []).append(one.name)
+    said += [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
+    if any(not one.curve.reason and np.isnan(one.error).any() for one in found.candidates):
+        said.append("·: so few rows do not determine its parameters")
+    if single := [label for label, rows in found.classes.items() if rows == 1]:
+        said.append(f"always learned, never predicted, as it has one row only: {single[0]}" + (
+            f", and {len(single) - 1:,} more classes" if len(single) > 1 else ""))  # fmt: skip
+    left = [f"left out: {name} ({reason})" for name, reason in found.left_out.items()]
+    if len(left) > LISTED:
+        left[LISTED:] = [f"left out: {len(left) - LISTED:,} columns more"]
+    return said + left
+
+
+def plain(found: Comparison) -> str:
+    """All of it as plain text."""
+    shown = places(found.sizes, SHOWN)
+    table = aligned(
+        heads([found.sizes[k] for k in shown]), [cells(one, shown) for one in found.candidates]
+    )
+    return "\n".join([found.advice, "", *table, "", *notes(found)])

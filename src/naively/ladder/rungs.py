@@ -1,0 +1,236 @@
+"""The ladder, from the class prior to the full joint table: which rungs fit the columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, cast
+
+from naively.families.base import Family
+from naively.families.bernoulli import Bernoulli
+from naively.families.gaussian import Gaussian
+from naively.families.joint import Joint
+from naively.families.levels import Encoded
+from naively.families.multivariate import MultivariateGaussian
+from naively.families.text import Event, Text
+from naively.ladder.rows import Rows
+from naively.tables.inference import Wishes, infer
+from naively.tables.schema import Block, Schema
+
+COUNTS: dict[str, Callable[[int, int], int]] = {
+    "class prior": lambda k, d: k - 1,
+    "Bernoulli naive Bayes": lambda k, d: k * d,
+    "one variance": lambda k, d: k * d + 1,
+    "one variance a class": lambda k, d: k * d + k,
+    "one variance a column": lambda k, d: k * d + d,
+    "Gaussian naive Bayes": lambda k, d: 2 * k * d,
+    "tied covariance": lambda k, d: k * d + d * (d + 1) // 2,
+    "full covariance": lambda k, d: k * d + k * d * (d + 1) // 2,
+    "joint table": lambda k, d: k * (2**d - 1),
+}
+"""The free parameters of each rung for K classes and d features: lecture 2, "How many parameters
+do we need to learn?"."""
+
+GAUSSIANS: dict[str, Family] = {
+    "one variance": Gaussian("both", floor="feature"),
+    "one variance a class": Gaussian("features", floor="feature"),
+    "one variance a column": Gaussian("classes", floor="feature"),
+    "Gaussian naive Bayes": Gaussian(floor="feature"),
+    "tied covariance": MultivariateGaussian(tied=True),
+    "shrunk tied covariance": MultivariateGaussian(tied=True, shrinkage="auto"),
+    "full covariance": MultivariateGaussian(),
+    "shrunk full covariance": MultivariateGaussian(shrinkage="auto"),
+}
+"""The family of each rung of columns of numbers."""
+
+EVENTS: dict[Event, str] = {
+    "multinomial": "naive Bayes, multinomial",
+    "binary": "naive Bayes, binary",
+    "bernoulli": "naive Bayes, Bernoulli",
+    "complement": "naive Bayes, complement",
+}
+"""What the rungs of columns of text count, and their names."""
+
+
+def parameter_counts(classes: int, features: int) -> dict[str, int]:
+    """The free parameters of each rung of the ladder, as lecture 2 counts them.
+
+    ========================  =================
+    rung                      free parameters
+    ========================  =================
+    class prior               K - 1
+    Bernoulli naive Bayes     Kd
+    one variance              Kd + 1
+    one variance a class      Kd + K
+    one variance a column     Kd + d
+    Gaussian naive Bayes      2Kd
+    tied covariance           Kd + d(d + 1)/2
+    full covariance           Kd + Kd(d + 1)/2
+    joint table               K(2^d - 1)
+    ========================  =================
+
+    All but the first are of p(x | y); those of the class prior come on top. The joint table is
+    that of binary features.
+
+    Parameters
+    ----------
+    classes, features : K and d.
+
+    Examples
+    --------
+    >>> parameter_counts(10, 256 * 256)["full covariance"]  # "~ 21.5 billion parameters!"
+    21475819520
+    """
+    if classes < 1 or features < 0:
+        raise ValueError(f"there are no {classes} classes of {features} features")
+    return {name: count(classes, features) for name, count in COUNTS.items()}
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One choice of blocks for the columns of a table.
+
+    Attributes
+    ----------
+    name : str
+    use : how to get it in Python; empty for the class prior.
+    option : of `naively fit`, for the same; None if there is none.
+    blocks : tuple of Block
+    free : parameters of the first block, if they are known before an estimate.
+    """
+
+    name: str
+    use: str
+    option: str | None
+    blocks: tuple[Block, ...]
+    free: int | None = None
+
+    @property
+    def naive(self) -> bool:
+        """Whether the columns are independent given the class."""
+        together = Joint | MultivariateGaussian
+        return bool(self.blocks) and not any(
+            isinstance(block.family, together) and len(block.names) > 1 for block in self.blocks
+        )
+
+
+def kinds(rule: Schema, wishes: Wishes, rows: Rows) -> tuple[tuple[str, ...], dict[str, int]]:
+    """(columns of numbers of more than two values; how many levels the columns of levels have).
+
+    A column of few whole numbers is both.
+    """
+    labels = rows.classes, rows.codes
+    numeric = infer(replace(wishes, numeric=Gaussian(floor="feature")), rows.table, labels)
+    blocks, _ = rule.encode(rows.table)
+    levels = {
+        name: len(own)
+        for block, part in zip(rule.blocks, blocks.parts, strict=True)
+        for name, own in _levels(block, part)
+    }
+    numbers = tuple(
+        name
+        for name in rule.ordered
+        if isinstance(numeric.known[name], Gaussian) and levels.get(name) != 2
+    )
+    return numbers, {name: levels[name] for name in rule.ordered if name in levels}
+
+
+def _levels(block: Block, part: Any) -> list[tuple[str, Any]]:
+    """The levels of each column of a block, if they are levels."""
+    if isinstance(part, Encoded):
+        return list(zip(block.names, part.levels, strict=True))
+    if isinstance(block.family, Bernoulli):
+        return [(name, (False, True)) for name in block.names]
+    return []
+
+
+def ladder(
+    rule: Schema, numbers: Sequence[str], levels: dict[str, int], classes: int
+) -> list[Rung]:
+    """The rungs that fit the columns of a table.
+
+    Parameters
+    ----------
+    rule : Schema, each column with the family that the rule gives it.
+    numbers : the columns whose values are numbers, which Gaussian rungs take together.
+    levels : how many there are in each column of levels.
+    classes : K.
+    """
+    rungs = [
+        Rung("class prior", "", None, ()),
+        Rung("naive Bayes", "NaiveBayes()", "", rule.blocks),
+    ]
+    if numbers:
+        rest = _without(rule, numbers)
+        plain = all(isinstance(rule.known[name], Gaussian) for name in numbers)
+        for name, family in GAUSSIANS.items():
+            joint = isinstance(family, MultivariateGaussian)
+            if (joint and len(numbers) == 1) or (plain and name == "Gaussian naive Bayes"):
+                continue  # naive Bayes has a variance already, and so one for each column
+            count = COUNTS[name.removeprefix("shrunk ")](classes, len(numbers))
+            blocks = (Block(family, tuple(numbers)), *rest)
+            use = _use(family, alone=not rest)
+            option = f'--family "{_code(family.name, _said(family))}"'
+            rungs.append(Rung(name, use, option, blocks, count))
+    words = [block for block in rule.blocks if isinstance(block.family, Text)]
+    for event, name in EVENTS.items() if words else ():
+        blocks = tuple(_counting(block, event) for block in rule.blocks)
+        if blocks == rule.blocks:
+            continue
+        alone = len(blocks) == 1
+        code = (
+            f'"{event}"'
+            if alone
+            else ", ".join(f'{block.names[0]!r}: Text("{event}")' for block in words)
+        )
+        use = f"TextNB({code})" if alone else f"NaiveBayes(columns={{{code}}})"
+        option = " ".join(
+            f"--columns \"{block.names[0]}=text(event='{event}')\"" for block in words
+        )
+        rungs.append(Rung(name, use, option, blocks))
+    if len(levels) > 1:
+        rest = _without(rule, levels)
+        use = "NaiveBayes(columns={levels: Joint()})" if rest else "JointBayes()"
+        name = "joint table of levels" if rest else "joint table"
+        cells = math.prod(levels.values())
+        blocks = Block(Joint(), tuple(levels)), *rest
+        rungs.append(Rung(name, use, None, blocks, classes * (cells - 1)))
+    return rungs
+
+
+def _counting(block: Block, event: Event) -> Block:
+    """A block of text that counts in this way; others as they are."""
+    if not isinstance(block.family, Text):
+        return block
+    return replace(block, family=replace(block.family, event=event))
+
+
+def _without(schema: Schema, names: Collection[str]) -> tuple[Block, ...]:
+    """The blocks of a schema without some columns."""
+    left = (tuple(one for one in block.names if one not in names) for block in schema.blocks)
+    blocks = zip(schema.blocks, left, strict=True)
+    return tuple(replace(block, names=names) for block, names in blocks if names)
+
+
+def _use(family: Family, alone: bool) -> str:
+    """How to get the family of the columns of numbers in Python, with nothing else or not."""
+    said = _said(family)
+    name = type(family).__name__
+    if alone and isinstance(family, MultivariateGaussian):
+        name = "GaussianBayes"
+        said = {"covariance": "tied" if said.pop("tied", False) else "full", **said}
+    elif alone:
+        name = "GaussianNB"
+    code = _code(name, said)
+    return code if alone else f"NaiveBayes(columns={{numbers: {code}}})"
+
+
+def _said(family: Family) -> dict[str, Any]:
+    """The hyperparameters of a family that are not as usual."""
+    usual = {one.name: one.default for one in fields(cast(Any, family))}
+    return {name: value for name, value in vars(family).items() if value != usual[name]}
+
+
+def _code(name: str, said: dict[str, Any]) -> str:
+    return f"{name}({', '.join(f'{k}={v!r}' for k, v in said.items())})"

@@ -1,0 +1,98 @@
+"""Random splits into rows to learn and rows to predict, of parts that are learned once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from naively.exact import Int64
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Training sets of growing sizes, each in the next one, and the rows that each split predicts.
+
+    The rows are dealt into folds at random, each class evenly. A split predicts one fold, and
+    learns the others one after the other; the smallest training set has a row of every class, for
+    which one is moved to the front where chance has none. A class with a single row is always
+    learned and never predicted.
+
+    Rows that no split tells apart make a part: all training sets are sums of parts.
+
+    Parameters
+    ----------
+    codes : (n,) the class of each row.
+    folds : how many.
+    sizes : of the training sets, increasing, the first of at least as many rows as there are
+        classes; all rows of the other folds come last.
+    seed : of the folds and their order.
+
+    Attributes
+    ----------
+    parts : tuple of (m,) rows; each row is in one.
+    tests : tuple of (m,) rows that each split predicts.
+    steps : for each split and size, the parts that its training set has beyond the one before.
+    sizes : of the training sets; all rows of the other folds may be one more.
+    """
+
+    codes: Int64
+    folds: int
+    sizes: tuple[int, ...] = ()
+    seed: int = 0
+    parts: tuple[Int64, ...] = field(init=False, repr=False)
+    tests: tuple[Int64, ...] = field(init=False, repr=False)
+    steps: tuple[tuple[Int64, ...], ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        fold, rank = self._dealt()
+        met = [k for k in range(self.folds) if (fold == k).any()]
+        whole = len(fold) - max(int((fold == k).sum()) for k in met)
+        sizes = (*(size for size in self.sizes if size < whole), whole)
+        since = np.empty((len(met), len(fold)), np.int64)  # the first size that has a row
+        for own, k in zip(since, met, strict=True):
+            away = np.where(fold < self.folds, (fold - k - 1) % self.folds, self.folds)
+            order = np.lexsort([rank, away])
+            order = self._with_all(order[fold[order] != k], sizes[0])
+            own[:] = len(sizes)
+            own[order] = np.searchsorted(sizes[:-1], np.arange(len(order)), "right")
+        alike, part = np.unique(since, axis=1, return_inverse=True)
+        ends = np.cumsum(np.bincount(part.ravel()))
+        parts = np.split(np.argsort(part.ravel(), kind="stable"), ends[:-1])
+        steps = (tuple(np.flatnonzero(own == k) for k in range(len(sizes))) for own in alike)
+        for name, value in (
+            ("parts", tuple(parts)), ("tests", tuple(np.flatnonzero(fold == k) for k in met)),
+            ("steps", tuple(steps)), ("sizes", sizes),
+        ):  # fmt: skip
+            object.__setattr__(self, name, value)
+
+    def _dealt(self) -> tuple[Int64, Int64]:
+        """(the fold of each row, or `folds` if it is never predicted; its rank within the fold)."""
+        generator = np.random.default_rng(self.seed)
+        order = generator.permutation(len(self.codes))
+        order = order[np.argsort(self.codes[order], kind="stable")]
+        fold = np.empty(len(order), np.int64)
+        fold[order] = np.arange(len(order)) % self.folds
+        fold[np.bincount(self.codes)[self.codes] == 1] = self.folds
+        return fold, generator.permutation(len(order))
+
+    def _with_all(self, order: Int64, first: int) -> Int64:
+        """The rows in this order, but for one row of each class that the first ones lack."""
+        _, met = np.unique(self.codes[order], return_index=True)
+        late = np.zeros(len(order), bool)
+        late[met[met >= first]] = True
+        return order[np.argsort(~late, kind="stable")]
+
+
+def growing(codes: Int64, folds: int) -> tuple[int, ...]:
+    """Sizes of training sets: of 10, 20, 50, 100 and so on, those from two rows a class on.
+
+    Parameters
+    ----------
+    codes : (n,) the class of each row.
+    folds : how many; all rows but those of one fold are no size of its own here.
+    """
+    least = 2 * len(np.unique(codes))
+    most = len(codes) * (folds - 1) / folds / 1.2  # one much like the last tells nothing new
+    sizes = (10**k * m for k in range(1, 16) for m in (1, 2, 5))
+    return tuple(size for size in sizes if least <= size <= most)

@@ -1,0 +1,120 @@
+"""Learning curves: error and log-loss by the number of rows learned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+
+from naively.exact import Float64
+from naively.plot import style
+
+if TYPE_CHECKING:  # which imports scikit-learn
+    from naively.comparison.comparison import Candidate, Comparison
+
+ABOVE = 1.25  # times what the majority class has: what is worse is not drawn
+
+
+class LearningCurvesDisplay:
+    """The curves of a `Comparison`: means over random splits, and bands from least to most.
+
+    Broad lines are naive Bayes and the classifiers of scikit-learn, the black dotted one is the
+    majority class. The axes end where candidates are worse than that, or all are better.
+
+    Parameters
+    ----------
+    comparison : Comparison
+
+    Attributes
+    ----------
+    axes_ : list of two Axes, of the error and of the log-loss.
+    lines_ : dict of list of Line2D, the two lines of each candidate.
+    legend_ : Legend
+    figure_
+    """
+
+    def __init__(self, *, comparison: Comparison) -> None:
+        self.comparison = comparison
+
+    @classmethod
+    def from_comparison(cls, comparison: Comparison, *, ax: Axes | None = None) -> Self:
+        """Draw what `naively.compare` found.
+
+        Parameters
+        ----------
+        comparison : Comparison
+        ax : axes of `subplots` in whose place to draw; a new figure by default.
+        """
+        return cls(comparison=comparison).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw in the place of the given axes, or in a new figure."""
+        found = self.comparison
+        self.figure_, grid = style.grid(ax, 1, 2, (10.0, 4.2))
+        self.axes_ = [self.figure_.add_subplot(grid[0, k]) for k in range(2)]
+        self.lines_ = {}
+        broad = [one for one in found.candidates if _is_broad(one)]
+        order = broad + [one for one in found.candidates if not _is_broad(one)]
+        styles = {one.name: style.style(k) for k, one in enumerate(order)}
+        for one in found.candidates:
+            values = one.curve.error, one.curve.log_loss
+            self.lines_[one.name] = [
+                _line(panel, found.sizes, each, one, styles[one.name])
+                for panel, each in zip(self.axes_, values, strict=True)
+            ]
+        prior = next(one for one in found.candidates if one.kind == "prior")
+        for panel, name, unit in zip(
+            self.axes_, ("error", "log_loss"), ("error", "log-loss (nats)"), strict=True
+        ):
+            means = np.array([getattr(one, name) for one in found.candidates if one is not prior])
+            means = means[np.isfinite(means)]
+            low, worst = (
+                means.min(initial=1.0),
+                min(means.max(initial=0.0), getattr(prior, name)[-1]),
+            )
+            panel.set_ylim(max(low - 0.1 * (worst - low), 0.0), ABOVE * worst or 1.0)
+            panel.set(xscale="log", xlabel="rows learned")
+            panel.set_title(f"{unit} on other rows", loc="left", fontsize="medium")
+            panel.set_xticks(*_ticks(found.sizes))
+            panel.xaxis.set_minor_locator(NullLocator())
+            panel.grid(axis="y", linewidth=0.4, alpha=0.5)
+            style.plain(panel)
+        self.axes_[0].yaxis.set_major_formatter(lambda y, _: f"{100 * y:.3g}%")
+        self.legend_ = style.legend(
+            self.axes_[1], [self.lines_[one.name][0] for one in order],
+            [style.label(one.name) for one in order],
+        )  # fmt: skip
+        return self
+
+
+def _is_broad(one: Candidate) -> bool:
+    return one.name == "naive Bayes" or one.kind == "scikit-learn"
+
+
+def _line(
+    panel: Axes, sizes: tuple[int, ...], values: Float64, one: Candidate, own: style.Style
+) -> Line2D:
+    """One candidate's line and band, (S, K) values."""
+    mean, broad = values.mean(axis=0), _is_broad(one)
+    if one.kind == "prior":
+        return panel.plot(sizes, mean, color="black", linestyle=(0, (1, 2)), linewidth=1.4)[0]
+    panel.fill_between(
+        sizes, values.min(axis=0), values.max(axis=0),
+        color=own.colour, alpha=0.2 if broad else 0.05, linewidth=0,
+    )  # fmt: skip
+    return panel.plot(
+        sizes, mean, color=own.colour, linestyle=own.line, marker=own.marker,
+        linewidth=2.2 if broad else 1.1, markersize=5 if broad else 3, zorder=3 if broad else 2,
+    )[0]  # fmt: skip
+
+
+def _ticks(sizes: tuple[int, ...]) -> tuple[list[int], list[str]]:
+    """The sizes that have room for a label, and the labels."""
+    kept = [sizes[-1]]
+    for size in sizes[-2::-1]:
+        if kept[-1] / size >= (sizes[-1] / sizes[0]) ** 0.17:
+            kept.append(size)
+    return kept, [f"{size:,}" for size in kept]
