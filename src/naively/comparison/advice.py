@@ -31,19 +31,20 @@ def sentence(found: Sequence[Candidate], sizes: Sequence[int]) -> str:
             f"{prior.error[-1]:.1%} of other rows: these rows do not show that the columns tell "
             "the class."
         )
-    rows = f"{sizes[-1]:,} rows learned"
+    who = "it" if naive.name == "naive Bayes" else f"{naive.name}, the best of its kind,"
+    found_out = f"with {sizes[-1]:,} rows learned {who} errs in {naive.error[-1]:.1%} of other rows"
     if _worse(naive, best):
-        said = f"Naive Bayes is not enough here: with {rows} {_name(naive)} {_errs(naive)}, "
-        said += f"{best.name} {_errs(best)}"
+        said = f"Naive Bayes is not enough here: {found_out}, {best.name} in {best.error[-1]:.1%}"
         if ahead := _ahead(naive, best, sizes):
             said += f", though naive Bayes is ahead up to {ahead:,} rows"
         return f"{said}; {_more(best, sizes)}."
-    said = f"Naive Bayes is enough here: with {rows} {_name(naive)} {_errs(naive)}"
+    said = f"Naive Bayes is enough here: {found_out}"
     if best is not prior:
-        said += f", {best.name}, the best of the others, {_errs(best)}"
+        said += f", {best.name}, the best of the others, in {best.error[-1]:.1%}"
+        said += ", which is not clearly less" if best.error[-1] < naive.error[-1] else ""
     if best is not prior and _surer(best, naive):
         said += (
-            f", but the probabilities of {best.name} are better (log-loss "
+            f", though the probabilities of {best.name} are better (log-loss "
             f"{best.log_loss[-1]:.3g} against {naive.log_loss[-1]:.3g})"
         )
     return f"{said}; {_more(naive, sizes)}."
@@ -82,20 +83,9 @@ def _more(one: Candidate, sizes: Sequence[int]) -> str:
     if len(sizes) < 2 or not np.isfinite(gained).all():
         return "there are too few rows to say whether more would help"
     mean, error = difference(gained, np.zeros(len(gained)))
+    name = "it" if one.kind == "naive" else one.name
     step = f"from {sizes[before]:,} to {sizes[-1]:,} its error went from "
     step += f"{one.error[before]:.1%} to {one.error[-1]:.1%}"
     if mean <= STILL * float(one.error[-1]):
-        return f"more rows would hardly help it ({step})"
-    return f"more rows {'would' if mean > CLEAR * error else 'may'} help it ({step})"
-
-
-def _name(one: Candidate) -> str:
-    return "it" if one.name == "naive Bayes" else one.name
-
-
-def _errs(one: Candidate) -> str:
-    return (
-        f"errs in {one.error[-1]:.1%} of other rows"
-        if one.kind == "naive"
-        else f"in {one.error[-1]:.1%}"
-    )
+        return f"more rows would hardly help {name} ({step})"
+    return f"more rows {'would' if mean > CLEAR * error else 'may'} help {name} ({step})"

@@ -53,7 +53,7 @@ def notes(found: Comparison) -> list[str]:
             reasons.setdefault(one.curve.reason, []).append(one.name)
     said += [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
     if any(not one.curve.reason and np.isnan(one.error).any() for one in found.candidates):
-        said.append("·: so few rows do not determine its parameters")
+        said.append("·: not to be estimated from so few rows")
     if single := [label for label, rows in found.classes.items() if rows == 1]:
         said.append(f"always learned, never predicted, as it has one row only: {single[0]}" + (
             f", and {len(single) - 1:,} more classes" if len(single) > 1 else ""))  # fmt: skip

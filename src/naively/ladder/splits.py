@@ -77,10 +77,13 @@ class Splits:
         return fold, generator.permutation(len(order))
 
     def _with_all(self, order: Int64, first: int) -> Int64:
-        """The rows in this order, but for one row of each class that the first ones lack."""
+        """The rows in this order, but for one of each class that may not be among the first ones.
+
+        Those that are moved push out as many others at most as there are classes.
+        """
         _, met = np.unique(self.codes[order], return_index=True)
         late = np.zeros(len(order), bool)
-        late[met[met >= first]] = True
+        late[met[met >= first - len(met)]] = True
         return order[np.argsort(~late, kind="stable")]
 
 
