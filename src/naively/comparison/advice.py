@@ -84,8 +84,7 @@ def _more(one: Candidate, sizes: Sequence[int]) -> str:
         return "there are too few rows to say whether more would help"
     mean, error = difference(gained, np.zeros(len(gained)))
     name = "it" if one.kind == "naive" else one.name
-    step = f"from {sizes[before]:,} to {sizes[-1]:,} its error went from "
-    step += f"{one.error[before]:.1%} to {one.error[-1]:.1%}"
+    step = f"{name}: with {sizes[before]:,} it errs in {one.error[before]:.1%}"
     if mean <= STILL * float(one.error[-1]):
-        return f"more rows would hardly help {name} ({step})"
-    return f"more rows {'would' if mean > CLEAR * error else 'may'} help {name} ({step})"
+        return f"more rows would hardly help {step} already"
+    return f"more rows {'would' if mean > CLEAR * error else 'may'} help {step}"

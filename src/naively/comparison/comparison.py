@@ -166,7 +166,7 @@ def compare(
         rows = of_files(X, y, seed, missing)
     else:
         if not isinstance(y, str) and _is_text(X):
-            X = pa.table({TEXTS[0]: to_array(np.asarray(X, object))})
+            X = pa.table({TEXTS[0]: to_array(X)})
             wishes = Wishes({TEXTS[0]: Text(), **wishes.columns}, missing=wishes.missing)
         rows = of_table(X, y, seed)
     return examine(rows, wishes, estimators, splits, seed)
@@ -227,7 +227,8 @@ def _candidate(rung: Rung, curve: Curve) -> Candidate:
 
 def _is_text(X: Any) -> bool:
     """Whether these are documents rather than rows."""
-    if getattr(X, "ndim", 1) != 1 or isinstance(X, Mapping):
+    table = hasattr(X, "columns") or hasattr(X, "column_names") or isinstance(X, Mapping)
+    if table or getattr(X, "ndim", 1) != 1:
         return False
-    first = next(iter(X), None)
-    return isinstance(first, str | bytes)
+    values = (value.as_py() if isinstance(value, pa.Scalar) else value for value in X)
+    return isinstance(next((value for value in values if value is not None), None), str | bytes)
