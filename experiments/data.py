@@ -1,7 +1,8 @@
 """What the experiments share: how each public data set is read, and how results are shown.
 
 The sets themselves are no part of the project. `--data`, or the variable NAIVELY_DATA, names the
-folder that holds them: as they were published, or a JSON object a document.
+folder that holds them: as they were published, or a JSON object a document. With `--small` an
+experiment takes what scikit-learn bundles instead, and needs no folder.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +85,10 @@ def files(data: Path, name: str) -> dict[str, Path]:
 
 def there(data: Path) -> list[str]:
     """The sets whose files are in the folder."""
-    return [name for name in SETS if all(path.exists() for path in files(data, name).values())]
+    found = [name for name in SETS if all(path.exists() for path in files(data, name).values())]
+    if not found:
+        raise FileNotFoundError(f"none of the data sets is in {data}: {', '.join(SETS)}")
+    return found
 
 
 def read(data: Path, name: str) -> Texts:
@@ -103,6 +108,26 @@ def read(data: Path, name: str) -> Texts:
     return Texts(column(texts), np.array(labels), np.array(ids))
 
 
+TABLES = ("breast", "california", "covtype", "diabetes", "iris", "kddcup99", "linnerud", "wine")
+
+
+def bundled_texts(tables: str | None = None, others: str | None = None) -> Texts:
+    """The paragraphs of scikit-learn's descriptions of data sets, in a fixed random order.
+
+    Labels are the names of the data sets; or, if they are given, `tables` for those of tables and
+    `others` for those of texts, pictures and species. Ids are the numbers of the order.
+    """
+    found: list[tuple[str, str]] = []
+    for file in sorted(resources("sklearn.datasets.descr").iterdir(), key=lambda file: file.name):
+        name = file.name.removesuffix(".rst")
+        label = tables if name.startswith(TABLES) else others
+        paragraphs = re.split(r"\n\s*\n", file.read_text("utf-8")) if name != file.name else []
+        found += [(text, label or name) for text in paragraphs if text.strip()]
+    texts, labels = zip(*found, strict=True)
+    order = np.random.default_rng(0).permutation(len(texts))
+    return Texts(column(texts)[order], np.array(labels)[order], np.arange(len(order)).astype(str))
+
+
 def arguments(description: str, small: str) -> argparse.Namespace:
     """`data`, a folder; `small`, whether to take what scikit-learn bundles; `images`, a folder."""
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
@@ -116,6 +141,8 @@ def arguments(description: str, small: str) -> argparse.Namespace:
         parser.error("name the folder of the data sets with --data or NAIVELY_DATA")
     if found.data:
         found.data = Path(found.data)
+        if not (found.small or found.data.is_dir()):
+            parser.error(f"there is no folder {found.data}")
     if found.images:
         found.images.mkdir(parents=True, exist_ok=True)
     return found

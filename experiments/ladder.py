@@ -7,14 +7,12 @@ rungs: the joint table over all columns; joint tables of pairs of columns; naive
 for each column; a normal distribution a class with each covariance; the class prior. All
 parameters are those by default, but `alpha` 0.1 of the joint tables, whose cells are many.
 
-With `--images`, pictures of the ladder are written there. They need `naively[plot]`.
+With `--small`, the digits that scikit-learn bundles: eight counts of ink in the middle of each.
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
-import os
 import time
 from functools import partial
 from pathlib import Path
@@ -22,15 +20,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from data import show
+from data import arguments, show
+from sklearn.datasets import load_digits
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import log_loss
 
 from naively import Categorical, GaussianBayes, Joint, JointBayes, NaiveBayes
-from naively.diagnosis.rungs import parameter_counts
+from naively.ladder.rungs import parameter_counts
 
 SIZES = [250, 500, 1000, 2000, 4000, 8000, 16000]
-LETTERS, FEATURES = ("J", "K", "T"), ("xybar", "yegvx")  # that tell the rungs apart
+# classes and features that tell the rungs apart
+SHOWN = (["J", "K", "T"], ["xybar", "yegvx"])
+SHOWN_SMALL = (["1", "4", "7"], ["ink 2", "ink 4"])
 GAUSSIANS = ("full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical")
 Table = tuple[pd.DataFrame, np.ndarray]
 
@@ -45,6 +46,15 @@ def letters(data: Path) -> tuple[Table, Table]:
     labels = table.pop("class").to_numpy(str)
     table = table.astype(int)
     return (table[:16000], labels[:16000]), (table[16000:], labels[16000:])
+
+
+def digits() -> tuple[Table, Table]:
+    """The same of the digits that scikit-learn bundles: sums of 2 x 2 pixels, from 0 to 16."""
+    X, labels = load_digits(return_X_y=True)
+    ink = X.reshape(-1, 4, 2, 4, 2).sum(axis=(2, 4))[:, :, 1:3].reshape(-1, 8) // 4
+    table = pd.DataFrame(ink.astype(int), columns=[f"ink {k}" for k in range(8)])
+    labels = labels.astype(str)
+    return (table[:1200], labels[:1200]), (table[1200:], labels[1200:])
 
 
 def pairs(names: list[str]) -> NaiveBayes:
@@ -88,7 +98,7 @@ def walk(train: Table, test: Table) -> None:
              error, f"{loss:.3f}"]
         )  # fmt: skip
     show(
-        "16,000 letters learned, 4,000 predicted",
+        f"{len(train[1]):,} rows learned, {len(test[1]):,} predicted",
         ["rung", "parameters", "rows each", "seconds", "error %", "log-loss"], rows,
     )  # fmt: skip
 
@@ -107,18 +117,17 @@ def curves(train: Table, test: Table, sizes: list[int]) -> dict[str, list[float]
     rows = [
         [name, *("-" if np.isnan(e) else f"{e:.1f}" for e in own)] for name, own in found.items()
     ]
-    show("Error in % by the number of letters learned", ["rung", *map(str, sizes)], rows)
+    show("Error in % by the number of rows learned", ["rung", *map(str, sizes)], rows)
     return found
 
 
-def draw(folder: Path, train: Table, errors: dict[str, list[float]], sizes: list[int]) -> None:
+def draw(folder: Path, train: Table, shown: Any, errors: Any, sizes: list[int]) -> None:
     import matplotlib.pyplot as plt
 
     from naively.plot import DecisionBoundaryDisplay, ParametersDisplay
 
-    folder.mkdir(parents=True, exist_ok=True)
-    some = np.isin(train[1], LETTERS)
-    two, own = train[0].loc[some, list(FEATURES)][:300], train[1][some][:300]
+    some = np.isin(train[1], shown[0])
+    two, own = train[0].loc[some, shown[1]][:300], train[1][some][:300]
     jitter = np.random.default_rng(0).uniform(-0.4, 0.4, two.shape)
     figure, axes = plt.subplots(2, 3, figsize=(10, 6.4), layout="constrained")
     for kind, ax in zip(GAUSSIANS, axes.flat, strict=True):
@@ -134,33 +143,33 @@ def draw(folder: Path, train: Table, errors: dict[str, list[float]], sizes: list
         style = "--" if "tied" in name else "-"
         colour = "black" if name == "class prior" else None
         ax.plot(sizes, errors[name], style, marker=marker, label=name, color=colour)
-    ax.set(xscale="log", xlabel="letters learned", ylabel="error on 4,000 others, %", ylim=(0, 100))
+    ax.set(xscale="log", xlabel="rows learned", ylabel="error on others, %", ylim=(0, 100))
     ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
     ax.minorticks_off()
     ax.grid(alpha=0.3)
     figure.legend(loc="outside right upper", fontsize=8)
     figure.savefig(folder / "ladder-errors.png", dpi=80)
 
-    display = ParametersDisplay(n_classes=26, n_features=16, n_rows=16000).plot()
+    classes, features = shape(train)
+    display = ParametersDisplay(n_classes=classes, n_features=features, n_rows=len(train[1])).plot()
     display.figure_.savefig(folder / "ladder-parameters.png", dpi=80)
 
 
+def shape(table: Table) -> tuple[int, int]:
+    """(classes, features)"""
+    return len(set(table[1])), table[0].shape[1]
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=os.environ.get("NAIVELY_DATA"))
-    parser.add_argument("--small", action="store_true", help="learn from fewer letters")
-    parser.add_argument("--images", type=Path, help="folder to write pictures to")
-    given = parser.parse_args()
-    if not given.data:
-        parser.error("name the folder of the data sets with --data or NAIVELY_DATA")
-    train, test = letters(Path(given.data))
-    sizes = SIZES[2:5] if given.small else SIZES
+    given = arguments(__doc__, "the digits that scikit-learn bundles")
+    train, test = digits() if given.small else letters(given.data)
+    sizes = [size for size in SIZES if size <= len(train[1])]
     walk(train, test)
-    for name, count in parameter_counts(26, 16).items():
+    for name, count in parameter_counts(*shape(train)).items():
         print(f"{name}: {count:,}")
     errors = curves(train, test, sizes)
     if given.images:
-        draw(given.images, train, errors, sizes)
+        draw(given.images, train, SHOWN_SMALL if given.small else SHOWN, errors, sizes)
 
 
 if __name__ == "__main__":

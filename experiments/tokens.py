@@ -1,7 +1,6 @@
 """Terms and counts of all texts there are, beside scikit-learn's `CountVectorizer`.
 
-    NAIVELY_DATA=folder python experiments/tokens.py          # some minutes
-    python experiments/tokens.py --data folder --small        # every tenth document
+    NAIVELY_DATA=folder python experiments/tokens.py
 
 For each set and each way to cut it: the terms in their order, how often each is met in the
 documents of each class, and the row of each document, which must be equal in every entry. What
@@ -13,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from data import Texts, arguments, read, show, there
+from data import Texts, arguments, bundled_texts, read, show, there
 from sklearn.feature_extraction.text import CountVectorizer
 
 from naively import TextNB
@@ -52,10 +51,10 @@ def differences(these: Texts, options: dict[str, Any]) -> tuple[list[str], int, 
 
 
 def main() -> None:
-    given = arguments(__doc__, "every tenth document")
+    given = arguments(__doc__, "the descriptions of scikit-learn's data sets")
     results, failed = [], False
-    for name in there(given.data):
-        these = read(given.data, name)[:: 10 if given.small else 1]
+    for name in ["descriptions"] if given.small else there(given.data):
+        these = bundled_texts() if given.small else read(given.data, name)
         size = sum(len(text.encode()) for text in these.texts) / 1e6
         for way, options in WAYS.items():
             found, terms, met = differences(these, options)
