@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 CLEAR = 2.0  # standard errors, beyond which a difference is clear
 MUCH = 0.05  # part of the errors, below which a difference is not worth another model
+LARGEST = 20.0  # nats: a few rows that are worse still must not hide how the others do
 STILL = 0.02  # part of the errors that twice the rows took away, below which more hardly help
 
 
@@ -37,17 +38,12 @@ def sentence(found: Sequence[Candidate], sizes: Sequence[int]) -> str:
         said = f"Naive Bayes is not enough here: {found_out}, {best.name} in {best.error[-1]:.1%}"
         if ahead := _ahead(naive, best, sizes):
             said += f", though naive Bayes is ahead up to {ahead:,} rows"
-        return f"{said}; {_more(best, sizes)}."
+        return f"{said}{_surest(best, tried)}; {_more(best, sizes)}."
     said = f"Naive Bayes is enough here: {found_out}"
     if best is not prior:
         said += f", {best.name}, the best of the others, in {best.error[-1]:.1%}"
         said += ", which is not clearly less" if best.error[-1] < naive.error[-1] else ""
-    if best is not prior and _surer(best, naive):
-        said += (
-            f", though the probabilities of {best.name} are better (log-loss "
-            f"{best.log_loss[-1]:.3g} against {naive.log_loss[-1]:.3g})"
-        )
-    return f"{said}; {_more(naive, sizes)}."
+    return f"{said}{_surest(naive, tried)}; {_more(naive, sizes)}."
 
 
 def _naive(tried: Sequence[Candidate]) -> Candidate:
@@ -63,10 +59,17 @@ def _worse(one: Candidate, other: Candidate) -> bool:
     return mean > CLEAR * error and mean > MUCH * float(one.error[-1])
 
 
-def _surer(one: Candidate, other: Candidate) -> bool:
-    """Whether the probabilities of one are clearly better than those of the other."""
-    mean, error = difference(other.curve.losses, one.curve.losses)
-    return mean > CLEAR * error and mean > MUCH * float(other.log_loss[-1])
+def _surest(one: Candidate, tried: Sequence[Candidate]) -> str:
+    """Which candidate has the best probabilities, if they are clearly better than those of one."""
+    best = min(tried, key=lambda other: np.nan_to_num(other.log_loss[-1], nan=np.inf))
+    more, less = (np.minimum(each.curve.losses, LARGEST) for each in (one, best))
+    mean, error = difference(more, less)
+    if not (mean > CLEAR * error and mean > MUCH * float(np.nanmean(more))):
+        return ""
+    return (
+        f"; the probabilities of {best.name} are better (log-loss {best.log_loss[-1]:.3g} against "
+        f"{one.log_loss[-1]:.3g})"
+    )
 
 
 def _ahead(naive: Candidate, best: Candidate, sizes: Sequence[int]) -> int:

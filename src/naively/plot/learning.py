@@ -71,11 +71,10 @@ class LearningCurvesDisplay:
         ):
             means = np.array([getattr(one, name) for one in found.candidates if one is not prior])
             means = means[np.isfinite(means)]
-            low, worst = (
-                means.min(initial=1.0),
-                min(means.max(initial=0.0), getattr(prior, name)[-1]),
-            )
-            panel.set_ylim(max(low - 0.1 * (worst - low), 0.0), ABOVE * worst or 1.0)
+            low = means.min(initial=1.0)
+            worst = min(means.max(initial=0.0), getattr(prior, name)[-1]) or 1.0
+            top = min(ABOVE * worst, 1.0) if name == "error" else ABOVE * worst
+            panel.set_ylim(max(low - 0.1 * (worst - low), 0.0), top)
             panel.set(xscale="log", xlabel="rows learned")
             panel.set_title(f"{unit} on other rows", loc="left", fontsize="medium")
             panel.set_xticks(*_ticks(found.sizes))
