@@ -6,6 +6,7 @@
 import math
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib as mpl
@@ -41,10 +42,13 @@ from naively import (
     PoissonNB,
     TextNB,
 )
+from naively.comparison.comparison import Candidate, Comparison
+from naively.ladder.trial import Curve
 from naively.plot import (
     ClassDensityDisplay,
     DecisionBoundaryDisplay,
     ImageDisplay,
+    LearningCurvesDisplay,
     LevelsDisplay,
     ParametersDisplay,
     TellingDisplay,
@@ -758,6 +762,160 @@ def test_the_features_of_text_are_its_terms():
     assert ParametersDisplay.from_estimator(model).n_features == len(model.terms_)
 
 
+# ---- learning curves -----------------------------------------------------------------------------
+
+ROWS_LEARNED = (10, 20, 50, 100, 1000)
+
+
+def comparison(sizes=ROWS_LEARNED, **curves):
+    """A comparison of (mean errors, mean log-losses) by name, on 3 splits 10% apart."""
+    candidates = []
+    for name, means in curves.items():
+        kind = {"prior": "prior", "naive": "naive", "logistic": "scikit-learn"}.get(
+            name.partition("_")[0], "rung"
+        )
+        error, loss = (np.array([[0.9], [1.0], [1.1]]) * np.asarray(mean) for mean in means)
+        curve = Curve(loss, error, np.empty(0), np.empty(0), "", 0.1)
+        called = {"prior": "majority class", "logistic": "logistic regression"}
+        called = called.get(name, name.replace("naive_Bayes", "naive Bayes").replace("_", " "))
+        candidates.append(Candidate(called, "", kind, curve))
+    return Comparison("y", {"a": 5, "b": 5}, 10, 10, 0, {}, sizes, 3, candidates, "Well.")
+
+
+def curves():
+    """Naive Bayes is ahead first; a covariance needs rows."""
+    nan, half = np.nan, [0.5] * 5
+    return comparison(
+        prior=(half, [0.8, 0.72, 0.7, 0.7, 0.7]),
+        naive_Bayes=([0.2, 0.16, 0.14, 0.13, 0.13], [1.6, 0.9, 0.6, 0.5, 0.5]),
+        full_covariance=([nan, nan, 0.3, 0.15, 0.05], [nan, nan, 2.5, 0.5, 0.1]),
+        naive_variance=([0.25, 0.2, 0.15, 0.15, 0.15], [0.6, 0.5, 0.45, 0.4, 0.4]),
+        logistic=([0.35, 0.25, 0.16, 0.1, 0.07], [0.7, 0.6, 0.4, 0.3, 0.2]),
+    )
+
+
+def test_lines_are_means_and_bands_reach_from_least_to_most():
+    found = curves()
+    display = LearningCurvesDisplay.from_comparison(found)
+    assert list(display.lines_) == [one.name for one in found.candidates]
+    for panel, name in enumerate(("error", "log_loss")):
+        bands = list(display.axes_[panel].collections)
+        assert len(bands) == len(found.candidates) - 1  # the majority class has none
+        for one in found.candidates:
+            line = display.lines_[one.name][panel]
+            assert line.axes is display.axes_[panel]
+            np.testing.assert_array_equal(line.get_xdata(), found.sizes)
+            np.testing.assert_allclose(line.get_ydata(), getattr(one, name))
+            if one.kind == "prior":
+                assert to_rgb(line.get_color()) == (0.0, 0.0, 0.0)
+                continue
+            band = bands.pop(0)
+            corners = np.concatenate([path.vertices for path in band.get_paths()])
+            values = getattr(one.curve, name)
+            for size, column in zip(found.sizes, values.T, strict=True):
+                here = corners[corners[:, 0] == size, 1]
+                if np.isfinite(column).all():
+                    assert (here.min(), here.max()) == (column.min(), column.max())
+                else:
+                    assert len(here) == 0
+            np.testing.assert_allclose(band.get_facecolor()[0, :3], to_rgb(line.get_color()))
+    assert [axis.get_xscale() for axis in display.axes_] == ["log", "log"]
+
+
+def test_every_curve_has_a_line_of_its_own_in_the_legend():
+    display = LearningCurvesDisplay.from_comparison(curves())
+    said = [text.get_text() for text in display.legend_.get_texts()]
+    assert said[:2] == ["naive Bayes", "logistic regression"]  # the broad ones
+    assert sorted(said) == sorted(display.lines_)
+    looks, widths = set(), {}
+    for name, shown in zip(said, display.legend_.legend_handles, strict=True):
+        line = display.lines_[name][0]
+        assert shown.get_color() == line.get_color()
+        assert shown.get_linestyle() == line.get_linestyle()
+        looks.add((line.get_color(), line.get_linestyle(), line.get_marker()))
+        widths[name] = line.get_linewidth()
+        other = display.lines_[name][1]
+        assert (other.get_color(), other.get_marker()) == (line.get_color(), line.get_marker())
+    assert len(looks) == len(said)
+    assert min(widths[name] for name in said[:2]) > max(widths[name] for name in said[2:])
+
+
+def within(panel, values):
+    """Whether values are in view, of axes that are not upside down."""
+    low, high = panel.get_ylim()
+    assert low < high
+    return (low <= np.asarray(values)) & (np.asarray(values) <= high)
+
+
+def test_the_view_ends_where_candidates_are_worse_than_the_majority_class():
+    found = curves()
+    display = LearningCurvesDisplay.from_comparison(found)
+    error, loss = display.axes_
+    for one in found.candidates[1:]:
+        assert within(error, one.error[np.isfinite(one.error)]).all()
+    assert within(loss, 0.7)
+    assert not within(loss, 2.5)
+    assert not within(loss, 1.6)
+    assert within(loss, 0.1)
+    best = comparison(
+        prior=([0.5] * 5, [0.7] * 5),
+        naive_Bayes=([0.012, 0.011, 0.01, 0.01, 0.01], [0.05, 0.04, 0.03, 0.03, 0.03]),
+    )
+    display = LearningCurvesDisplay.from_comparison(best)
+    assert not within(display.axes_[0], 0.1)  # what differs is seen
+    assert within(display.axes_[0], [0.01, 0.012]).all()
+
+
+@pytest.mark.parametrize("worse", [1.02, 1.3, 2.0])
+def test_where_all_are_worse_than_the_majority_class_it_is_seen(worse):
+    found = comparison(
+        prior=([0.2] * 5, [0.5] * 5),
+        naive_Bayes=([0.2 * worse] * 5, [0.5 * worse] * 5),
+        logistic=([0.25 * worse] * 5, [0.6 * worse] * 5),
+    )
+    display = LearningCurvesDisplay.from_comparison(found)
+    for panel, last in zip(display.axes_, (0.2, 0.5), strict=True):
+        assert within(panel, last)
+    display.figure_.canvas.draw()
+
+
+def test_curves_without_values_or_bounds_are_drawn():
+    nan, inf = [np.nan] * 5, [0.5, 0.4, np.inf, np.inf, 0.3]
+    for found in (
+        comparison(prior=([0.5] * 5, [0.7] * 5), naive_Bayes=([0.2] * 5, inf), full=(nan, nan)),
+        comparison(prior=([0.0] * 5, [0.1] * 5), naive_Bayes=([0.0] * 5, [0.0] * 5)),
+        comparison((8,), prior=([0.5], [0.7]), naive_Bayes=([0.2], [0.3])),
+        comparison((2, 3), prior=([0.5] * 2, [0.7] * 2), naive_Bayes=([0.2] * 2, [1e300] * 2)),
+    ):
+        display = LearningCurvesDisplay.from_comparison(found)
+        display.figure_.canvas.draw()
+        for panel in display.axes_:
+            low, high = panel.get_ylim()
+            assert low < high
+            assert math.isfinite(high)
+            ticks = panel.get_xticks()
+            assert found.sizes[-1] in ticks
+            assert len(panel.get_xticklabels()) == len(ticks)
+            left, right = panel.get_xlim()
+            assert left <= found.sizes[0] <= found.sizes[-1] <= right
+
+
+def test_sizes_are_written_where_there_is_room():
+    sizes = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 80_000)
+    means = np.linspace(0.5, 0.1, len(sizes))
+    found = comparison(sizes, prior=([0.6] * 13, [0.7] * 13), naive_Bayes=(means, means))
+    display = LearningCurvesDisplay.from_comparison(found)
+    display.figure_.canvas.draw()
+    for panel in display.axes_:
+        said = {text.get_text(): text for text in panel.get_xticklabels()}
+        assert "80,000" in said
+        assert set(said) <= {f"{size:,}" for size in sizes}
+        boxes = sorted((one.get_window_extent() for one in said.values()), key=lambda box: box.x0)
+        assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
+        assert len(boxes) >= 4
+    assert all(one.get_text().endswith("%") for one in display.axes_[0].get_yticklabels())
+
+
 # ---- every display -------------------------------------------------------------------------------
 
 
@@ -787,6 +945,7 @@ def _displays():
             TextNB().fit(MAILS, KINDS), count=5, ax=ax
         ),
         "parameters": lambda ax=None: ParametersDisplay.from_estimator(digits, ax=ax),
+        "curves": lambda ax=None: LearningCurvesDisplay.from_comparison(curves(), ax=ax),
     }  # fmt: skip
 
 
@@ -811,7 +970,7 @@ def test_a_display_draws_where_it_is_told_and_again(name):
     assert display.figure_ is not figure
 
 
-@pytest.mark.parametrize("name", ["densities", "images", "levels", "telling"])
+@pytest.mark.parametrize("name", ["densities", "images", "levels", "telling", "curves"])
 def test_panels_need_a_place_in_a_grid(name):
     ax = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
     with pytest.raises(ValueError, match=r"plt\.subplots"):

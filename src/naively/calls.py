@@ -20,5 +20,5 @@ def named_call(text: str) -> tuple[str, dict[str, Any]]:
         if not isinstance(call, ast.Call) or call.args or ast.unparse(call.func) != name:
             raise ValueError
         return name, {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
-    except (SyntaxError, ValueError):
+    except (SyntaxError, TypeError, ValueError):
         raise ValueError(f"{text!r}: write it as {name}(alpha=0.5)") from None

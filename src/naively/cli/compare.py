@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from naively.cli import layout, progress
 from naively.cli.errors import UsageError, UserError, printable
-from naively.cli.layout import clean, new_facts, new_table, note
+from naively.cli.layout import clean, new_facts, new_table, note, room_beside
 from naively.cli.sources import Opened, check_columns, check_output
 from naively.comparison import report
 from naively.comparison.comparison import Comparison, examine
@@ -19,19 +20,17 @@ from naively.ladder.rows import of_stream
 from naively.plain import rows_told
 from naively.tables.learning import Question
 
-CELL = 8  # characters of an error and the room beside it
+PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
+NAMES = 40  # characters of a name, for which sizes give way
 
 
 def check_picture(picture: Path, data: Sequence[str]) -> None:
     """Refuse a picture that cannot be drawn or written, before the work."""
     check_output(picture, data)
-    try:
-        from matplotlib.backend_bases import FigureCanvasBase
-    except ImportError:
-        raise UserError("--plot needs matplotlib: pip install 'naively[plot]'") from None
-    known = FigureCanvasBase.filetypes
-    if picture.suffix.lower().removeprefix(".") not in known:
-        raise UsageError(f"{picture}: a picture's name ends in one of .{', .'.join(sorted(known))}")
+    if picture.suffix.lower() not in PICTURES:
+        raise UsageError(f"{picture}: a picture's name ends in one of {', '.join(PICTURES)}")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UserError("--plot needs matplotlib: pip install 'naively[plot]'")
 
 
 def run(source: Opened, question: Question, estimators: Sequence[str], splits: int) -> Comparison:
@@ -75,16 +74,29 @@ def compared(found: Comparison) -> None:
 
 def _curves(found: Comparison, width: int) -> Table:
     """A line a candidate; as many sizes as there is room for."""
-    names = max(len(one.name) for one in found.candidates)
-    shown = report.places(found.sizes, (width - min(names, width // 2) - 24) // CELL)
+    longest = min(max(len(one.name) for one in found.candidates), NAMES)
+    count = len(found.sizes)
+    columns, room = _columns(found, count, width)
+    while count > 2 and room < longest:
+        count -= 1
+        columns, room = _columns(found, count, width)
     table = new_table()
-    heads = report.heads([found.sizes[k] for k in shown])
-    for head in heads:
-        first = head == heads[0]
+    for head, *_ in columns:
+        first = head == columns[0][0]
         table.add_column(head, justify="left" if first else "right", no_wrap=True)
     least = min(found.candidates, key=lambda one: (one.error[-1] != one.error[-1], one.error[-1]))
-    for one in found.candidates:
-        name, *cells = report.cells(one, shown)
+    for one, name, *cells in zip(
+        found.candidates, *(column[1:] for column in columns), strict=True
+    ):
         style = "bold green" if one is least else "" if one.kind == "naive" else "dim"
-        table.add_row(clean(name, width // 2), *cells, style=style)
+        table.add_row(clean(name, max(room, 10)), *cells, style=style)
     return table
+
+
+def _columns(found: Comparison, count: int, width: int) -> tuple[list[tuple[str, ...]], int]:
+    """(the columns of a table of so many sizes, the characters that are left for the names)."""
+    shown = report.places(found.sizes, count)
+    heads = report.heads([found.sizes[k] for k in shown])
+    rows = (report.cells(one, shown) for one in found.candidates)
+    columns = list(zip(heads, *rows, strict=True))
+    return columns, room_beside(columns[1:], width)

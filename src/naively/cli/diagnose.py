@@ -13,7 +13,7 @@ from rich.text import Text
 
 from naively.cli import layout, progress
 from naively.cli.errors import UserError, printable
-from naively.cli.layout import clean, new_facts, new_table, note
+from naively.cli.layout import clean, new_facts, new_table, note, room_beside
 from naively.cli.sources import Opened, check_columns
 from naively.diagnosis import report
 from naively.diagnosis.advice import choice
@@ -90,9 +90,9 @@ def _pairs(found: Diagnosis, limit: int, width: int) -> Table:
     names, *columns = zip(report.PAIR_HEADS, *report.pair_rows(pairs), strict=True)
     if width < WIDE:
         columns.pop(1)  # by chance
-    if _room(columns, width) < min(max(map(len, names)), NAMES):
+    if room_beside(columns, width) < min(max(map(len, names)), NAMES):
         del columns[-2:]  # at large
-    room = max(_room(columns, width), 15)
+    room = max(room_beside(columns, width), 15)
     table = new_table()
     for head, *_ in [names, *columns]:
         table.add_column(head, justify="left" if head == names[0] else "right", no_wrap=True)
@@ -100,11 +100,6 @@ def _pairs(found: Diagnosis, limit: int, width: int) -> Table:
         styles = ("bold", "") if pair.dependent else ("", "dim")
         table.add_row(Text(_both(pair, room), style=styles[0]), *cells, style=styles[1])
     return table
-
-
-def _room(columns: Sequence[Sequence[str]], width: int) -> int:
-    """The characters that are left beside some columns."""
-    return width - sum(max(map(len, column)) + 2 for column in columns)
 
 
 def _both(pair: Pair, room: int) -> str:
@@ -121,7 +116,7 @@ def _rungs(found: Diagnosis, width: int) -> Table:
     advised = choice(found.rungs).advised
     columns = list(zip(report.RUNG_HEADS, *report.rung_rows(found), strict=True))
     for head in ("rows each", "gain"):  # of which a narrow terminal has no room
-        if _room(columns, width) + 2 < 0:
+        if room_beside(columns, width) + 2 < 0:
             columns = [column for column in columns if column[0] != head]
     table = new_table()
     for head, *_ in columns:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,11 @@ def note(text: str) -> Text:
 def new_table() -> Table:
     """A table with a line under its heads."""
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+
+
+def room_beside(columns: Sequence[Sequence[str]], width: int) -> int:
+    """The characters that are left beside some columns of such a table."""
+    return width - sum(max(map(len, column)) + 2 for column in columns)
 
 
 def new_facts() -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -21,6 +21,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
 
 from naively.calls import named_call
 from naively.exact import Float64, Int64
@@ -51,7 +52,7 @@ class Alternative:
     estimator: Any
 
 
-def alternatives(given: list[Any]) -> list[Alternative]:
+def alternatives(given: Sequence[Any]) -> list[Alternative]:
     """Logistic regression, and the classifiers that were asked for.
 
     Parameters
@@ -68,14 +69,19 @@ def alternatives(given: list[Any]) -> list[Alternative]:
         LogisticRegression(max_iter=1000),
     )
     found = [usual]
+    if isinstance(given, str) or hasattr(given, "fit"):
+        raise ValueError(f"estimators must be a list, as [{given!r}]")
     for one in given:
         estimator = _imported(one) if isinstance(one, str) else one
-        if isinstance(estimator, type) or not is_classifier(estimator):
+        estimator_like = hasattr(estimator, "fit") and hasattr(estimator, "get_params")
+        if isinstance(estimator, type) or not (estimator_like and is_classifier(estimator)):
             raise ValueError(f"{one!r} is no classifier of scikit-learn's kind")
         name = re.sub(r"\s+", " ", str(estimator))
-        if estimator.get_params(deep=False).get("random_state", 0) is None:
-            estimator = clone(estimator).set_params(random_state=0)
-        found.append(Alternative(name, name, estimator))
+        chance = [key for key, value in estimator.get_params().items()
+                  if key.endswith("random_state") and value is None]  # fmt: skip
+        found.append(
+            Alternative(name, name, clone(estimator).set_params(**dict.fromkeys(chance, 0)))
+        )
     names = [one.name for one in found]
     if len(set(names)) < len(names):
         raise ValueError(f"{max(names, key=names.count)} is compared more than once")
@@ -94,6 +100,8 @@ def _imported(path: str) -> BaseEstimator:
         raise ValueError(f"{path!r}: {error}") from None
     except AttributeError:
         raise ValueError(f"{path!r}: {module} has no {attribute}") from None
+    if not isinstance(kind, type) or not hasattr(kind, "fit"):
+        raise ValueError(f"{path!r} is no classifier of scikit-learn's kind")
     try:
         return kind(**arguments)
     except TypeError as error:
@@ -161,7 +169,7 @@ def _score(model: Any, task: Task) -> Scores:
     place, *train, X, codes = task
     losses, wrong = np.full(len(codes), np.nan), np.full(len(codes), np.nan)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), threadpool_limits(1, "blas"):  # small products: no threads
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = clone(model).fit(*train)
         if hasattr(model, "predict_proba"):

@@ -160,15 +160,14 @@ def compare(
     >>> found.sizes
     (10, 20, 50, 64)
     """
-    wishes = Wishes(dict(columns or {}), missing=tuple(missing))
     listed = isinstance(X, list) and bool(X) and all(map(is_path, X))
     if is_path(X) or (listed and isinstance(y, str)):
-        rows = of_files(X, y, seed, missing)
+        rows, documents = of_files(X, y, seed, missing)
+    elif not isinstance(y, str) and _is_text(X):
+        rows, documents = of_table(pa.table({TEXTS[0]: to_array(X)}), y, seed), TEXTS
     else:
-        if not isinstance(y, str) and _is_text(X):
-            X = pa.table({TEXTS[0]: to_array(X)})
-            wishes = Wishes({TEXTS[0]: Text(), **wishes.columns}, missing=wishes.missing)
-        rows = of_table(X, y, seed)
+        rows, documents = of_table(X, y, seed), ()
+    wishes = Wishes({**dict.fromkeys(documents, Text()), **(columns or {})}, missing=tuple(missing))
     return examine(rows, wishes, estimators, splits, seed)
 
 
@@ -184,7 +183,7 @@ def examine(
     """
     if folds < 2:
         raise ValueError(f"splits must be at least 2, not {folds}")
-    others = alternatives(list(estimators))
+    others = alternatives(estimators)
     rule = infer(wishes, rows.table, (rows.classes, rows.codes))
     if not rule.names:
         left = "; ".join(f"{name}: {why}" for name, why in list(rule.why.items())[:10])
@@ -222,7 +221,8 @@ def examine(
 def _candidate(rung: Rung, curve: Curve) -> Candidate:
     if not rung.blocks:
         return Candidate("majority class", rung.use, "prior", curve)
-    return Candidate(rung.name, rung.use, "naive" if rung.naive else "rung", curve)
+    naive = rung.naive or rung.name == "naive Bayes"  # with blocks of columns that were asked for
+    return Candidate(rung.name, rung.use, "naive" if naive else "rung", curve)
 
 
 def _is_text(X: Any) -> bool:

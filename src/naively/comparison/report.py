@@ -55,8 +55,8 @@ def notes(found: Comparison) -> list[str]:
     if any(not one.curve.reason and np.isnan(one.error).any() for one in found.candidates):
         said.append("·: not to be estimated from so few rows")
     if single := [label for label, rows in found.classes.items() if rows == 1]:
-        said.append(f"always learned, never predicted, as it has one row only: {single[0]}" + (
-            f", and {len(single) - 1:,} more classes" if len(single) > 1 else ""))  # fmt: skip
+        more = f", and {len(single) - 1:,} more" if len(single) > 1 else ""
+        said.append(f"learned and never predicted, as it has one row only: {single[0]}{more}")
     left = [f"left out: {name} ({reason})" for name, reason in found.left_out.items()]
     if len(left) > LISTED:
         left[LISTED:] = [f"left out: {len(left) - LISTED:,} columns more"]

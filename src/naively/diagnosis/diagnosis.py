@@ -139,7 +139,7 @@ def diagnose(
     """
     wishes = Wishes(dict(columns or {}), missing=tuple(missing))
     if is_path(X) or (isinstance(X, list) and X and all(map(is_path, X))):
-        rows = of_files(X, y, seed, missing)
+        rows, _ = of_files(X, y, seed, missing)
     else:
         rows = of_table(X, y, seed)
     return examine(rows, wishes, seed)

@@ -85,8 +85,8 @@ def of_stream(tasks: Iterable[Task], target: str, seed: int, threads: int) -> Ro
     )
 
 
-def of_files(paths: Any, y: Any, seed: int, missing: Sequence[str]) -> Rows:
-    """The rows of a file, or of several, as `of_stream`.
+def of_files(paths: Any, y: Any, seed: int, missing: Sequence[str]) -> tuple[Rows, tuple[str, ...]]:
+    """(the rows of a file, or of several, as `of_stream`; the columns that are documents).
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def of_files(paths: Any, y: Any, seed: int, missing: Sequence[str]) -> Rows:
     source = open_source(several, missing=missing)
     if y not in source.names:
         raise ValueError(no_column(y, source.names))
-    return of_stream(source.tasks(), y, seed, workers(None).count)
+    return of_stream(source.tasks(), y, seed, workers(None).count), source.texts
 
 
 def is_path(X: Any) -> bool:
@@ -125,6 +125,8 @@ def of_table(X: Any, y: Any, seed: int) -> Rows:
     """
     if hasattr(X, "tocsr"):
         raise ValueError("models are compared on a table of columns, not on a sparse matrix")
+    if y is None:
+        raise ValueError("pass the labels y, or the name of the column of X that has them")
     table = to_arrow(X)
     target = y if isinstance(y, str) else None
     if target is not None:
@@ -162,8 +164,11 @@ def _checked(
     if len(classes) < 2:
         met = f"one class only ({classes[0]})" if len(classes) else "no label"
         raise ValueError(f"the target{of} has {met}; two classes or more are needed")
-    if classes.dtype.kind == "f" and (classes != np.floor(classes)).any():
-        odd = classes[classes != np.floor(classes)][0]
+    if (
+        classes.dtype.kind == "f"
+        and not (whole := np.isfinite(classes) & (classes == np.floor(classes))).all()
+    ):
+        odd = classes[~whole][0]
         raise ValueError(
             f"the target{of} holds {odd}, where classes are text, whole numbers or truth values; "
             "cut it into ranges first"

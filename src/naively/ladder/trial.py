@@ -157,7 +157,7 @@ class Trial:
                     try:
                         model.check(self.workers)
                     except ValueError as error:  # a covariance without a density
-                        reasons[k] = str(error) if last else ""
+                        reasons[k] = str(error) if last else reasons[k]
                     else:
                         losses, wrong = self._scored(model, X, self.rows.codes[test])
                         found[k].log_loss[split, size] = mean(losses)

@@ -73,8 +73,9 @@ class LearningCurvesDisplay:
             means = means[np.isfinite(means)]
             low = means.min(initial=1.0)
             worst = min(means.max(initial=0.0), getattr(prior, name)[-1]) or 1.0
+            low = min(low, worst)
             top = min(ABOVE * worst, 1.0) if name == "error" else ABOVE * worst
-            panel.set_ylim(max(low - 0.1 * (worst - low), 0.0), top)
+            panel.set_ylim(max(low - 0.1 * (top - low), 0.0), top)
             panel.set(xscale="log", xlabel="rows learned")
             panel.set_title(f"{unit} on other rows", loc="left", fontsize="medium")
             panel.set_xticks(*_ticks(found.sizes))
