@@ -128,17 +128,24 @@ def bundled_texts(tables: str | None = None, others: str | None = None) -> Texts
     return Texts(column(texts)[order], np.array(labels)[order], np.arange(len(order)).astype(str))
 
 
-def arguments(description: str, small: str) -> argparse.Namespace:
-    """`data`, a folder; `small`, whether to take what scikit-learn bundles; `images`, a folder."""
+def arguments(description: str, small: str, splits: int = 0) -> argparse.Namespace:
+    """`data`, a folder; `small`, whether to take what scikit-learn bundles; `images`, a folder.
+
+    And `splits`, how many random splits to take, if it is said how many are usual.
+    """
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument(
         "--data", type=Path, default=os.environ.get("NAIVELY_DATA"), help="folder of the data sets"
     )
     parser.add_argument("--small", action="store_true", help=f"{small}; no folder is needed")
     parser.add_argument("--images", type=Path, help="folder for pictures (needs naively[plot])")
+    if splits:
+        parser.add_argument("--splits", type=int, default=splits, help="how many (%(default)s)")
     found = parser.parse_args()
     if not found.data and not found.small:
         parser.error("name the folder of the data sets with --data or NAIVELY_DATA")
+    if splits and found.splits < 1:
+        parser.error(f"--splits must be 1 or more, not {found.splits}")
     if found.data:
         found.data = Path(found.data)
         if not (found.small or found.data.is_dir()):

@@ -21,4 +21,4 @@ def named_call(text: str) -> tuple[str, dict[str, Any]]:
             raise ValueError
         return name, {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
     except (SyntaxError, TypeError, ValueError):
-        raise ValueError(f"{text!r}: write it as {name}(alpha=0.5)") from None
+        raise ValueError(f"{text!r}: write it as {name} or {name}(argument=value)") from None

@@ -303,12 +303,12 @@ def compare(
         None, 0.0, 1.0, "empirical", "smooth", spelled, seed,
     )  # fmt: skip
     found = comparison.run(source, asked, estimators or [], splits)
-    if plot is not None:
-        comparison.draw(found, plot)
     if json:
         layout.print_json(found.to_dict())
     else:
         comparison.compared(found)
+    if plot is not None:
+        comparison.draw(found, plot)
 
 
 @app.command

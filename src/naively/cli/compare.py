@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,6 +37,7 @@ def check_picture(picture: Path, data: Sequence[str]) -> None:
 def run(source: Opened, question: Question, estimators: Sequence[str], splits: int) -> Comparison:
     """The comparison on the rows of files."""
     check_columns(source, question)
+    sys.path.insert(0, "")  # classifiers of one's own may be in this folder
     with progress.bar("reading", source.files):
         try:
             rows = of_stream(source.tasks(), question.target, question.seed, workers(None).count)

@@ -51,7 +51,9 @@ def steps(what: str, total: int) -> Iterator[Callable[[], None]]:
     if not sys.stderr.isatty():
         yield lambda: None
         return
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task(what, total=total)
         yield lambda: shown.update(task, advance=1)

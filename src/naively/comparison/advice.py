@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 CLEAR = 2.0  # standard errors, beyond which a difference is clear
 MUCH = 0.05  # part of the errors, below which a difference is not worth another model
+LITTLE = 0.0005  # of the rows
 LARGEST = 20.0  # nats: a few rows that are worse still must not hide how the others do
 STILL = 0.02  # part of the errors that twice the rows took away, below which more hardly help
 
@@ -38,19 +39,19 @@ def sentence(found: Sequence[Candidate], sizes: Sequence[int]) -> str:
         said = f"Naive Bayes is not enough here: {found_out}, {best.name} in {best.error[-1]:.1%}"
         if ahead := _ahead(naive, best, sizes):
             said += f", though naive Bayes is ahead up to {ahead:,} rows"
-        return f"{said}{_surest(best, tried)}; {_more(best, sizes)}."
-    said = f"Naive Bayes is enough here: {found_out}"
+        return f"{said}{_surest(best, prior, tried)}; {_more(best, sizes)}."
+    less = float(naive.error[-1] - best.error[-1])
+    verdict = "may be" if less > MUCH * naive.error[-1] else "is"
+    said = f"Naive Bayes {verdict} enough here: {found_out}"
     if best is not prior:
         said += f", {best.name}, the best of the others, in {best.error[-1]:.1%}"
-        said += ", which is not clearly less" if best.error[-1] < naive.error[-1] else ""
-    return f"{said}{_surest(naive, tried)}; {_more(naive, sizes)}."
+        said += ", which is not clearly less" if less > 0 else ""
+    return f"{said}{_surest(naive, prior, tried)}; {_more(naive, sizes)}."
 
 
 def _naive(tried: Sequence[Candidate]) -> Candidate:
-    """Naive Bayes by the rule, or the one of its kind that errs clearly less."""
-    rule = next(one for one in tried if one.kind == "naive")
-    best = min((one for one in tried if one.kind == "naive"), key=lambda one: one.error[-1])
-    return best if _worse(rule, best) else rule
+    """Naive Bayes by the rule, or the one of its kind that errs less."""
+    return min((one for one in tried if one.kind == "naive"), key=lambda one: one.error[-1])
 
 
 def _worse(one: Candidate, other: Candidate) -> bool:
@@ -59,8 +60,17 @@ def _worse(one: Candidate, other: Candidate) -> bool:
     return mean > CLEAR * error and mean > MUCH * float(one.error[-1])
 
 
-def _surest(one: Candidate, tried: Sequence[Candidate]) -> str:
-    """Which candidate has the best probabilities, if they are clearly better than those of one."""
+def _surest(one: Candidate, prior: Candidate, tried: Sequence[Candidate]) -> str:
+    """Whether the probabilities of one are of no use, or clearly worse than those of another."""
+    if not one.log_loss[-1] < prior.log_loss[-1]:
+        return (
+            (
+                "; its probabilities are worse than those of the majority class (log-loss "
+                f"{one.log_loss[-1]:.3g} against {prior.log_loss[-1]:.3g}): use its labels alone"
+            )
+            if np.isfinite(one.log_loss[-1]) or one.kind == "naive"
+            else ""
+        )
     best = min(tried, key=lambda other: np.nan_to_num(other.log_loss[-1], nan=np.inf))
     more, less = (np.minimum(each.curve.losses, LARGEST) for each in (one, best))
     mean, error = difference(more, less)
@@ -88,6 +98,6 @@ def _more(one: Candidate, sizes: Sequence[int]) -> str:
     mean, error = difference(gained, np.zeros(len(gained)))
     name = "it" if one.kind == "naive" else one.name
     step = f"{name}: with {sizes[before]:,} it errs in {one.error[before]:.1%}"
-    if mean <= STILL * float(one.error[-1]):
+    if mean <= max(STILL * float(one.error[-1]), LITTLE):
         return f"more rows would hardly help {step} already"
     return f"more rows {'would' if mean > CLEAR * error else 'may'} help {step}"

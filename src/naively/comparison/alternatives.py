@@ -33,6 +33,7 @@ from naively.tables.schema import Schema
 from naively.text.documents import Documents
 
 PATIENCE = 2.0  # seconds of work, about as long as processes take to start
+LONGEST = 40  # characters of a name
 DENSE = 1000  # columns, up to which those of levels are not sparse: some estimators need that
 
 
@@ -75,17 +76,27 @@ def alternatives(given: Sequence[Any]) -> list[Alternative]:
         estimator = _imported(one) if isinstance(one, str) else one
         estimator_like = hasattr(estimator, "fit") and hasattr(estimator, "get_params")
         if isinstance(estimator, type) or not (estimator_like and is_classifier(estimator)):
-            raise ValueError(f"{one!r} is no classifier of scikit-learn's kind")
-        name = re.sub(r"\s+", " ", str(estimator))
+            what = "a class: pass an instance" if isinstance(estimator, type) else "no classifier"
+            raise ValueError(f"{one!r} is {what} of scikit-learn's kind")
+        use = re.sub(r"\s+", " ", str(estimator))
+        name = use if len(use) <= LONGEST else f"{type(estimator).__name__}(...)"
         chance = [key for key, value in estimator.get_params().items()
                   if key.endswith("random_state") and value is None]  # fmt: skip
         found.append(
-            Alternative(name, name, clone(estimator).set_params(**dict.fromkeys(chance, 0)))
+            Alternative(name, use, clone(estimator).set_params(**dict.fromkeys(chance, 0)))
         )
+    names = [one.name for one in found]
+    found = [one if names.count(one.name) == 1 else _with_package(one) for one in found]
     names = [one.name for one in found]
     if len(set(names)) < len(names):
         raise ValueError(f"{max(names, key=names.count)} is compared more than once")
     return found
+
+
+def _with_package(one: Alternative) -> Alternative:
+    """The same, named with its package, as another one has its name."""
+    package = type(one.estimator).__module__.split(".")[0]
+    return replace(one, name=f"{package}.{one.name}")
 
 
 def _imported(path: str) -> BaseEstimator:
@@ -93,7 +104,7 @@ def _imported(path: str) -> BaseEstimator:
     name, arguments = named_call(path)
     module, _, attribute = name.rpartition(".")
     if not module:
-        raise ValueError(f"{path!r}: name its module too, as sklearn.svm.{name}")
+        raise ValueError(f"{path!r}: name its module too, as sklearn.svm.SVC")
     try:
         kind = getattr(import_module(module), attribute)
     except ImportError as error:

@@ -148,6 +148,11 @@ def compare(
     splits : how many, at least 2.
     seed : of the sample and of the splits.
 
+    Returns
+    -------
+    Comparison : printed, it is a table and one sentence of advice; `candidates` have the curves.
+        `naively.plot.LearningCurvesDisplay.from_comparison` draws them.
+
     Raises
     ------
     ValueError : saying what is wrong and where.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from naively.plain import aligned
 if TYPE_CHECKING:
     from naively.comparison.comparison import Candidate, Comparison
 
+WIDTH = 100  # characters of a line
 LISTED = 10  # columns that were left out
 SHOWN = 6  # sizes, in plain text
 LARGE = 1000  # nats, beyond which three digits say enough
@@ -53,7 +55,7 @@ def notes(found: Comparison) -> list[str]:
             reasons.setdefault(one.curve.reason, []).append(one.name)
     said += [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
     if any(not one.curve.reason and np.isnan(one.error).any() for one in found.candidates):
-        said.append("·: not to be estimated from so few rows")
+        said.append("·: not to be estimated from so few rows, or no probabilities")
     if single := [label for label, rows in found.classes.items() if rows == 1]:
         more = f", and {len(single) - 1:,} more" if len(single) > 1 else ""
         said.append(f"learned and never predicted, as it has one row only: {single[0]}{more}")
@@ -69,4 +71,4 @@ def plain(found: Comparison) -> str:
     table = aligned(
         heads([found.sizes[k] for k in shown]), [cells(one, shown) for one in found.candidates]
     )
-    return "\n".join([found.advice, "", *table, "", *notes(found)])
+    return "\n".join([textwrap.fill(found.advice, WIDTH), "", *table, "", *notes(found)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,8 +21,9 @@ ABOVE = 1.25  # times what the majority class has: what is worse is not drawn
 class LearningCurvesDisplay:
     """The curves of a `Comparison`: means over random splits, and bands from least to most.
 
-    Broad lines are naive Bayes and the classifiers of scikit-learn, the black dotted one is the
-    majority class. The axes end where candidates are worse than that, or all are better.
+    Broad lines with bands are naive Bayes and the classifiers of scikit-learn, whose hollow marks
+    at the upper edge are off the scale; the black dotted one is the majority class. The axes end
+    where candidates are worse than that, or all are better.
 
     Parameters
     ----------
@@ -59,21 +60,14 @@ class LearningCurvesDisplay:
         broad = [one for one in found.candidates if _is_broad(one)]
         order = broad + [one for one in found.candidates if not _is_broad(one)]
         styles = {one.name: style.style(k) for k, one in enumerate(order)}
-        for one in found.candidates:
-            values = one.curve.error, one.curve.log_loss
-            self.lines_[one.name] = [
-                _line(panel, found.sizes, each, one, styles[one.name])
-                for panel, each in zip(self.axes_, values, strict=True)
-            ]
         prior = next(one for one in found.candidates if one.kind == "prior")
         for panel, name, unit in zip(
             self.axes_, ("error", "log_loss"), ("error", "log-loss (nats)"), strict=True
         ):
             means = np.array([getattr(one, name) for one in found.candidates if one is not prior])
             means = means[np.isfinite(means)]
-            low = means.min(initial=1.0)
             worst = min(means.max(initial=0.0), getattr(prior, name)[-1]) or 1.0
-            low = min(low, worst)
+            low = min(means.min(initial=1.0), worst)
             top = min(ABOVE * worst, 1.0) if name == "error" else ABOVE * worst
             panel.set_ylim(max(low - 0.1 * (top - low), 0.0), top)
             panel.set(xscale="log", xlabel="rows learned")
@@ -82,11 +76,23 @@ class LearningCurvesDisplay:
             panel.xaxis.set_minor_locator(NullLocator())
             panel.grid(axis="y", linewidth=0.4, alpha=0.5)
             style.plain(panel)
+        for one in found.candidates:
+            values = one.curve.error, one.curve.log_loss
+            self.lines_[one.name] = [
+                _line(panel, found.sizes, each, one, styles[one.name])
+                for panel, each in zip(self.axes_, values, strict=True)
+            ]
         self.axes_[0].yaxis.set_major_formatter(lambda y, _: f"{100 * y:.3g}%")
         self.legend_ = style.legend(
             self.axes_[1], [self.lines_[one.name][0] for one in order],
             [style.label(one.name) for one in order],
         )  # fmt: skip
+        band = (
+            f"bands: from the least to the\nmost of {found.splits} splits;\nhollow: off the scale"
+        )
+        self.legend_.set_title(band)
+        self.legend_.get_title().set_fontsize("small")
+        self.legend_.set_alignment("left")
         return self
 
 
@@ -97,18 +103,23 @@ def _is_broad(one: Candidate) -> bool:
 def _line(
     panel: Axes, sizes: tuple[int, ...], values: Float64, one: Candidate, own: style.Style
 ) -> Line2D:
-    """One candidate's line and band, (S, K) values."""
-    mean, broad = values.mean(axis=0), _is_broad(one)
+    """One candidate's line, and its band if it is broad; (S, K) values."""
+    mean = values.mean(axis=0)
     if one.kind == "prior":
         return panel.plot(sizes, mean, color="black", linestyle=(0, (1, 2)), linewidth=1.4)[0]
+    look: dict[str, Any] = {"color": own.colour, "linestyle": own.line, "marker": own.marker}
+    if not _is_broad(one):
+        return panel.plot(sizes, mean, linewidth=1.1, markersize=3, **look)[0]
     panel.fill_between(
-        sizes, values.min(axis=0), values.max(axis=0),
-        color=own.colour, alpha=0.2 if broad else 0.05, linewidth=0,
+        sizes, values.min(axis=0), values.max(axis=0), color=own.colour, alpha=0.2, linewidth=0
+    )
+    above = np.isinf(mean) | (mean > panel.get_ylim()[1])
+    panel.plot(
+        np.array(sizes)[above], np.ones(int(above.sum())), ls="none", marker=own.marker, ms=5,
+        mfc="white", mec=own.colour, clip_on=False, transform=panel.get_xaxis_transform(),
+        in_layout=False,
     )  # fmt: skip
-    return panel.plot(
-        sizes, mean, color=own.colour, linestyle=own.line, marker=own.marker,
-        linewidth=2.2 if broad else 1.1, markersize=5 if broad else 3, zorder=3 if broad else 2,
-    )[0]  # fmt: skip
+    return panel.plot(sizes, mean, linewidth=2.2, markersize=5, zorder=3, **look)[0]
 
 
 def _ticks(sizes: tuple[int, ...]) -> tuple[list[int], list[str]]:
