@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+LISTED = 10  # columns that were left out
 EXACT = 1 << 53  # whole numbers up to here are the same in every reader of JSON
 
 
@@ -30,6 +31,14 @@ def rows_told(rows: int, looked_at: int, unlabelled: int) -> str:
     if unlabelled:
         said += f" ({unlabelled:,} without a label skipped)"
     return said
+
+
+def left_out(columns: dict[str, str]) -> list[str]:
+    """Which columns were left out, with the reasons: a line each, of the first ones."""
+    lines = [f"left out: {name} ({reason})" for name, reason in columns.items()]
+    if len(lines) > LISTED:
+        lines[LISTED:] = [f"left out: {len(lines) - LISTED:,} columns more"]
+    return lines
 
 
 def plain_json(value: Any) -> Any:

@@ -15,7 +15,8 @@ from naively.cli.errors import UsageError, UserError, printable
 from naively.cli.layout import clean, new_facts, new_table, note, room_beside
 from naively.cli.sources import Opened, check_columns, check_output
 from naively.comparison import report
-from naively.comparison.comparison import Comparison, examine
+from naively.comparison.alternatives import alternatives
+from naively.comparison.comparison import Comparison, check_splits, examine
 from naively.engines.threads import workers
 from naively.ladder.rows import of_stream
 from naively.plain import rows_told
@@ -34,10 +35,22 @@ def check_picture(picture: Path, data: Sequence[str]) -> None:
         raise UserError("--plot needs matplotlib: pip install 'naively[plot]'")
 
 
+def check_options(estimators: Sequence[str], splits: int) -> None:
+    """Refuse classifiers that are none and splits that are too few, before the work."""
+    sys.path.insert(0, "")  # classifiers of one's own may be in this folder
+    for option, check in (
+        ("--splits", lambda: check_splits(splits)),
+        ("--estimators", lambda: alternatives(estimators)),
+    ):
+        try:
+            check()
+        except ValueError as error:
+            raise UsageError(f"{option}: {error}") from None
+
+
 def run(source: Opened, question: Question, estimators: Sequence[str], splits: int) -> Comparison:
     """The comparison on the rows of files."""
     check_columns(source, question)
-    sys.path.insert(0, "")  # classifiers of one's own may be in this folder
     with progress.bar("reading", source.files):
         try:
             rows = of_stream(source.tasks(), question.target, question.seed, workers(None).count)

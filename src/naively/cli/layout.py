@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from naively.cli.errors import printable
+from naively.plain import plain_json
 
 LISTED = 10  # classes that a list shows
 
@@ -38,16 +38,7 @@ def console() -> Console:
 
 def print_json(value: dict[str, Any]) -> None:
     """One JSON object on standard output."""
-    sys.stdout.write(json.dumps(_finite(value), allow_nan=False) + "\n")
-
-
-def _finite(value: Any) -> Any:
-    """The value with null for numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    sys.stdout.write(json.dumps(plain_json(value), allow_nan=False) + "\n")
 
 
 def clean(value: Any, longest: int = 40) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -47,16 +48,25 @@ def bar(what: str, source: Source) -> Iterator[None]:
 
 @contextmanager
 def steps(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show how many steps of some work are done: what is called after each."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
+    """Show how many steps of some work are done, once it takes long: what to call after each."""
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(what, total=total)
-        yield lambda: shown.update(task, advance=1)
+    shown = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = shown.add_task(what, total=total)
+    start = time.monotonic()
+
+    def done() -> None:
+        shown.update(task, advance=1)
+        late = time.monotonic() - start > PATIENCE
+        if late and sys.stderr.isatty() and not shown.live.is_started:
+            shown.start()
+
+    try:
+        yield done
+    finally:
+        if shown.live.is_started:
+            shown.stop()
 
 
 def _watch(what: str, source: Source, done: threading.Event) -> None:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import stdtrit
 
 from naively.ladder.trial import difference
 
 if TYPE_CHECKING:
     from naively.comparison.comparison import Candidate
 
+CERTAIN = 0.977  # what two standard errors are of a normal distribution
 CLEAR = 2.0  # standard errors, beyond which a difference is clear
 MUCH = 0.05  # part of the errors, below which a difference is not worth another model
 LITTLE = 0.0005  # of the rows
@@ -23,18 +25,18 @@ def sentence(found: Sequence[Candidate], sizes: Sequence[int]) -> str:
     """Is naive Bayes enough, and would more rows help?"""
     tried = [one for one in found if np.isfinite(one.error[-1])]
     prior = next(one for one in found if one.kind == "prior")
-    naive = _naive(tried)
-    others = [one for one in tried if one.kind in ("rung", "scikit-learn")]
-    best = min(others, key=lambda one: one.error[-1], default=prior)
-    top = min((naive, best), key=lambda one: one.error[-1])
-    if not _worse(prior, top):
-        return (
-            "None of these does clearly better than the majority class, which errs in "
-            f"{prior.error[-1]:.1%} of other rows: these rows do not show that the columns tell "
-            "the class."
-        )
+    naive = _least([one for one in tried if one.kind == "naive"])
+    best = _least([one for one in tried if one.kind in ("rung", "scikit-learn")])
+    top = _least([one for one in (naive, best) if one is not None])
+    if top is None or not _worse(prior, top):
+        return _hardly_better(prior, tried)
+    rows = f"with {sizes[-1]:,} rows learned"
+    if naive is None:
+        said = f"{top.name} errs least: {rows} in {top.error[-1]:.1%} of other rows"
+        return f"{said}{_surest(top, prior, tried)}; {_more(top, sizes)}."
+    best = best or naive
     who = "it" if naive.name == "naive Bayes" else f"{naive.name}, the best of its kind,"
-    found_out = f"with {sizes[-1]:,} rows learned {who} errs in {naive.error[-1]:.1%} of other rows"
+    found_out = f"{rows} {who} errs in {naive.error[-1]:.1%} of other rows"
     if _worse(naive, best):
         said = f"Naive Bayes is not enough here: {found_out}, {best.name} in {best.error[-1]:.1%}"
         if ahead := _ahead(naive, best, sizes):
@@ -43,15 +45,26 @@ def sentence(found: Sequence[Candidate], sizes: Sequence[int]) -> str:
     less = float(naive.error[-1] - best.error[-1])
     verdict = "may be" if less > MUCH * naive.error[-1] else "is"
     said = f"Naive Bayes {verdict} enough here: {found_out}"
-    if best is not prior:
+    if best is not naive:
         said += f", {best.name}, the best of the others, in {best.error[-1]:.1%}"
-        said += ", which is not clearly less" if less > 0 else ""
+    said += ", which is not clearly less" if less > 0 else ""
     return f"{said}{_surest(naive, prior, tried)}; {_more(naive, sizes)}."
 
 
-def _naive(tried: Sequence[Candidate]) -> Candidate:
-    """Naive Bayes by the rule, or the one of its kind that errs less."""
-    return min((one for one in tried if one.kind == "naive"), key=lambda one: one.error[-1])
+def _least(among: Sequence[Candidate]) -> Candidate | None:
+    """The one that errs least, the first of equals."""
+    return min(among, key=lambda one: one.error[-1], default=None)
+
+
+def _hardly_better(prior: Candidate, tried: Sequence[Candidate]) -> str:
+    """What to say where none errs clearly less than the majority class."""
+    said = (
+        "None of these errs clearly less than the majority class, which errs in "
+        f"{prior.error[-1]:.1%} of other rows"
+    )
+    if better := _surest(prior, prior, tried):
+        return f"{said}{better}."
+    return f"{said}: these rows do not show that the columns tell the class."
 
 
 def _worse(one: Candidate, other: Candidate) -> bool:
@@ -61,15 +74,12 @@ def _worse(one: Candidate, other: Candidate) -> bool:
 
 
 def _surest(one: Candidate, prior: Candidate, tried: Sequence[Candidate]) -> str:
-    """Whether the probabilities of one are of no use, or clearly worse than those of another."""
-    if not one.log_loss[-1] < prior.log_loss[-1]:
+    """Whether the probabilities of one are worse than the prior, or clearly than another's."""
+    loss = one.log_loss[-1]
+    if loss > prior.log_loss[-1]:
         return (
-            (
-                "; its probabilities are worse than those of the majority class (log-loss "
-                f"{one.log_loss[-1]:.3g} against {prior.log_loss[-1]:.3g}): use its labels alone"
-            )
-            if np.isfinite(one.log_loss[-1]) or one.kind == "naive"
-            else ""
+            "; its probabilities are worse than those of the majority class (log-loss "
+            f"{loss:.3g} against {prior.log_loss[-1]:.3g}): use its labels alone"
         )
     best = min(tried, key=lambda other: np.nan_to_num(other.log_loss[-1], nan=np.inf))
     more, less = (np.minimum(each.curve.losses, LARGEST) for each in (one, best))
@@ -78,7 +88,7 @@ def _surest(one: Candidate, prior: Candidate, tried: Sequence[Candidate]) -> str
         return ""
     return (
         f"; the probabilities of {best.name} are better (log-loss {best.log_loss[-1]:.3g} against "
-        f"{one.log_loss[-1]:.3g})"
+        f"{loss:.3g})"
     )
 
 
@@ -100,4 +110,5 @@ def _more(one: Candidate, sizes: Sequence[int]) -> str:
     step = f"{name}: with {sizes[before]:,} it errs in {one.error[before]:.1%}"
     if mean <= max(STILL * float(one.error[-1]), LITTLE):
         return f"more rows would hardly help {step} already"
-    return f"more rows {'would' if mean > CLEAR * error else 'may'} help {step}"
+    clear = stdtrit(len(gained) - 1, CERTAIN) * error  # few splits: Student's t
+    return f"more rows {'would' if mean > clear else 'may'} help {step}"

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.compose import ColumnTransformer
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -33,7 +32,7 @@ from naively.tables.schema import Schema
 from naively.text.documents import Documents
 
 PATIENCE = 2.0  # seconds of work, about as long as processes take to start
-LONGEST = 40  # characters of a name
+LONGEST = 60  # characters of a name
 DENSE = 1000  # columns, up to which those of levels are not sparse: some estimators need that
 
 
@@ -76,27 +75,23 @@ def alternatives(given: Sequence[Any]) -> list[Alternative]:
         estimator = _imported(one) if isinstance(one, str) else one
         estimator_like = hasattr(estimator, "fit") and hasattr(estimator, "get_params")
         if isinstance(estimator, type) or not (estimator_like and is_classifier(estimator)):
-            what = "a class: pass an instance" if isinstance(estimator, type) else "no classifier"
-            raise ValueError(f"{one!r} is {what} of scikit-learn's kind")
+            instance = "; pass an instance of it" if hasattr(estimator, "fit") else ""
+            raise ValueError(f"{one!r} is no classifier of scikit-learn's kind{instance}")
         use = re.sub(r"\s+", " ", str(estimator))
-        name = use if len(use) <= LONGEST else f"{type(estimator).__name__}(...)"
+        kind = type(estimator)
+        same = [other for other in found if use in (other.use, other.name)]
+        if any(type(other.estimator) is kind for other in same):
+            raise ValueError(f"{use} is compared more than once")
+        if same:
+            use = f"{kind.__module__.split('.')[0]}.{use}"
+        name = use if len(use) <= LONGEST else f"{kind.__name__}(...)"
+        alike = sum(other.name.startswith(name) for other in found)
+        name += f" {alike + 1}" if alike else ""
         chance = [key for key, value in estimator.get_params().items()
                   if key.endswith("random_state") and value is None]  # fmt: skip
-        found.append(
-            Alternative(name, use, clone(estimator).set_params(**dict.fromkeys(chance, 0)))
-        )
-    names = [one.name for one in found]
-    found = [one if names.count(one.name) == 1 else _with_package(one) for one in found]
-    names = [one.name for one in found]
-    if len(set(names)) < len(names):
-        raise ValueError(f"{max(names, key=names.count)} is compared more than once")
+        estimator = clone(estimator).set_params(**dict.fromkeys(chance, 0))
+        found.append(Alternative(name, use, estimator))
     return found
-
-
-def _with_package(one: Alternative) -> Alternative:
-    """The same, named with its package, as another one has its name."""
-    package = type(one.estimator).__module__.split(".")[0]
-    return replace(one, name=f"{package}.{one.name}")
 
 
 def _imported(path: str) -> BaseEstimator:
@@ -122,8 +117,9 @@ def _imported(path: str) -> BaseEstimator:
 Task = tuple[tuple[int, int], Any, Int64, Any, Int64]
 """(split and size, rows to learn and their classes, rows to predict and their classes)."""
 
-Scores = tuple[tuple[int, int], Float64, Float64, str]
-"""(split and size, of each row -log P(y | x) in nats and whether its class is wrong, a failure)."""
+Scores = tuple[tuple[int, int], Float64, Float64, str, str]
+"""(split and size, of each row -log P(y | x) in nats and whether its class is wrong, what failed,
+what was warned of)."""
 
 
 class Refits:
@@ -147,15 +143,20 @@ class Refits:
         """How a classifier does; `done` is called after each split and size."""
         start = time.perf_counter()
         model = make_pipeline(self.preparation, estimator)
-        found, reason = blank_curve(self.splits), ""
-        for (split, size), losses, wrong, problem in self._scores(model):
-            if size + 1 == len(self.splits.sizes):
-                test = self.splits.tests[split]
-                found.losses[test], found.wrong[test] = losses, wrong
-                reason = reason or problem
-            found.log_loss[split, size], found.error[split, size] = mean(losses), mean(wrong)
-            done()
-        return replace(found, reason=reason, seconds=time.perf_counter() - start)
+        found, reason, warning = blank_curve(self.splits), "", ""
+        try:
+            for (split, size), losses, wrong, problem, warned in self._scores(model):
+                if size + 1 == len(self.splits.sizes):
+                    test = self.splits.tests[split]
+                    found.losses[test], found.wrong[test] = losses, wrong
+                    reason = reason or problem
+                found.log_loss[split, size], found.error[split, size] = mean(losses), mean(wrong)
+                warning = warning or warned
+                done()
+        except Exception as error:  # processes that end, what cannot be sent to them
+            reason = _told(error)
+        seconds = time.perf_counter() - start
+        return replace(found, reason=reason, warning=warning, seconds=seconds)
 
     def _scores(self, model: Any) -> Iterator[Scores]:
         """Of each task, the smallest first; once they take long, on all processors."""
@@ -179,21 +180,32 @@ def _score(model: Any, task: Task) -> Scores:
     """Fit, and predict other rows."""
     place, *train, X, codes = task
     losses, wrong = np.full(len(codes), np.nan), np.full(len(codes), np.nan)
-    try:
-        with warnings.catch_warnings(), threadpool_limits(1, "blas"):  # small products: no threads
-            warnings.simplefilter("ignore", ConvergenceWarning)
+    problem = ""
+    with warnings.catch_warnings(record=True) as warned, threadpool_limits(1, "blas"):
+        warnings.simplefilter("always")  # small products: no threads
+        try:
             model = clone(model).fit(*train)
-        if hasattr(model, "predict_proba"):
-            proba = model.predict_proba(X)  # a column a class, as all were learned
-            predicted = proba.argmax(axis=1)
-            with np.errstate(divide="ignore"):
-                losses = -np.log(proba[np.arange(len(codes)), codes])
-        else:
             predicted = model.predict(X)
-    except Exception as error:  # whatever somebody's classifier raises must not stop the others
-        return place, losses, wrong, f"{type(error).__name__}: {error}".split("\n")[0]
-    wrong = (predicted != codes).astype(np.float64)
-    return place, losses, wrong, ""
+            if hasattr(model, "predict_proba"):
+                losses = _losses(model.predict_proba(X), codes)
+            wrong = (predicted != codes).astype(np.float64)
+        except Exception as error:  # whatever somebody's classifier raises
+            losses[:] = np.nan
+            problem = _told(error)
+    return place, losses, wrong, problem, next((_told(one.message) for one in warned), "")
+
+
+def _losses(proba: Float64, codes: Int64) -> Float64:
+    """-log P(y | x) in nats of each row, by the probabilities of all classes."""
+    if not ((proba >= 0.0) & (proba <= 1.0 + 1e-6)).all():
+        raise ValueError("predict_proba gave what are no probabilities")
+    with np.errstate(divide="ignore"):
+        return -np.log(proba[np.arange(len(codes)), codes])
+
+
+def _told(problem: object) -> str:
+    """An error or a warning in one line."""
+    return f"{type(problem).__name__}: {problem}".split("\n")[0]
 
 
 def _prepared(rows: Rows, rule: Schema) -> tuple[npt.NDArray[Any], Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -108,6 +109,7 @@ class Comparison:
                 "error": one.error.tolist(), "log_loss": one.log_loss.tolist(),
                 "errors": one.curve.error.T.tolist(), "log_losses": one.curve.log_loss.T.tolist(),
                 "seconds": one.curve.seconds, "reason": one.curve.reason,
+                "warning": one.curve.warning,
             }
             for one in self.candidates
         ]  # fmt: skip
@@ -165,6 +167,10 @@ def compare(
     >>> found.sizes
     (10, 20, 50, 64)
     """
+    check_splits(splits)
+    alternatives(estimators)  # before the work
+    if seed < 0:
+        raise ValueError(f"seed must not be negative, but is {seed}")
     listed = isinstance(X, list) and bool(X) and all(map(is_path, X))
     if is_path(X) or (listed and isinstance(y, str)):
         rows, documents = of_files(X, y, seed, missing)
@@ -186,8 +192,7 @@ def examine(
     ------
     ValueError : if no column is left, an estimator is none, or folds are fewer than 2.
     """
-    if folds < 2:
-        raise ValueError(f"splits must be at least 2, not {folds}")
+    check_splits(folds)
     others = alternatives(estimators)
     rule = infer(wishes, rows.table, (rows.classes, rows.codes))
     if not rule.names:
@@ -223,11 +228,18 @@ def examine(
     )
 
 
+def check_splits(folds: int) -> None:
+    """Raise ValueError unless there can be so many random splits."""
+    if not isinstance(folds, Integral) or folds < 2:
+        raise ValueError(f"splits must be a whole number of at least 2, not {folds}")
+
+
 def _candidate(rung: Rung, curve: Curve) -> Candidate:
     if not rung.blocks:
         return Candidate("majority class", rung.use, "prior", curve)
-    naive = rung.naive or rung.name == "naive Bayes"  # with blocks of columns that were asked for
-    return Candidate(rung.name, rung.use, "naive" if naive else "rung", curve)
+    asked = rung.name == "naive Bayes" and not rung.naive  # blocks of columns that share a family
+    name = "columns as asked" if asked else rung.name
+    return Candidate(name, rung.use, "naive" if rung.naive else "rung", curve)
 
 
 def _is_text(X: Any) -> bool:

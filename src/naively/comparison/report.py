@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from naively.plain import aligned
+from naively.plain import aligned, left_out
 
 if TYPE_CHECKING:
     from naively.comparison.comparison import Candidate, Comparison
 
 WIDTH = 100  # characters of a line
-LISTED = 10  # columns that were left out
 SHOWN = 6  # sizes, in plain text
 LARGE = 1000  # nats, beyond which three digits say enough
 TAIL = ("±", "log-loss", "seconds")
@@ -47,22 +46,21 @@ def notes(found: Comparison) -> list[str]:
     """What there is to say below the table."""
     said = [
         f"error in %, means of {found.splits} random splits; ±: standard deviation over them, with "
-        f"{found.sizes[-1]:,} rows learned; log-loss in nats; seconds for the whole curve"
+        f"{found.sizes[-1]:,} rows learned; log-loss in nats; seconds on the clock, whole curve"
     ]
     reasons: dict[str, list[str]] = {}
     for one in found.candidates:
         if one.curve.reason:
             reasons.setdefault(one.curve.reason, []).append(one.name)
     said += [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
+    said += [f"{one.name} warned: {one.curve.warning}" for one in found.candidates
+             if one.curve.warning]  # fmt: skip
     if any(not one.curve.reason and np.isnan(one.error).any() for one in found.candidates):
         said.append("·: not to be estimated from so few rows, or no probabilities")
     if single := [label for label, rows in found.classes.items() if rows == 1]:
         more = f", and {len(single) - 1:,} more" if len(single) > 1 else ""
         said.append(f"learned and never predicted, as it has one row only: {single[0]}{more}")
-    left = [f"left out: {name} ({reason})" for name, reason in found.left_out.items()]
-    if len(left) > LISTED:
-        left[LISTED:] = [f"left out: {len(left) - LISTED:,} columns more"]
-    return said + left
+    return said + left_out(found.left_out)
 
 
 def plain(found: Comparison) -> str:

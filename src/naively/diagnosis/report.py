@@ -10,13 +10,13 @@ from naively.diagnosis.advice import LARGE, choice, gain, part
 from naively.diagnosis.pairs import LEVEL, Pair
 from naively.ladder.trial import difference
 from naively.markup import magnitude
-from naively.plain import aligned, rows_told
+from naively.plain import aligned, left_out, rows_told
 
 if TYPE_CHECKING:
     from naively.diagnosis.diagnosis import Diagnosis
 
 SHOWN = 10  # pairs, unless somebody asks for more
-LISTED = 10  # columns that were left out
+LISTED = 10  # columns that a rung takes
 PAIR_HEADS = ("columns", "given class", "by chance", "as r", "p", "at large", "p")
 RUNG_HEADS = ("rung", "parameters", "rows each", "log-loss", "error", "gain")
 Cells = list[tuple[str, ...]]
@@ -61,10 +61,7 @@ def pair_notes(found: Diagnosis, limit: int) -> list[str]:
         )
     for name, values in found.unfit.items():
         said.append(f"column {name}: {values:,} values do not fit it, and count as missing")
-    left = [f"left out: {name} ({reason})" for name, reason in found.left_out.items()]
-    if len(left) > LISTED:
-        left[LISTED:] = [f"left out: {len(left) - LISTED:,} columns more"]
-    return said + left
+    return said + left_out(found.left_out)
 
 
 def rung_rows(found: Diagnosis) -> Cells:

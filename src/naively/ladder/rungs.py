@@ -173,22 +173,7 @@ def ladder(
             use = _use(family, alone=not rest)
             option = f'--family "{_code(family.name, _said(family))}"'
             rungs.append(Rung(name, use, option, blocks, count))
-    words = [block for block in rule.blocks if isinstance(block.family, Text)]
-    for event, name in EVENTS.items() if words else ():
-        blocks = tuple(_counting(block, event) for block in rule.blocks)
-        if blocks == rule.blocks:
-            continue
-        alone = len(blocks) == 1
-        code = (
-            f'"{event}"'
-            if alone
-            else ", ".join(f'{block.names[0]!r}: Text("{event}")' for block in words)
-        )
-        use = f"TextNB({code})" if alone else f"NaiveBayes(columns={{{code}}})"
-        option = " ".join(
-            f"--columns \"{block.names[0]}=text(event='{event}')\"" for block in words
-        )
-        rungs.append(Rung(name, use, option, blocks))
+    rungs += _of_text(rule)
     if len(levels) > 1:
         rest = _without(rule, levels)
         use = "NaiveBayes(columns={levels: Joint()})" if rest else "JointBayes()"
@@ -199,11 +184,34 @@ def ladder(
     return rungs
 
 
+def _of_text(rule: Schema) -> list[Rung]:
+    """A rung for each other event that columns of text may count."""
+    rungs = []
+    for event, name in EVENTS.items():
+        try:
+            blocks = tuple(_counting(block, event) for block in rule.blocks)
+        except ValueError:  # options that this event does not take
+            continue
+        if blocks == rule.blocks:
+            continue
+        words = [block for block in blocks if isinstance(block.family, Text)]
+        said = {block.names[0]: _said(block.family) for block in words}
+        code = ", ".join(f"{column!r}: {_code('Text', own)}" for column, own in said.items())
+        use = f"NaiveBayes(columns={{{code}}})"
+        if len(blocks) == 1:
+            use = _code("TextNB", said[words[0].names[0]])
+        wishes = (f"{column}={_code('text', own)}" for column, own in said.items())
+        option = " ".join(f'--columns "{wish}"' for wish in wishes)
+        rungs.append(Rung(name, use, option, blocks))
+    return rungs
+
+
 def _counting(block: Block, event: Event) -> Block:
     """A block of text that counts in this way; others as they are."""
     if not isinstance(block.family, Text):
         return block
-    return replace(block, family=replace(block.family, event=event))
+    norm = block.family.norm and event == "complement"
+    return replace(block, family=replace(block.family, event=event, norm=norm))
 
 
 def _without(schema: Schema, names: Collection[str]) -> tuple[Block, ...]:
@@ -228,8 +236,8 @@ def _use(family: Family, alone: bool) -> str:
 
 def _said(family: Family) -> dict[str, Any]:
     """The hyperparameters of a family that are not as usual."""
-    usual = {one.name: one.default for one in fields(cast(Any, family))}
-    return {name: value for name, value in vars(family).items() if value != usual[name]}
+    usual = {one.name: one.default for one in fields(cast(Any, family)) if one.name != "reference"}
+    return {name: getattr(family, name) for name in usual if getattr(family, name) != usual[name]}
 
 
 def _code(name: str, said: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from naively.exact import Int64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Splits:
     """Training sets of growing sizes, each in the next one, and the rows that each split predicts.
 

@@ -24,7 +24,7 @@ from naively.tables.schema import Block, Schema
 from naively.workers import Workers
 
 MOST = 1_000_000  # parameters of a covariance rung that is tried
-SUMS = 1 << 25  # of products of two columns in all parts, each some 40 bytes
+MEMORY = 3 << 29  # bytes that the sums of all parts may take
 CELLS = 1 << 22  # of a table of probabilities
 
 
@@ -36,12 +36,13 @@ class Curve:
     ----------
     log_loss : (S, K) mean -log P(y | x) in nats, of each split, after each training size; NaN
         where the model cannot be estimated or gives no probabilities.
-    error : (S, K) part of the rows whose class was not the most probable one; NaN likewise.
+    error : (S, K) part of the rows whose class was not the predicted one; NaN likewise.
     losses : (n,) -log P(y | x) of each row by the models of the last size; NaN likewise, and of
         rows that no split predicts.
-    wrong : (n,) 1 where another class was more probable, else 0; NaN likewise.
+    wrong : (n,) 1 where another class was predicted, else 0; NaN likewise.
     reason : why the models of the last size cannot be estimated; empty if they can.
     seconds : that it took.
+    warning : the first one that was given meanwhile; empty if none was.
     """
 
     log_loss: Float64
@@ -50,6 +51,7 @@ class Curve:
     wrong: Float64
     reason: str
     seconds: float
+    warning: str = ""
 
 
 def blank_curve(splits: Splits, reason: str = "") -> Curve:
@@ -71,7 +73,8 @@ class Sums:
     ----------
     X : Blocks, the rows as the block takes them.
     blank : Model of the block that has learned nothing.
-    parts : list of Model, one a part of the splits.
+    parts : list of Model, one a part of the splits; none if they are too large.
+    too_large : whether they take too much memory.
     seconds : spent on sums.
     """
 
@@ -84,10 +87,16 @@ class Sums:
         self.X = Blocks(parts, encoded.n_rows)
         self.blank = Model(schema.product, Prior(), len(schema.names), schema.names)
         labels, codes = trial.rows.classes, trial.rows.codes
-        self.parts = [
-            self.blank.summarise(self.X[rows], (labels, codes[rows]), None, trial.workers)
-            for rows in trial.splits.parts
-        ]
+        self.parts: list[Model] = []
+        self.too_large = False
+        held = 0
+        for rows in trial.splits.parts:
+            part = self.blank.summarise(self.X[rows], (labels, codes[rows]), None, trial.workers)
+            held += _size(part)
+            if held > MEMORY:
+                self.parts, self.too_large = [], True
+                break
+            self.parts.append(part)
         self.seconds = time.perf_counter() - start
 
     def serve(self, block: Block) -> bool:
@@ -105,7 +114,7 @@ class Sums:
     def grow(self, total: Model, step: Int64) -> None:
         """Add some parts to a model, in place."""
         start = time.perf_counter()
-        for part in step:
+        for part in () if self.too_large else step:
             total.absorb(self.parts[part])
         self.seconds += time.perf_counter() - start
 
@@ -137,9 +146,15 @@ class Trial:
     def curves(self, rungs: Sequence[Rung], done: Callable[[], None] = lambda: None) -> list[Curve]:
         """How the rungs do; `done` is called after each split, size and rung."""
         found = [blank_curve(self.splits, self._too_large(rung)) for rung in rungs]
-        tried = [k for k, curve in enumerate(found) if not curve.reason]
-        needs = {k: [self._needed(block) for block in rungs[k].blocks] for k in tried}
+        open_ = [k for k, curve in enumerate(found) if not curve.reason]
+        needs = {k: [self._needed(block) for block in rungs[k].blocks] for k in open_}
         sums = self._sums
+        for k in open_:
+            if any(sums[j].too_large for j in needs[k]):
+                found[k] = blank_curve(self.splits, "not tried: its sums take too much memory")
+        tried = [k for k, curve in enumerate(found) if not curve.reason]
+        for _ in range((len(found) - len(tried)) * len(self.splits.tests) * len(self.splits.sizes)):
+            done()
         reasons, seconds = dict.fromkeys(tried, ""), dict.fromkeys(tried, 0.0)
         for split, (test, steps) in enumerate(
             zip(self.splits.tests, self.splits.steps, strict=True)
@@ -167,7 +182,7 @@ class Trial:
                     seconds[k] += time.perf_counter() - start
                     done()
         for k in tried:
-            shares = (sums[j].seconds / sum(j in own for own in needs.values()) for j in needs[k])
+            shares = (sums[j].seconds / sum(j in needs[i] for i in tried) for j in needs[k])
             found[k] = replace(found[k], reason=reasons[k], seconds=seconds[k] + sum(shares))
         return found
 
@@ -176,10 +191,8 @@ class Trial:
         block = rung.blocks[0] if rung.blocks else None
         if block is None or not isinstance(block.family, MultivariateGaussian):
             return ""
-        if rung.free is not None and rung.free > MOST:
-            return f"not tried: more than {MOST:,} parameters"
-        cells = len(self.rows.classes) * len(block.names) ** 2 * len(self.splits.parts)
-        return "not tried: its sums take too much memory" if cells > SUMS else ""
+        many = rung.free is not None and rung.free > MOST
+        return f"not tried: more than {MOST:,} parameters" if many else ""
 
     def _needed(self, block: Block) -> int:
         """Which of the sums are those of a block; they are learned if none are."""
@@ -209,6 +222,12 @@ class Trial:
             losses[rows] = -log_proba[np.arange(len(rows)), codes[rows]]
             wrong[rows] = log_proba.argmax(axis=1) != codes[rows]
         return losses, wrong
+
+
+def _size(model: Model) -> int:
+    """Of the tables of a model's sums, in bytes."""
+    blocks = cast(ProductStatistics, model.statistics).parts
+    return sum(table.limbs.nbytes for block in blocks for table in block.tables.values())
 
 
 def _numbered(part: Encoded) -> Encoded:

@@ -67,7 +67,7 @@ class LearningCurvesDisplay:
             means = np.array([getattr(one, name) for one in found.candidates if one is not prior])
             means = means[np.isfinite(means)]
             worst = min(means.max(initial=0.0), getattr(prior, name)[-1]) or 1.0
-            low = min(means.min(initial=1.0), worst)
+            low = min(means.min(initial=np.inf), worst)
             top = min(ABOVE * worst, 1.0) if name == "error" else ABOVE * worst
             panel.set_ylim(max(low - 0.1 * (top - low), 0.0), top)
             panel.set(xscale="log", xlabel="rows learned")
@@ -91,7 +91,7 @@ class LearningCurvesDisplay:
             f"bands: from the least to the\nmost of {found.splits} splits;\nhollow: off the scale"
         )
         self.legend_.set_title(band)
-        self.legend_.get_title().set_fontsize("small")
+        self.legend_.get_title().set_fontsize("x-small")
         self.legend_.set_alignment("left")
         return self
 
