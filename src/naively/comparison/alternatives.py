@@ -181,8 +181,9 @@ def _score(model: Any, task: Task) -> Scores:
     place, *train, X, codes = task
     losses, wrong = np.full(len(codes), np.nan), np.full(len(codes), np.nan)
     problem = ""
+    # threads of BLAS cost more than they bring to so small products
     with warnings.catch_warnings(record=True) as warned, threadpool_limits(1, "blas"):
-        warnings.simplefilter("always")  # small products: no threads
+        warnings.simplefilter("always")
         try:
             model = clone(model).fit(*train)
             predicted = model.predict(X)
