@@ -13,12 +13,11 @@ from rich.text import Text
 from naively.cli import layout, progress
 from naively.cli.errors import UsageError, UserError, printable
 from naively.cli.layout import clean, new_facts, new_table, note, room_beside
-from naively.cli.sources import Opened, check_columns, check_output
+from naively.cli.sources import Opened, check_output
+from naively.cli.work import sampled
 from naively.comparison import report
 from naively.comparison.alternatives import alternatives
 from naively.comparison.comparison import Comparison, check_splits, examine
-from naively.engines.threads import workers
-from naively.ladder.rows import of_stream
 from naively.plain import rows_told
 from naively.tables.learning import Question
 
@@ -50,12 +49,7 @@ def check_options(estimators: Sequence[str], splits: int) -> None:
 
 def run(source: Opened, question: Question, estimators: Sequence[str], splits: int) -> Comparison:
     """The comparison on the rows of files."""
-    check_columns(source, question)
-    with progress.bar("reading", source.files):
-        try:
-            rows = of_stream(source.tasks(), question.target, question.seed, workers(None).count)
-        except ValueError as error:
-            raise UserError(f"{source.name}: {error}") from None
+    rows = sampled(source, question)
     return examine(rows, question.wishes, estimators, splits, question.seed, progress.steps)
 
 

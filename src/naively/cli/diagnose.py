@@ -11,16 +11,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from naively.cli import layout, progress
-from naively.cli.errors import UserError, printable
+from naively.cli import layout
+from naively.cli.errors import printable
 from naively.cli.layout import clean, new_facts, new_table, note, room_beside
-from naively.cli.sources import Opened, check_columns
+from naively.cli.sources import Opened
+from naively.cli.work import sampled
 from naively.diagnosis import report
 from naively.diagnosis.advice import choice
 from naively.diagnosis.diagnosis import Diagnosis, examine
 from naively.diagnosis.pairs import Pair
-from naively.engines.threads import workers
-from naively.ladder.rows import of_stream
 from naively.plain import rows_told
 from naively.tables.learning import Question
 
@@ -30,12 +29,7 @@ WIDE = 100  # characters of a terminal, from which on there is room for one colu
 
 def run(source: Opened, question: Question) -> Diagnosis:
     """The diagnosis of the rows of files."""
-    check_columns(source, question)
-    with progress.bar("reading", source.files):
-        try:
-            rows = of_stream(source.tasks(), question.target, question.seed, workers(None).count)
-        except ValueError as error:
-            raise UserError(f"{source.name}: {error}") from None
+    rows = sampled(source, question)
     with _doing() as tell:
         return examine(rows, question.wishes, question.seed, tell)
 

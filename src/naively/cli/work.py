@@ -24,6 +24,7 @@ from naively.families.product import Blocks
 from naively.families.text_parameters import TextParameters
 from naively.files.safetensors import Saved
 from naively.labels import Labels
+from naively.ladder.rows import Rows, of_stream
 from naively.tables.documents import LABEL
 from naively.tables.learning import Held, LearningError, Question, labelled, learn, summarise
 from naively.tables.model import TableModel
@@ -284,3 +285,13 @@ def _truth(labels: Labels, codes: Any, classes: Labels) -> tuple[Int64, npt.NDAr
     kept = np.flatnonzero(codes < len(labels))
     places = np.append(positions(labels, classes), -1)
     return places[codes[kept]], kept
+
+
+def sampled(source: Opened, question: Question) -> Rows:
+    """The rows on which models are compared: a sample, if they are many."""
+    check_columns(source, question)
+    with progress.bar("reading", source.files):
+        try:
+            return of_stream(source.tasks(), question.target, question.seed, workers(None).count)
+        except ValueError as error:
+            raise UserError(f"{source.name}: {error}") from None
