@@ -1086,7 +1086,9 @@ def test_progress_is_told():
         def step(self):
             self.done += 1
 
-    found = examine(of_table(table, y, 0), Wishes({}), [LinearSVC()], 2, 0, Told)
+    found = examine(
+        of_table(table, y, 0), Wishes({}), alternatives.alternatives([LinearSVC()]), 2, 0, Told
+    )
     assert [one.what for one in said_of] == [
         "naive Bayes and the other rungs", "logistic regression", "LinearSVC()",
     ]  # fmt: skip

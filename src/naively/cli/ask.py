@@ -302,8 +302,7 @@ def compare(
         sources.target_among(source, target), columns, text, source.files.texts, skip, None,
         None, 0.0, 1.0, "empirical", "smooth", spelled, seed,
     )  # fmt: skip
-    comparison.check_options(estimators or [], splits)
-    found = comparison.run(source, asked, estimators or [], splits)
+    found = comparison.run(source, asked, estimators, splits)
     if json:
         layout.print_json(found.to_dict())
     else:

@@ -34,23 +34,21 @@ def check_picture(picture: Path, data: Sequence[str]) -> None:
         raise UserError("--plot needs matplotlib: pip install 'naively[plot]'")
 
 
-def check_options(estimators: Sequence[str], splits: int) -> None:
-    """Refuse classifiers that are none and splits that are too few, before the work."""
-    sys.path.insert(0, "")  # classifiers of one's own may be in this folder
-    for option, check in (
-        ("--splits", lambda: check_splits(splits)),
-        ("--estimators", lambda: alternatives(estimators)),
-    ):
-        try:
-            check()
-        except ValueError as error:
-            raise UsageError(f"{option}: {error}") from None
-
-
-def run(source: Opened, question: Question, estimators: Sequence[str], splits: int) -> Comparison:
+def run(
+    source: Opened, question: Question, estimators: Sequence[str] | None, splits: int
+) -> Comparison:
     """The comparison on the rows of files."""
+    if estimators:
+        sys.path.insert(0, "")  # classifiers of one's own may be in this folder
+    try:
+        option = "--splits"
+        check_splits(splits)
+        option = "--estimators"
+        others = alternatives(estimators or [])
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
     rows = sampled(source, question)
-    return examine(rows, question.wishes, estimators, splits, question.seed, progress.steps)
+    return examine(rows, question.wishes, others, splits, question.seed, progress.steps)
 
 
 def draw(found: Comparison, picture: Path) -> None:

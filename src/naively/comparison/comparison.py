@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from naively.comparison import advice, report
-from naively.comparison.alternatives import Refits, alternatives
+from naively.comparison.alternatives import Alternative, Refits, alternatives
 from naively.engines.threads import workers
 from naively.exact import Float64
 from naively.families.text import Text
@@ -168,7 +168,7 @@ def compare(
     (10, 20, 50, 64)
     """
     check_splits(splits)
-    alternatives(estimators)  # before the work
+    others = alternatives(estimators)
     if seed < 0:
         raise ValueError(f"seed must not be negative, but is {seed}")
     listed = isinstance(X, list) and bool(X) and all(map(is_path, X))
@@ -179,21 +179,19 @@ def compare(
     else:
         rows, documents = of_table(X, y, seed), ()
     wishes = Wishes({**dict.fromkeys(documents, Text()), **(columns or {})}, missing=tuple(missing))
-    return examine(rows, wishes, estimators, splits, seed)
+    return examine(rows, wishes, others, splits, seed)
 
 
 def examine(
-    rows: Rows, wishes: Wishes, estimators: Sequence[Any], folds: int, seed: int,
+    rows: Rows, wishes: Wishes, others: Sequence[Alternative], folds: int, seed: int,
     progress: Progress = lambda what, steps: nullcontext(lambda: None),
 ) -> Comparison:  # fmt: skip
-    """The comparison of some rows.
+    """The comparison of some rows: the rungs, and others on at least 2 folds.
 
     Raises
     ------
-    ValueError : if no column is left, an estimator is none, or folds are fewer than 2.
+    ValueError : if no column is left.
     """
-    check_splits(folds)
-    others = alternatives(estimators)
     rule = infer(wishes, rows.table, (rows.classes, rows.codes))
     if not rule.names:
         left = "; ".join(f"{name}: {why}" for name, why in list(rule.why.items())[:10])
