@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal
 
-import numpy as np
 import pyarrow as pa
 
 from naively.comparison import advice, report
@@ -193,9 +192,7 @@ def examine(
     ValueError : if no column is left.
     """
     rule = infer(wishes, rows.table, (rows.classes, rows.codes))
-    if not rule.names:
-        left = "; ".join(f"{name}: {why}" for name, why in list(rule.why.items())[:10])
-        raise ValueError(f"no column is left to compare ({left or 'there are none'})")
+    rule.check_any("compare")
     splits = Splits(rows.codes, folds, growing(rows.codes, folds), seed)
     trial = Trial(rows, rule, splits, workers(None))
     rungs = ladder(rule, *kinds(rule, wishes, rows), len(rows.classes))
@@ -211,10 +208,9 @@ def examine(
         with progress(one.name, steps) as done:
             curve = refits.curve(one.estimator, done)
         found.append(Candidate(one.name, one.use, "scikit-learn", curve))
-    counts = np.bincount(rows.codes, minlength=len(rows.classes)).tolist()
     return Comparison(
         target=rows.target,
-        classes=dict(zip(rows.classes.tolist(), counts, strict=True)),
+        classes=rows.counts,
         rows=rows.total,
         looked_at=len(rows.codes),
         unlabelled=rows.unlabelled,

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from naively.diagnosis import advice, report
 from naively.diagnosis.pairs import Pair, features, most_telling, pairs
 from naively.diagnosis.results import Result, results
@@ -156,11 +154,8 @@ def examine(
     """
     labels = rows.classes, rows.codes
     classes = len(rows.classes)
-    schema = infer(wishes, rows.table, labels)
-    rule, left_out = _without_text(schema)
-    if not rule.names:
-        left = "; ".join(f"{name}: {why}" for name, why in list(left_out.items())[:10])
-        raise ValueError(f"no column is left to diagnose ({left or 'there are none'})")
+    rule = _without_text(infer(wishes, rows.table, labels))
+    rule.check_any("diagnose")
     found, unfit = features(rule, rows.table)
     numbers, levels = kinds(rule, wishes, rows)
     tell("testing the pairs of columns")
@@ -169,17 +164,16 @@ def examine(
     trial = Trial(rows, rule, Splits(rows.codes, FOLDS, seed=seed), workers(None))
     tell("trying the rungs of the ladder")
     tried = results(trial, ladder(rule, numbers, levels, classes))
-    counts = np.bincount(rows.codes, minlength=classes).tolist()
     return Diagnosis(
         target=rows.target,
-        classes=dict(zip(rows.classes.tolist(), counts, strict=True)),
+        classes=rows.counts,
         rows=rows.total,
         looked_at=len(rows.codes),
         unlabelled=rows.unlabelled,
         columns={one.name: "levels" if one.levels else "numbers" for one in found},
         numbers=numbers,
         levels=tuple(levels),
-        left_out=left_out,
+        left_out=rule.skipped,
         unfit={name: one.count for name, one in unfit.items()},
         untested=tuple(one.name for one in found if one not in chosen),
         pairs=tested,
@@ -188,11 +182,9 @@ def examine(
     )
 
 
-def _without_text(schema: Schema) -> tuple[Schema, dict[str, str]]:
-    """(the schema without columns of text, the columns that are left out with the reason)."""
-    blocks = tuple(block for block in schema.blocks if not isinstance(block.family, Text))
-    kept = replace(schema, blocks=blocks)
-    return kept, {
-        name: "text of many words" if name in schema.known else reason
-        for name, reason in kept.skipped.items()
-    }
+def _without_text(schema: Schema) -> Schema:
+    """The schema without columns of text."""
+    kept = tuple(block for block in schema.blocks if not isinstance(block.family, Text))
+    texts = [name for name, family in schema.known.items() if isinstance(family, Text)]
+    why = {**schema.why, **dict.fromkeys(texts, "text of many words")}
+    return replace(schema, blocks=kept, why=why)

@@ -45,6 +45,12 @@ class Rows:
     unlabelled: int
     target: str | None = None
 
+    @property
+    def counts(self) -> dict[Any, int]:
+        """The rows of each class that are here."""
+        counts = np.bincount(self.codes, minlength=len(self.classes))
+        return dict(zip(self.classes.tolist(), counts.tolist(), strict=True))
+
 
 def of_stream(tasks: Iterable[Task], target: str, seed: int, threads: int) -> Rows:
     """The rows of a stream of batches; a sample if they are many, in constant memory.

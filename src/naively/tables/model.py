@@ -56,9 +56,7 @@ class TableModel:
         ------
         ValueError : if the schema has no columns.
         """
-        if not schema.names:
-            left = "; ".join(f"{name}: {why}" for name, why in list(schema.why.items())[:10])
-            raise ValueError(f"no column is left to learn from ({left or 'there are none'})")
+        schema.check_any("learn from")
         return cls(schema, Model(schema.product, prior, len(schema.names), schema.names))
 
     @classmethod

@@ -160,6 +160,12 @@ class Schema:
                 parts.append(_numbers(block, found, batch.num_rows, self.missing, unfit))
         return Blocks(parts, batch.num_rows), unfit
 
+    def check_any(self, purpose: str) -> None:
+        """Raise ValueError, saying for what, if no column is left."""
+        if not self.names:
+            left = "; ".join(f"{name}: {why}" for name, why in list(self.why.items())[:10])
+            raise ValueError(f"no column is left to {purpose} ({left or 'there are none'})")
+
     def alike(self, other: Schema) -> bool:
         """Whether the blocks are of the same columns, and their statistics add."""
         pairs = zip(self.blocks, other.blocks, strict=False)
