@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
-from naively.estimators.base import NaiveBayesClassifier, Question
+from naively.estimators.base import NaiveBayesClassifier, Question, settled
 from naively.estimators.validation import check_data, check_several
 from naively.exact import Float64
 from naively.explanation import Explanation
@@ -188,8 +188,9 @@ class NaiveBayes(NaiveBayesClassifier):
         check_is_fitted(self)
         check_is_fitted(other)
         total = clone(self)
-        total.table_ = self.table_
-        total._absorb(other.table_)
+        total.table_, learned = self.table_, other.table_
+        with learned.model.lock:  # another thread may be teaching it
+            total._absorb(learned)
         return total
 
     def _given(self, X: Any, y: Any, sample_weight: Any) -> Given:
@@ -298,22 +299,22 @@ class NaiveBayes(NaiveBayesClassifier):
     # ---- predicting --------------------------------------------------------------------------
 
     def _ask(self, X: Any, question: Question) -> npt.NDArray[Any]:
-        self._check_classes()
-        table = self._table(X)
+        check_is_fitted(self)
+        known, jobs = self.table_, workers(self.n_jobs)
+        posterior = settled(known.model, jobs)
 
         def one(batch: tuple[int, pa.Table]) -> npt.NDArray[Any]:
             try:
-                return question(self.model_, self.table_.encode(batch[1]), Serial())
+                return question(posterior, known.encode(batch[1]), Serial())
             except InvalidValueError as error:
                 error.row += batch[0]
-                raise self.model_.located(error) from None
+                raise error.named(posterior.feature_names) from None
 
-        parts = in_order(one, slices(table), workers(self.n_jobs).count)
-        return np.concatenate(list(parts))
+        return np.concatenate(list(in_order(one, slices(self._table(X, known)), jobs.count)))
 
-    def _rows(self, X: Any) -> Blocks:
-        self._check_classes()
-        return self.table_.encode(self._table(X))
+    def _rows(self, X: Any, known: TableModel | None = None) -> Blocks:
+        known = known or self.table_
+        return known.encode(self._table(X, known))
 
     def _as_table(self, X: Any) -> Any:
         """An Arrow table, or a `SparseTable`; arrays must have as many columns as those before."""
@@ -334,14 +335,14 @@ class NaiveBayes(NaiveBayesClassifier):
         names = list(self.table_.schema.why)
         return len(names) if names == array_names(len(names)) else 0
 
-    def _table(self, X: Any) -> pa.Table:
+    def _table(self, X: Any, known: TableModel) -> pa.Table:
         """The table, with a warning about columns that are missing or unknown."""
-        names = self.table_.schema.names
-        if len(names) == 1 and isinstance(self.table_.schema.known[names[0]], Text) and _flat(X):
+        names = known.schema.names
+        if len(names) == 1 and isinstance(known.schema.known[names[0]], Text) and _flat(X):
             X = {names[0]: X}  # documents, one by one
         table = self._as_table(X)
-        lacking, strangers = self.table_.strangers(table.column_names)
-        if len(lacking) == len(self.table_.schema.names):
+        lacking, strangers = known.strangers(table.column_names)
+        if len(lacking) == len(names):
             raise ValueError(
                 f"X has none of the columns that were learned: {few(lacking)}; "
                 f"its columns are {few(table.column_names)}"
@@ -362,8 +363,10 @@ class NaiveBayes(NaiveBayesClassifier):
 
     def explain(self, X: Any) -> Explanation:
         """What each column and the prior contribute to each class's joint log-likelihood."""
-        explained = super().explain(X)
-        schema = self.table_.schema
+        check_is_fitted(self)
+        known = self.table_
+        posterior, schema = settled(known.model, workers(self.n_jobs)), known.schema
+        explained = posterior.explain(self._rows(X, known))
         places = {name: k for k, name in enumerate(schema.names)}
         order = [places[name] for name in schema.ordered]
         return Explanation(
@@ -372,11 +375,13 @@ class NaiveBayes(NaiveBayesClassifier):
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
         """Rows drawn from the model: (Arrow table, labels)."""
-        self._check_classes()
+        check_is_fitted(self)
+        known = self.table_
+        posterior = settled(known.model, workers(self.n_jobs))
         seed = check_random_state(random_state).randint(2**31)
         rows: Any
-        rows, labels = self.model_.sample(n_samples, np.random.default_rng(seed))
-        return to_columns(rows, self.table_.schema), labels
+        rows, labels = posterior.sample(n_samples, np.random.default_rng(seed))
+        return to_columns(rows, known.schema), labels
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, with its exact statistics, to a file: see `naively.load`."""

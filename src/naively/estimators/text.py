@@ -217,7 +217,6 @@ class TextNB(NaiveBayesClassifier):
         return blank.summarise(documents, labels, weights, jobs), {"n_features_in_": 1}
 
     def _rows(self, X: Any) -> Documents:
-        self._check_classes()
         return Documents.of(X)
 
     def explain(self, X: Any) -> list[TextExplanation]:  # type: ignore[override]
@@ -225,9 +224,11 @@ class TextNB(NaiveBayesClassifier):
 
         Printing one shows the terms that matter most; a notebook also marks them in the text.
         """
+        posterior = self._posterior()
+        parameters: Any = posterior.parameters
         documents = self._rows(X)
-        told = (self._parameters.tell(documents, i) for i in range(len(documents)))
-        shared: Any = {"classes": self.classes_, "prior": self.model_.log_prior}
+        told = (parameters.tell(documents, i) for i in range(len(documents)))
+        shared: Any = {"classes": posterior.classes, "prior": posterior.log_prior}
         return [TextExplanation(**vars(one), **shared) for one in told]
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
@@ -249,12 +250,14 @@ class TextNB(NaiveBayesClassifier):
     @property
     def feature_count_(self) -> Float64:
         """What was counted of each term in each class, (C, V)."""
-        return self._parameters.total.rounded()
+        parameters = self._parameters  # which keeps its sums from changing
+        return parameters.total.rounded()
 
     @property
     def feature_log_prob_(self) -> Float64:
         """log θ_αc, log p_αc or the weights of "complement", (C, V)."""
-        inner = self._parameters.inner
+        parameters = self._parameters
+        inner = parameters.inner
         everything = slice(0, inner.n_features)
         if isinstance(inner, BernoulliParameters):
             return inner.log_probabilities(everything)[1]

@@ -1,0 +1,187 @@
+"""What programs do to estimators: they learn and predict at once, copy, tune, save and mask."""
+
+import copy
+import os
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from naively import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianBayes,
+    GaussianNB,
+    JointBayes,
+    MultinomialNB,
+    NaiveBayes,
+    PoissonNB,
+    TextNB,
+)
+
+# ---- one thread learns, others predict -----------------------------------------------------------
+
+STEPS = 5
+SECONDS = float(os.environ.get("NAIVELY_STRESS", "0.7"))
+
+
+def parts(kind):
+    """(rows to ask about, [(rows, labels)]): each part has new classes, and new levels or words."""
+    rng = np.random.default_rng(5)
+    labels = [rng.permutation(np.arange(24) % (2 + k)) for k in range(STEPS)]
+    if kind == "texts":
+        words = np.array([f"w{k}" for k in range(40 * STEPS)])
+        rows = [
+            [" ".join(rng.choice(words[: 40 * (k + 1)], 9)) for _ in y]
+            for k, y in enumerate(labels)
+        ]
+        return [" ".join(words[k::9]) for k in range(9)], list(zip(rows, labels, strict=True))
+    if kind == "table":
+
+        def table(k, n):
+            return {
+                "number": rng.normal(size=n).tolist(),
+                "level": [f"v{j}" for j in rng.integers(0, 4 * (k + 1), n)],
+                "count": rng.poisson(2.0, n).tolist(),
+            }
+
+        return table(STEPS, 20), [(table(k, len(y)), y) for k, y in enumerate(labels)]
+    if kind == "numbers":
+        draw = [
+            rng.normal(size=(24, 30)) * 10.0 ** rng.integers(-25 * k, 25 * k + 1, (24, 30))
+            for k in range(STEPS)
+        ]
+    elif kind == "plane":
+        draw = [rng.normal(size=(24, 4)) * 4.0**k for k in range(STEPS)]
+    else:
+        draw = [rng.integers(0, 3 * (k + 1), (24, 30)).astype(float) for k in range(STEPS)]
+    return draw[-1][:20], list(zip(draw, labels, strict=True))
+
+
+TAUGHT = {
+    "gaussian": (GaussianNB(n_jobs=1), "numbers"),
+    "covariances": (GaussianBayes(shrinkage=0.1, n_jobs=1), "plane"),
+    "categorical": (CategoricalNB(n_jobs=1), "levels"),
+    "multinomial": (MultinomialNB(n_jobs=1), "levels"),
+    "complement": (ComplementNB(n_jobs=1), "levels"),
+    "bernoulli": (BernoulliNB(n_jobs=1), "levels"),
+    "poisson": (PoissonNB(n_jobs=1), "levels"),
+    "texts": (TextNB(n_jobs=1), "texts"),
+    "hashed texts": (TextNB(n_features=64, n_jobs=1), "texts"),
+    "binary texts": (TextNB("bernoulli", min_df=2, n_jobs=1), "texts"),
+    "table": (
+        NaiveBayes(
+            {"number": "kernel_density", "level": "categorical", "count": "poisson"}, n_jobs=1
+        ),
+        "table",
+    ),
+    "joint table": (JointBayes(n_jobs=1), "table"),
+}  # fmt: skip
+
+
+def told(answer):
+    """All of an answer, to compare: labels, probabilities or explanations."""
+    if isinstance(answer, list):
+        return tuple(map(told, answer))
+    if isinstance(answer, np.ndarray):
+        return answer.shape, tuple(answer.ravel().tolist())
+    return tuple(told(getattr(answer, name)) for name in ("classes", "prior", "contributions"))
+
+
+QUESTIONS = {
+    "predict": lambda model, rows: model.predict(rows),
+    "predict_proba": lambda model, rows: model.predict_proba(rows),
+    "explain": lambda model, rows: model.explain(rows),
+}
+
+
+@pytest.mark.parametrize("name", TAUGHT)
+def test_every_answer_is_that_of_one_state_while_another_thread_learns(name):
+    model, kind = copy.deepcopy(TAUGHT[name])
+    rows, given = parts(kind)
+    states = {question: set() for question in QUESTIONS}
+    for part in given:
+        model.partial_fit(*part)
+        for question, ask in QUESTIONS.items():
+            states[question].add(told(ask(model, rows)))
+    other = copy.deepcopy(model)
+    stop, wrong, asked = threading.Event(), [], []
+
+    def keep_asking(question):
+        while not stop.is_set():
+            try:
+                answer = told(QUESTIONS[question](model, rows))
+            except Exception as error:
+                wrong.append(repr(error))
+            else:
+                asked.append(question)
+                if answer not in states[question]:
+                    wrong.append(f"{question}: of no state")
+
+    threads = [threading.Thread(target=keep_asking, args=(question,)) for question in QUESTIONS]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            for part in given[:0:-1]:
+                model.forget(*part)
+            for part in given[1:]:
+                model.partial_fit(*part)
+            _ = model + other
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+        sys.setswitchinterval(interval)
+    assert wrong == []
+    assert set(asked) == set(QUESTIONS)
+    assert model.model_ == other.model_
+
+
+@pytest.mark.parametrize("name", TAUGHT)
+def test_what_is_learned_later_changes_no_answer_in_progress(name):
+    model, kind = copy.deepcopy(TAUGHT[name])
+    rows, given = parts(kind)
+    model.partial_fit(*given[0])
+    encoded = model._rows(rows)
+    held, same = model.model_.posterior(), copy.deepcopy(model).model_.posterior()
+    for part in given:  # the first one has no new classes: its sums could be added in place
+        model.partial_fit(*part)
+    model.forget(*given[1]).decay(0.5)
+    assert told(held.explain(encoded)) == told(same.explain(encoded))
+    assert told(held.proba(encoded)) == told(same.proba(encoded))
+    assert told(held.predict(encoded)) == told(same.predict(encoded))
+
+
+@pytest.mark.parametrize("name", TAUGHT)
+def test_a_shallow_copy_learns_apart(name):
+    model, kind = copy.deepcopy(TAUGHT[name])
+    _, given = parts(kind)
+    first = model.partial_fit(*given[0]).model_
+    before = first.copy()
+    twin = copy.copy(first)
+    part = copy.deepcopy(model).partial_fit(*given[0]).model_
+    twin.absorb(part)
+    assert first == before
+    twin = copy.copy(first)
+    first.absorb(part)
+    assert twin == before
+    assert first != before
+
+
+@pytest.mark.parametrize("name", ["gaussian", "multinomial", "texts"])
+def test_a_row_learned_after_a_prediction_copies_nothing(name):
+    model, kind = copy.deepcopy(TAUGHT[name])
+    rows, given = parts(kind)
+    model.partial_fit(*given[0])
+    sums = model.model_.statistics
+    for x, y in zip(*given[0], strict=True):
+        model.predict(rows)
+        model.partial_fit([x], [y])
+    assert model.model_.statistics is sums
