@@ -7,18 +7,27 @@ import threading
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from naively import (
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
+    Gaussian,
     GaussianBayes,
     GaussianNB,
     JointBayes,
+    Multinomial,
     MultinomialNB,
     NaiveBayes,
+    Poisson,
     PoissonNB,
+    Text,
     TextNB,
 )
 
@@ -185,3 +194,92 @@ def test_a_row_learned_after_a_prediction_copies_nothing(name):
         model.predict(rows)
         model.partial_fit([x], [y])
     assert model.model_.statistics is sums
+
+
+# ---- searches over the parameters of families ----------------------------------------------------
+
+
+MAILS = {
+    "body": ["win a prize", "meeting at noon", "a free prize", "lunch at noon", "prize!", "noon"],
+    "size": [3.5, 1.25, 7.0, 2.5, 4.5, 2.0],
+}
+KINDS = ["spam", "ham"] * 3
+
+
+def test_a_search_reaches_the_parameters_of_a_columns_family():
+    columns = {"body": Text(alpha=0.5), "size": "gaussian"}
+    frame = pd.DataFrame(MAILS)
+    grid = {"columns__body__alpha": [0.1, 2.0], "columns__size": ["gaussian", "gamma"]}
+    search = GridSearchCV(NaiveBayes(columns), grid, cv=2).fit(frame, KINDS)
+    best = search.best_params_
+    for params in search.cv_results_["params"]:
+        model = NaiveBayes(columns).set_params(**params)
+        assert model.columns == {
+            "body": Text(alpha=params["columns__body__alpha"]), "size": params["columns__size"],
+        }  # fmt: skip
+    chosen = search.best_estimator_.table_.schema.known
+    assert chosen["body"].alpha == best["columns__body__alpha"]
+    assert chosen["size"].name == best["columns__size"]
+    assert columns == {"body": Text(alpha=0.5), "size": "gaussian"}  # they are the user's
+
+
+def test_nested_parameters_are_those_of_families():
+    model = NaiveBayes({"a": Text("binary", alpha=3.0), "b": "skip"}, family=Gaussian(ddof=1))
+    deep, shallow = model.get_params(), model.get_params(deep=False)
+    assert {name: deep[name] for name in shallow} == shallow
+    assert deep["columns__a__alpha"] == 3.0
+    assert deep["columns__a"] is model.columns["a"]
+    assert deep["columns__b"] == "skip"
+    assert deep["family__ddof"] == 1
+    assert all("__" not in name for name in shallow)
+    for name, value in deep.items():  # each can be set to what it is
+        model.set_params(**{name: value})
+    assert model.get_params() == deep
+    assert clone(model).get_params() == deep
+    model.set_params(family__tie="classes", columns__a__event="complement", columns__a__norm=True)
+    assert model.family == Gaussian("classes", ddof=1)
+    assert model.columns["a"] == Text("complement", alpha=3.0, norm=True)
+    model.set_params(columns={"c": Poisson()}, columns__c__alpha=0.25, family=None)
+    assert model.columns == {"c": Poisson(0.25)}
+    assert "_repr_html_" in dir(model)
+    assert "Poisson" in model._repr_html_()
+
+
+def test_names_of_columns_that_look_nested():
+    columns = {
+        "a__b": Poisson(2.0), "a__b__alpha": "skip", ("c", "d"): Multinomial(), "e": Poisson(),
+    }  # fmt: skip
+    model = NaiveBayes(columns).set_params(**{"columns__c,d__alpha": 0.5})
+    assert model.columns["c", "d"] == Multinomial(0.5)
+    assert model.set_params(columns__e__alpha=3.0).columns["e"] == Poisson(3.0)
+    assert model.set_params(columns__a__b=Poisson(7.0)).columns["a__b"] == Poisson(7.0)
+    # which is the name of a column first of all
+    assert model.set_params(columns__a__b__alpha="poisson").columns["a__b__alpha"] == "poisson"
+    assert model.columns["a__b"] == Poisson(7.0)
+
+
+@pytest.mark.parametrize(
+    ("params", "problem"),
+    [
+        ({"columns__b__alpha": 1.0}, "`columns` has no 'b', only 'a', 's'"),
+        ({"columns__b": "skip"}, "`columns` has no"),
+        ({"columns__a__beta": 1.0}, "`columns__a` has no 'beta', only 'alpha'"),
+        ({"columns__s__alpha": 1.0}, "`columns__s` is 'gaussian', which has no parameters"),
+        ({"family__alpha": 1.0}, "`family` is None"),
+        ({"alpha__alpha": 1.0}, "`alpha` is 1.0"),
+        ({"stranger__alpha": 1.0}, "Invalid parameter 'stranger'"),
+        ({"columns__a__alpha": -1.0}, "alpha must be from 0"),
+    ],
+    ids=str,
+)
+def test_nested_parameters_that_are_not_there(params, problem):
+    model = NaiveBayes({"a": Poisson(), "s": "gaussian"})
+    with pytest.raises(ValueError, match=problem):
+        model.set_params(**params)
+    assert model.columns == {"a": Poisson(), "s": "gaussian"}
+
+
+def test_nested_parameters_in_a_pipeline():
+    model = make_pipeline(FunctionTransformer(), NaiveBayes({"body": Text()}))
+    model.set_params(naivebayes__columns__body__alpha=0.125)
+    assert model.get_params()["naivebayes__columns__body__alpha"] == 0.125

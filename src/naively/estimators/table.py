@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.estimators.base import NaiveBayesClassifier, Question, settled
+from naively.estimators.nested import inside, replaced
 from naively.estimators.validation import check_data, check_several
 from naively.exact import Float64
 from naively.explanation import Explanation
@@ -69,6 +70,14 @@ class NaiveBayes(NaiveBayesClassifier):
     n_jobs : int, optional
         Threads; the result is the same for any number. None for all processors.
 
+    Notes
+    -----
+    The parameters of families have nested names, for searches such as `GridSearchCV`:
+    ``family__alpha``, and ``columns__body__alpha`` with ``columns={"body": Text()}``, where
+    ``columns__body`` is the family itself. The columns of a tuple are joined by commas:
+    ``columns__a,b__alpha``. Names may hold ``__``: what follows the last one is the parameter,
+    unless all of it is the name of a column.
+
     Attributes
     ----------
     classes_ : (C,) the labels met so far, sorted.
@@ -103,6 +112,27 @@ class NaiveBayes(NaiveBayesClassifier):
         self.unseen = unseen
         self.missing = missing
         self.n_jobs = n_jobs
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters; if `deep`, those of the families in them too: see the class."""
+        params = super().get_params(deep)
+        if deep:
+            for name in self._get_param_names():
+                params = inside(name, getattr(self, name)) | params
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by their names, nested ones too: see the class."""
+        known = self._get_param_names()
+        nested: dict[str, dict[str, Any]] = {}
+        for path in [path for path in params if "__" in path]:
+            name, _, within = path.partition("__")
+            if name in known:
+                nested.setdefault(name, {})[within] = params.pop(path)
+        super().set_params(**params)
+        for name, changes in nested.items():
+            setattr(self, name, replaced(name, getattr(self, name), changes))
+        return self
 
     # ---- learning ----------------------------------------------------------------------------
 
