@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from naively import (
+    NBSVM,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -283,3 +284,101 @@ def test_nested_parameters_in_a_pipeline():
     model = make_pipeline(FunctionTransformer(), NaiveBayes({"body": Text()}))
     model.set_params(naivebayes__columns__body__alpha=0.125)
     assert model.get_params()["naivebayes__columns__body__alpha"] == 0.125
+
+
+# ---- masked arrays -------------------------------------------------------------------------------
+
+NUMERIC = {
+    "gaussian": GaussianNB(),
+    "multinomial": MultinomialNB(),
+    "complement": ComplementNB(),
+    "bernoulli": BernoulliNB(),
+    "categorical": CategoricalNB(),
+    "poisson": PoissonNB(),
+    "covariances": GaussianBayes(shrinkage=0.1),
+    "table": NaiveBayes(),
+    "joint table": JointBayes(),
+}
+
+
+def holed(dtype):
+    """(masked array, the same as float64 with NaN, labels)."""
+    rng = np.random.default_rng(0)
+    X, mask = rng.poisson(2.0, (60, 4)).astype(dtype), rng.random((60, 4)) < 0.2
+    return np.ma.array(X, mask=mask), np.where(mask, np.nan, X.astype(float)), np.arange(60) % 3
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, np.int64, np.uint8, ">i4", object])
+@pytest.mark.parametrize("name", NUMERIC)
+def test_a_masked_cell_is_a_missing_value(name, dtype):
+    masked, plain, y = holed(dtype)
+    model, same = clone(NUMERIC[name]).fit(masked, y), clone(NUMERIC[name]).fit(plain, y)
+    assert model.model_ == same.model_
+    assert told(model.predict_proba(masked)) == told(same.predict_proba(plain))
+    assert told(model.explain(masked)) == told(same.explain(plain))
+    model.partial_fit(masked, y).forget(masked, y)
+    assert model.model_ == same.model_
+    whole = np.ma.array(masked.data)  # with a mask that hides nothing
+    filled = clone(NUMERIC[name]).fit(masked.data, y)
+    assert clone(NUMERIC[name]).fit(whole, y).model_ == filled.model_
+
+
+def test_masked_columns_and_documents_are_missing():
+    levels = np.ma.array(["a", "b", "a", "c"] * 6, mask=[0, 0, 1, 0] * 6)
+    numbers = np.ma.array([1.5, 2.5, 3.5, 1.25] * 6, mask=[1, 0, 0, 0] * 6)
+    y = [0, 1, 1, 0] * 6
+    model = NaiveBayes().fit({"l": levels, "n": numbers, "o": levels.astype(object)}, y)
+    lists = levels.tolist(), numbers.tolist()
+    assert lists[0][2] is None
+    same = NaiveBayes().fit({"l": lists[0], "n": lists[1], "o": lists[0]}, y)
+    assert model.model_ == same.model_
+    mixed = np.ma.array([[1, "a"], [2, "b"], [3, "a"], [4, "b"]] * 6, object)
+    mixed[2, 1] = np.ma.masked
+    listed = mixed.tolist()
+    assert listed[2][1] is None
+    assert NaiveBayes().fit(mixed, y).model_ == NaiveBayes().fit(listed, y).model_
+    texts = np.ma.array(["one two", "two three", "three", "one"], mask=[0, 1, 0, 0])
+    for kind in (TextNB("bernoulli"), NBSVM()):
+        model = clone(kind).fit(texts, [0, 1, 1, 0])
+        same = clone(kind).fit(["one two", None, "three", "one"], [0, 1, 1, 0])
+        assert told(model.predict(texts)) == told(same.predict(texts))
+        assert model.terms_.tolist() == ["one", "three", "two"]
+
+
+@pytest.mark.parametrize(
+    "model", [GaussianNB(), CategoricalNB(), GaussianBayes("tied"), TextNB(), NBSVM()], ids=str
+)
+def test_masked_labels_and_weights_are_refused(model):
+    X = ["one", "two", "one", "two"] if isinstance(model, TextNB | NBSVM) else np.eye(4)[:, :2]
+    y = np.ma.array([0, 1, 0, 1], mask=[0, 0, 1, 0])
+    with pytest.raises(ValueError, match="Input y contains NaN: row 2 is masked"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="Input sample_weight contains NaN: row 2 is masked"):
+        model.fit(X, y.data, sample_weight=y)
+    if hasattr(model, "partial_fit"):
+        with pytest.raises(ValueError, match="Input y contains NaN: row 2 is masked"):
+            model.partial_fit(X, y.data, classes=y)
+
+
+def test_a_table_leaves_masked_labels_out_and_refuses_masked_weights():
+    X = {"a": [1.5, 2.5, 3.25, 1.0, 7.0]}
+    y = np.ma.array([0, 1, 0, 1, 1], mask=[0, 0, 1, 0, 0])
+    with pytest.warns(UserWarning, match="1 of 5 rows have no label"):
+        model = NaiveBayes().fit(X, y)
+    assert model.class_count_.tolist() == [1.0, 3.0]
+    with pytest.raises(ValueError, match="Input y contains NaN: row 2 is masked"):
+        NaiveBayes().fit(X, y.reshape(5, 1))
+    with pytest.raises(ValueError, match="Input sample_weight contains NaN: row 2 is masked"):
+        NaiveBayes().fit(X, y.data, sample_weight=y)
+    with pytest.raises(ValueError, match="Input y contains NaN: row 2 is masked"):
+        NaiveBayes().partial_fit(X, y.data, classes=y)
+
+
+def test_a_table_can_be_fitted_to_an_array_of_another_width():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    y = np.arange(20) % 2
+    model = NaiveBayes().fit(np.hstack([X, X]), y).fit(X, y)
+    assert model.n_features_in_ == 3
+    assert model.model_ == NaiveBayes().fit(X, y).model_
+    with pytest.raises(ValueError, match="X has 6 features, but NaiveBayes is expecting 3"):
+        model.partial_fit(np.hstack([X, X]), y)

@@ -13,13 +13,14 @@ import pyarrow as pa
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.estimators.base import NaiveBayesClassifier, Question, settled
+from naively.estimators.given import apart, check_weights_of, is_flat, labels_of
 from naively.estimators.nested import inside, replaced
-from naively.estimators.validation import check_data, check_several
+from naively.estimators.validation import check_data, check_labels, check_several
 from naively.exact import Float64
 from naively.explanation import Explanation
 from naively.families.base import Family, InvalidValueError
@@ -28,9 +29,8 @@ from naively.families.product import Blocks
 from naively.families.text import Text
 from naively.model import Model
 from naively.prior import Prior
-from naively.tables import values
 from naively.tables.decode import to_columns
-from naively.tables.frames import SparseTable, array_names, is_named, to_array, to_arrow
+from naively.tables.frames import SparseTable, array_names, is_named, to_arrow
 from naively.tables.inference import Wishes, infer, named
 from naively.tables.inputs import MISSING
 from naively.tables.model import Coded, TableModel, slices
@@ -167,7 +167,7 @@ class NaiveBayes(NaiveBayesClassifier):
         ------
         ValueError : saying what is wrong and where.
         """
-        given = self._given(X, y, sample_weight)
+        given = self._given(X, y, sample_weight, None)
         check_several(given[1][0])
         learned = self._learned(given, y, None)
         check_several(learned.model.classes)
@@ -181,12 +181,12 @@ class NaiveBayes(NaiveBayesClassifier):
         Families are inferred when a column is first met. Any split of the rows gives the same
         model, bit for bit, once all columns are known or named in `columns`.
         """
-        first = not hasattr(self, "table_")
-        given = self._given(X, y, sample_weight)
-        learned = self._learned(given, y, None if first else self.table_)
+        known = getattr(self, "table_", None)
+        given = self._given(X, y, sample_weight, known)
+        learned = self._learned(given, y, known)
         if classes is not None:
-            learned.model.know_classes(np.asarray(classes))
-        if first:
+            learned.model.know_classes(check_labels(classes, len(classes)))
+        if known is None:
             self._take(learned)
         else:
             self._absorb(learned)
@@ -207,8 +207,9 @@ class NaiveBayes(NaiveBayesClassifier):
             as it was.
         """
         check_is_fitted(self)
-        table, labels, weights = self._given(X, y, sample_weight)
-        self.table_.forget(self._summed(self.table_, table, labels, weights))
+        known = self.table_
+        table, labels, weights = self._given(X, y, sample_weight, known)
+        known.forget(self._summed(known, table, labels, weights))
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -223,42 +224,16 @@ class NaiveBayes(NaiveBayesClassifier):
             total._absorb(learned)
         return total
 
-    def _given(self, X: Any, y: Any, sample_weight: Any) -> Given:
+    def _given(self, X: Any, y: Any, sample_weight: Any, known: TableModel | None) -> Given:
         """(table without the target, labels, weights), checked."""
-        table = self._as_table(X)
+        table = self._as_table(X, known)
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None"
             )
-        if isinstance(y, str):
-            if y not in table.column_names:
-                raise ValueError(f"y names {y!r}, which is no column of X")
-            column = table.column(y)
-            table = table.drop_columns([y])
-        else:
-            if getattr(y, "ndim", 1) == 2:
-                y = column_or_1d(y, warn=True)
-            column = to_array(y if hasattr(y, "dtype") or isinstance(y, list) else np.asarray(y))
-        if len(table.column_names) == 0:
-            raise ValueError(
-                f"Found array with 0 feature(s) (shape=({len(column)}, 0)) while a minimum of "
-                "1 is required."
-            )
-        if len(column) != table.num_rows:
-            raise ValueError(f"X has {table.num_rows} rows, y has {len(column)}")
-        if table.num_rows == 0:
-            raise ValueError("X has no rows: Found array with 0 sample(s)")
-        labels = values.labels(values.flat(column))
-        if labels[0].dtype.kind == "f" and np.isinf(labels[0]).any():
-            raise ValueError("Input y contains infinity: no label can be infinite")
-        found = labels[0]
-        if found.dtype.kind == "f" and (found != np.floor(found)).any():
-            raise ValueError(
-                f"Unknown label type: continuous. y holds {found[found != np.floor(found)][0]}, "
-                "where classes are text, whole numbers or truth values; cut it into ranges first"
-            )
-        return table, labels, _weights(sample_weight, table.num_rows)
+        table, column = apart(table, y)
+        return table, labels_of(column), check_weights_of(sample_weight, table.num_rows)
 
     def _learned(self, given: Given, y: Any, known: TableModel | None) -> TableModel:
         """A model of these rows alone; self is unchanged."""
@@ -316,7 +291,7 @@ class NaiveBayes(NaiveBayesClassifier):
         learned.model.prior.check_room(len(learned.model.classes))
         self.table_ = learned
         self.n_features_in_ = len(learned.schema.why)
-        if self._of_array:
+        if _array_columns(learned):
             self.__dict__.pop("feature_names_in_", None)
         else:
             self.feature_names_in_ = np.array(list(learned.schema.why), object)
@@ -346,31 +321,25 @@ class NaiveBayes(NaiveBayesClassifier):
         known = known or self.table_
         return known.encode(self._table(X, known))
 
-    def _as_table(self, X: Any) -> Any:
-        """An Arrow table, or a `SparseTable`; arrays must have as many columns as those before."""
+    def _as_table(self, X: Any, known: TableModel | None) -> Any:
+        """An Arrow table, or a `SparseTable`; arrays must have as many columns as those known."""
         table = SparseTable(check_data(clone(self), X, reset=True, sparse=self._takes_sparse)) if (
             issparse(X)) else to_arrow(X)  # fmt: skip
-        if hasattr(self, "table_") and self._of_array and not is_named(X):
-            expected, width = self._of_array, len(table.column_names)
-            if width != expected:
+        if known is not None and not is_named(X):
+            expected, width = _array_columns(known), len(table.column_names)
+            if expected and width != expected:
                 raise ValueError(
                     f"X has {width} features, but {type(self).__name__} is expecting {expected} "
                     "features as input"
                 )
         return table
 
-    @property
-    def _of_array(self) -> int:
-        """Number of columns of the array that was learned; 0 if it was no array."""
-        names = list(self.table_.schema.why)
-        return len(names) if names == array_names(len(names)) else 0
-
     def _table(self, X: Any, known: TableModel) -> pa.Table:
         """The table, with a warning about columns that are missing or unknown."""
         names = known.schema.names
-        if len(names) == 1 and isinstance(known.schema.known[names[0]], Text) and _flat(X):
+        if len(names) == 1 and isinstance(known.schema.known[names[0]], Text) and is_flat(X):
             X = {names[0]: X}  # documents, one by one
-        table = self._as_table(X)
+        table = self._as_table(X, known)
         lacking, strangers = known.strangers(table.column_names)
         if len(lacking) == len(names):
             raise ValueError(
@@ -430,23 +399,7 @@ class NaiveBayes(NaiveBayesClassifier):
         return tags
 
 
-def _flat(X: Any) -> bool:
-    """Whether something is a sequence of values rather than a table."""
-    if isinstance(X, list | tuple):
-        return all(isinstance(value, str | bytes | None) for value in X)
-    return getattr(X, "ndim", 2) == 1 or isinstance(X, pa.Array | pa.ChunkedArray)
-
-
-def _weights(sample_weight: Any, rows: int) -> Float64 | None:
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, np.float64)
-    if weights.shape != (rows,):
-        raise ValueError(f"sample_weight must be of shape ({rows},), not {weights.shape}")
-    bad = ~((weights >= 0) & np.isfinite(weights))
-    if bad.any():
-        row = int(bad.argmax())
-        raise ValueError(f"sample_weight must be finite and >= 0: row {row} weighs {weights[row]}")
-    if not weights.any():
-        raise ValueError("All values of sample_weight are zero: no class has any rows")
-    return weights
+def _array_columns(table: TableModel) -> int:
+    """Number of columns of the array that was learned; 0 if it was no array."""
+    names = list(table.schema.why)
+    return len(names) if names == array_names(len(names)) else 0

@@ -92,6 +92,8 @@ def array_names(columns: int) -> list[str]:
 
 def _rows(X: Any) -> pa.Table:
     values = np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
+    if isinstance(X, np.ma.MaskedArray):
+        values = X  # its columns know what is missing
     if values.ndim != 2:
         raise ValueError(
             f"Reshape your data: a table has rows and columns, but this {type(X).__name__} has "
@@ -120,6 +122,8 @@ def to_array(column: Any) -> pa.Array:
         return column
     if isinstance(column, np.ndarray) and column.dtype.kind in "US":
         column = column.astype(object)
+    if isinstance(column, np.ma.MaskedArray) and column.dtype.kind == "O":
+        column = column.tolist()  # None where masked
     elif hasattr(column, "__arrow_c_stream__") and not hasattr(column, "to_numpy"):
         return pa.chunked_array(column)
     if isinstance(column, np.ndarray) and not column.dtype.isnative:
