@@ -2,9 +2,11 @@
 
 import copy
 import os
+import re
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -30,7 +32,10 @@ from naively import (
     PoissonNB,
     Text,
     TextNB,
+    compare,
+    load,
 )
+from naively.cli.main import run
 
 # ---- one thread learns, others predict -----------------------------------------------------------
 
@@ -382,3 +387,64 @@ def test_a_table_can_be_fitted_to_an_array_of_another_width():
     assert model.model_ == NaiveBayes().fit(X, y).model_
     with pytest.raises(ValueError, match="X has 6 features, but NaiveBayes is expecting 3"):
         model.partial_fit(np.hstack([X, X]), y)
+
+
+# ---- what is no class ----------------------------------------------------------------------------
+
+CONTINUOUS = (
+    "Unknown label type: continuous. {} holds 0.25, where classes are text, whole numbers or truth "
+    "values; cut it into ranges first"
+)
+
+
+def naive(capsys, *tokens):
+    """(exit code, standard output, standard error) of a command."""
+    code = run(tokens)
+    return code, *capsys.readouterr()
+
+
+def written(name, header, rows):
+    Path(name).write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n")
+
+
+def test_python_and_the_command_line_refuse_a_continuous_target_in_the_same_words(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    x, y = [1.5, 2.5, 3.5, 4.5] * 10, [0.25, 1.0, 2.0, 1.0] * 10
+    for model in (GaussianNB(), NaiveBayes()):
+        with pytest.raises(ValueError, match=re.escape(CONTINUOUS.format("y"))):
+            model.fit(np.array(x)[:, np.newaxis], y)
+    written("price.csv", "x,price", zip(x, y, strict=True))
+    written("whole.csv", "x,price", zip(x, [0, 1.0, 2, 1.0] * 10, strict=True))
+    column = CONTINUOUS.format("the target column 'price'")
+    said = (1, "", f"naively: price.csv: {column}\n")
+    assert naive(capsys, "fit", "price.csv", "-t", "price", "-o", "m") == said
+    assert not Path("m").exists()
+    assert naive(capsys, "fit", "whole.csv", "-t", "price", "-o", "m")[0] == 0
+    assert load("m").classes_.tolist() == [0, 1, 2]
+    before = Path("m").read_bytes()
+    for command in ("update", "forget"):
+        assert naive(capsys, command, "m", "price.csv") == said
+        assert Path("m").read_bytes() == before
+    with pytest.raises(ValueError, match=re.escape(CONTINUOUS.format("the target 'price'"))):
+        compare("price.csv", "price")
+
+
+def test_fractions_that_a_file_has_as_text_are_classes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    x = [1.5, 2.5, 3.5, 4.5] * 10
+    written("versions.csv", "x,version", zip(x, ["1.5", "2.0-beta", "0.25", "x"] * 10, strict=True))
+    assert naive(capsys, "fit", "versions.csv", "-t", "version", "-o", "m")[0] == 0
+    assert load("m").classes_.tolist() == ["0.25", "1.5", "2.0-beta", "x"]
+
+
+def test_fractions_that_come_late_are_found(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    n = 400_000
+    written("late.csv", "x,price", ((k % 7, k % 3) for k in range(n)))
+    with Path("late.csv").open("a") as file:
+        file.write("3,0.25\n")
+    column = CONTINUOUS.format("the target column 'price'")
+    said = naive(capsys, "fit", "late.csv", "-t", "price", "-o", "m")
+    assert said == (1, "", f"naively: late.csv: {column}\n")

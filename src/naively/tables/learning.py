@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from naively.engines.stream import in_order
 from naively.exact import Float64
+from naively.labels import Labels, check_whole
 from naively.prior import Prior
 from naively.tables import values
 from naively.tables.inference import Wishes, first_rows, infer
@@ -109,6 +110,7 @@ def learn(
     )
     if seen.num_rows == 0:
         raise LearningError("no row is left to learn from; hold out less")
+    _check_classes(labelled(seen, question.target)[0], question)
     schema = (
         known.schema if known is not None else _schema(seen, _features(names, question), question)
     )
@@ -144,7 +146,16 @@ def learn(
     if held.rows > limit:
         for released in held.release(held.smallest(limit)):
             sums.add(summarise(blank, released, question))
-    return sums.total(), held
+    total = sums.total()
+    _check_classes(total.model.classes, question)
+    return total, held
+
+
+def _check_classes(labels: Labels, question: Question) -> None:
+    try:
+        check_whole(labels, f"the target column {question.target!r}")
+    except ValueError as error:
+        raise LearningError(str(error)) from None
 
 
 class _Sums:
