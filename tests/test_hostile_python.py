@@ -2,6 +2,7 @@
 
 import copy
 import os
+import pickle
 import re
 import sys
 import threading
@@ -10,7 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -448,3 +452,62 @@ def test_fractions_that_come_late_are_found(tmp_path, monkeypatch, capsys):
     column = CONTINUOUS.format("the target column 'price'")
     said = naive(capsys, "fit", "late.csv", "-t", "price", "-o", "m")
     assert said == (1, "", f"naively: late.csv: {column}\n")
+
+
+# ---- rows drawn from a model ---------------------------------------------------------------------
+
+TABLE = {
+    "level": ["a", "b", "c", "a"] * 15,
+    "few": [1, 2, 3, 2] * 15,
+    "number": np.random.default_rng(0).normal(size=60).tolist(),
+}
+LABELS = ["x", "y", "y"] * 20
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=str)
+@pytest.mark.parametrize("model", [NaiveBayes(), JointBayes()], ids=str)
+def test_rows_drawn_are_of_the_kind_that_was_learned(model, kind):
+    X = kind(TABLE)
+    model = clone(model).fit(X, LABELS)
+    for one in (
+        model,
+        pickle.loads(pickle.dumps(model)),
+        model + model,
+        clone(model).fit(pa.table(TABLE), LABELS).partial_fit(X, LABELS),
+    ):
+        drawn, labels = one.sample(20, random_state=0)
+        assert type(drawn) is type(X)
+        assert pa.table(drawn).column_names == list(TABLE)
+        assert {*labels} <= {*LABELS}
+        assert model.predict(drawn).shape == (20,)
+        assert {*drawn["level"]} <= {*"abc"} | {pa.scalar(level) for level in "abc"}
+
+
+def test_rows_drawn_from_a_model_of_an_array_are_an_array():
+    numbers = np.array([TABLE["few"], TABLE["number"]]).T
+    model = NaiveBayes({"x0": "categorical"}).fit(numbers, LABELS)
+    for one in (model, NaiveBayes({"x0": "poisson"}).fit(numbers, LABELS)):
+        drawn, _ = one.sample(200, random_state=0)
+        assert (type(drawn), drawn.shape, drawn.dtype) == (np.ndarray, (200, 2), np.float64)
+        assert (drawn[:, 0] == drawn[:, 0].round()).all()
+        assert one.fit(drawn, one.predict(drawn)).n_features_in_ == 2
+    assert {*model.sample(200, 0)[0][:, 0].tolist()} <= {1.0, 2.0, 3.0}
+    assert NaiveBayes().fit(csr_matrix(numbers), LABELS).sample(3, 0)[0].dtype == np.float64
+    objects = np.array([TABLE["level"], TABLE["number"]], object).T
+    drawn, _ = NaiveBayes().fit(objects, LABELS).sample(9, random_state=0)
+    assert (drawn.shape, drawn.dtype) == ((9, 2), object)
+    assert {*drawn[:, 0]} <= {*"abc"}
+    assert all(isinstance(x, float) for x in drawn[:, 1])
+
+
+def test_a_file_names_no_kind(tmp_path):
+    """Equal models are equal files, and who loads one may not have pandas."""
+    files = []
+    for kind in (pd.DataFrame, pl.DataFrame, pa.table, dict):
+        NaiveBayes().fit(kind(TABLE), LABELS).save(tmp_path / "m")
+        files.append((tmp_path / "m").read_bytes())
+    assert len({*files}) == 1
+    model = load(tmp_path / "m")
+    assert isinstance(model.sample(3, 0)[0], pa.Table)
+    model.partial_fit(pd.DataFrame(TABLE), LABELS)
+    assert isinstance(model.sample(3, 0)[0], pd.DataFrame)

@@ -19,6 +19,7 @@ from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.estimators.base import NaiveBayesClassifier, Question, settled
 from naively.estimators.given import apart, check_weights_of, is_flat, labels_of
+from naively.estimators.kinds import Kind, as_kind, kind_of
 from naively.estimators.nested import inside, replaced
 from naively.estimators.validation import check_data, check_labels, check_several
 from naively.exact import Float64
@@ -38,8 +39,8 @@ from naively.tables.names import few
 from naively.tables.schema import Schema
 from naively.workers import Serial
 
-Given = tuple[Any, Coded, Float64 | None]
-"""(table without the target, labels, weights)."""
+Given = tuple[Any, Coded, Float64 | None, Kind]
+"""(table without the target, labels, weights, the kind of table that X is)."""
 
 
 class NaiveBayes(NaiveBayesClassifier):
@@ -91,6 +92,8 @@ class NaiveBayes(NaiveBayesClassifier):
     >>> NaiveBayes().fit(table, ["no", "yes", "yes", "yes"]).predict(table).tolist()
     ['no', 'yes', 'yes', 'yes']
     """
+
+    _kind: str = "arrow"
 
     def __init__(
         self,
@@ -173,6 +176,7 @@ class NaiveBayes(NaiveBayesClassifier):
         check_several(learned.model.classes)
         learned.model.check(workers(self.n_jobs))
         self._take(learned)
+        self._kind = given[3]
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -190,6 +194,7 @@ class NaiveBayes(NaiveBayesClassifier):
             self._take(learned)
         else:
             self._absorb(learned)
+        self._kind = given[3]
         return self
 
     def _absorb(self, learned: TableModel) -> None:
@@ -208,7 +213,7 @@ class NaiveBayes(NaiveBayesClassifier):
         """
         check_is_fitted(self)
         known = self.table_
-        table, labels, weights = self._given(X, y, sample_weight, known)
+        table, labels, weights, _ = self._given(X, y, sample_weight, known)
         known.forget(self._summed(known, table, labels, weights))
         return self
 
@@ -219,25 +224,27 @@ class NaiveBayes(NaiveBayesClassifier):
         check_is_fitted(self)
         check_is_fitted(other)
         total = clone(self)
-        total.table_, learned = self.table_, other.table_
+        total.table_, total._kind, learned = self.table_, self._kind, other.table_
         with learned.model.lock:  # another thread may be teaching it
             total._absorb(learned)
         return total
 
     def _given(self, X: Any, y: Any, sample_weight: Any, known: TableModel | None) -> Given:
-        """(table without the target, labels, weights), checked."""
+        """What there is to learn, checked."""
         table = self._as_table(X, known)
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None"
             )
+        kind = kind_of(X, table)
         table, column = apart(table, y)
-        return table, labels_of(column), check_weights_of(sample_weight, table.num_rows)
+        weights = check_weights_of(sample_weight, table.num_rows)
+        return table, labels_of(column), weights, kind
 
     def _learned(self, given: Given, y: Any, known: TableModel | None) -> TableModel:
         """A model of these rows alone; self is unchanged."""
-        table, labels, weights = given
+        table, labels, weights, _ = given
         first, of_first = table, labels
         if weights is not None and not weights.all():  # rows of weight 0 are absent
             first = table.filter(pa.array(weights > 0))
@@ -373,14 +380,19 @@ class NaiveBayes(NaiveBayesClassifier):
         )
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
-        """Rows drawn from the model: (Arrow table, labels)."""
+        """Rows drawn from the model, with their labels.
+
+        They are of the kind that was learned last: a frame of pandas or polars, an Arrow table, a
+        dict of columns or an array. A file does not say which, as equal models are equal files:
+        rows drawn from a loaded model are an Arrow table.
+        """
         check_is_fitted(self)
         known = self.table_
         posterior = settled(known.model, workers(self.n_jobs))
         seed = check_random_state(random_state).randint(2**31)
         rows: Any
         rows, labels = posterior.sample(n_samples, np.random.default_rng(seed))
-        return to_columns(rows, known.schema), labels
+        return as_kind(to_columns(rows, known.schema), self._kind), labels
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, with its exact statistics, to a file: see `naively.load`."""
