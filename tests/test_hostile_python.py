@@ -114,6 +114,8 @@ QUESTIONS = {
     "predict": lambda model, rows: model.predict(rows),
     "predict_proba": lambda model, rows: model.predict_proba(rows),
     "explain": lambda model, rows: model.explain(rows),
+    "pickle": lambda model, rows: pickle.loads(pickle.dumps(model)).predict_proba(rows),
+    "class_count_": lambda model, _: model.class_count_,
 }
 
 

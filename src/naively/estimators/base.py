@@ -312,8 +312,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     @property
     def class_count_(self) -> Float64:
         """Total weight of the rows of each class, (C,)."""
-        with self.model_.lock:
-            return self.model_.class_weight.rounded()
+        model = self.model_
+        with model.lock:
+            return model.class_weight.rounded()
 
     @property
     def class_prior_(self) -> Float64:
