@@ -67,6 +67,7 @@ class Column:
 def columns(table: TableModel) -> list[Column]:
     """The columns of a model, in the order of its table."""
     schema = table.schema
+    unvaried = table.unvaried
     told = bits(table)
     gone: dict[str, float] = {}
     statistics: Any = table.model.statistics
@@ -76,6 +77,7 @@ def columns(table: TableModel) -> list[Column]:
     return [
         Column(name, schema.known[name].name, schema.why[name], gone[name], told.get(name))
         for name in schema.ordered
+        if name not in unvaried
     ]
 
 

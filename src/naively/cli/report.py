@@ -11,7 +11,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from naively.cli import inside, layout, progress, words
+from naively.cli import inside, layout, words
 from naively.cli.layout import clean, counted, in_bytes, new_facts, new_table, note, number
 from naively.cli.metrics import Scores
 from naively.cli.models import target_of
@@ -63,20 +63,10 @@ def fitted(result: Fitted, output: str, size: int, limit: int) -> None:
             out.print(note(f"its probabilities are worse than the class prior's{hint}"))
 
 
-def warned(table: TableModel) -> None:
-    """Notes on values that columns could not take, on standard error."""
-    for name, unfit in table.unfit.items():
-        family = table.schema.known[name].name
-        progress.note(
-            f"column {clean(name)!r} ({family}): {counted(unfit.count, 'value')} such as "
-            f"{clean(unfit.example)!r} cannot be learned and count as missing"
-        )
-
-
 def _print_columns(out: Console, table: TableModel, told: list[inside.Column], limit: int) -> None:
     """The columns that were learned, and those left out."""
     out.print(_columns(table, told, limit, out.width))
-    skipped = table.schema.skipped
+    skipped = table.left_out
     for name, reason in list(skipped.items())[:limit]:
         out.print(note(f"left out: {clean(name)} ({clean(reason, 80)})"))
     if len(skipped) > limit:
@@ -426,7 +416,7 @@ def _model_json(table: TableModel) -> dict[str, Any]:
         "class_prior": model.class_prior.tolist(),
         "n_parameters": countable(model.n_parameters),
         "columns": [vars(column) for column in inside.columns(table)],
-        "left_out": table.schema.skipped,
+        "left_out": table.left_out,
         "unfit": {
             name: {"values": one.count, "example": str(one.example)}
             for name, one in table.unfit.items()
