@@ -1031,7 +1031,6 @@ MISTAKES = {
     "no target": (b"a,b\n1,2\n", "there is no column 'y'; its columns are a, b"),
     "no header": (b"5,2,z\n1,2,x\n", "does the first line hold the names?"),
     "nothing else": (b"y\n1\n2\n", "no column is left to learn from"),
-    "constants": (b"a,y\n1,2\n1,3\n", "no column is left to learn from (a: constant)"),
     "twice": (b"a,a,y\n1,2,3\n", "several columns are named 'a'"),
     "latin": ("a,b,y\n1,2,é\n3,4,x\n".encode("latin-1"), "no UTF-8"),
     "utf-16": ("a,b,y\n1,2,x\n".encode("utf-16"), "text in UTF-16"),

@@ -164,8 +164,8 @@ def test_objects_mean_the_same_in_every_slice(model, chosen):
     column[:] = [OBJECTS[k] for k in chosen]
     whole = proba(model, pd.DataFrame({name: pd.Series(column, dtype=object) for name in known}))
     for i in range(len(column)):
-        alone = proba(model, dict.fromkeys(known, column[i:i + 1]))
-        first = proba(model, dict.fromkeys(known, column[:i + 1]))
+        alone = proba(model, dict.fromkeys(known, column[i : i + 1]))
+        first = proba(model, dict.fromkeys(known, column[: i + 1]))
         assert alone[0].tolist() == first[i].tolist() == whole[i].tolist(), column.tolist()
 
 

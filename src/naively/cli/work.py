@@ -130,7 +130,8 @@ def fit(source: Opened, question: Question, known: TableModel | None = None) -> 
             f"({table.model.classes[0]}); a classifier needs two or more"
         )
     if known is None:
-        table.check_varied()
+        if said := table.nothing_told:
+            progress.note(f"{source.name}: {said}")
         table.model.check()
     table.model.prior.check_room(len(table.model.classes))
     return Fitted(table, time.perf_counter() - start, scores)

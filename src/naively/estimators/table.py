@@ -143,7 +143,8 @@ class NaiveBayes(NaiveBayesClassifier):
         check_several(given[1][0])
         learned = self._learned(given, y, None)
         check_several(learned.model.classes)
-        learned.check_varied()
+        if said := learned.nothing_told:
+            warnings.warn(said, UserWarning, stacklevel=2)
         learned.model.check(workers(self.n_jobs))
         self._take(learned)
         return self

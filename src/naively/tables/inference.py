@@ -6,8 +6,8 @@ the column holds                                    its family
 true and false                                      Bernoulli
 text, 6 words or more on average, mostly different  Text
 other text, categories                              Categorical
-whole numbers, at most 20 different ones, each      Categorical
-twice on average
+whole numbers, at most 20 different ones (below 20  Categorical
+rows, half as many as rows)
 whole numbers >= 0 of a variance of half to twice   Poisson
 their mean
 other numbers                                       Gaussian, or the family that was asked for
@@ -49,7 +49,7 @@ from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
 from naively.tables.model import TableModel
 from naively.tables.names import no_column
-from naively.tables.schema import CONSTANT, NO_VALUES, UNVARIED, Block, Schema
+from naively.tables.schema import CONSTANT, NO_VALUES, UNVARIED, Block, Schema, together
 from naively.tables.targets import Coded
 from naively.tables.union import FEW as FEW_NUMBERS
 from naively.tables.union import counts, is_few
@@ -60,8 +60,8 @@ CELLS = 50_000_000
 """fewer of wide tables."""
 
 ROUNDED = Gaussian(floor="feature", resolution=1.0)
-FEW = 20  # different whole numbers that are levels rather than amounts, if each is met twice
-MANY = 20  # rows from which on a column of different values is an identifier
+FEW = 20  # different whole numbers that are levels rather than amounts; in few rows, half as many
+MANY = 20  # rows from which on they are many, and a column of different values an identifier
 
 Choice = Family | str
 Columns = Mapping[str | tuple[str, ...], Choice]
@@ -123,7 +123,7 @@ class Wishes:
             family, why[name] = self._rule(values.flat(table.column(name)))
             if family is not None:
                 blocks.append(Block(family, (name,)))
-        return Schema(tuple(_together(blocks, self.numeric)), why, self.missing)
+        return Schema(together(blocks, self.numeric), why, self.missing)
 
     def _given(
         self, names: list[str], known: list[str] | None
@@ -198,7 +198,7 @@ class Wishes:
         if self.numeric is not None:
             plain = self.numeric == Gaussian(floor="feature")
             return ROUNDED if plain else self.numeric, "whole numbers"
-        if len(distinct) <= (FEW if counted else max(2, min(FEW, len(x) // 2))):
+        if len(distinct) <= (FEW if counted or len(x) >= MANY else max(2, len(x) // 2)):
             return (
                 Categorical(self.alpha, unseen=self.unseen),
                 FEW_NUMBERS.format(len(distinct)),
@@ -322,7 +322,7 @@ def _chosen(wishes: Wishes, schema: Schema, table: pa.Table, labels: Coded) -> S
             continue
         blocks.append(Block(family, (name,)))
     blocks += [block for block in schema.blocks if asked & set(block.names)]
-    return Schema(tuple(_together(blocks)), why, schema.missing)
+    return Schema(together(blocks), why, schema.missing)
 
 
 def named(choice: Choice) -> Family | None:
@@ -342,28 +342,3 @@ def named(choice: Choice) -> Family | None:
         return FAMILIES[choice]()
     names = ", ".join(sorted(FAMILIES))
     raise ValueError(f'{choice!r} is no family: use one of {names}, or "skip"')
-
-
-def _together(blocks: list[Block], numeric: Family | None = None) -> list[Block]:
-    """Single columns of equal families in one block, for speed; and all those of `numeric`."""
-    shared: list[tuple[Family, list[str]]] = []
-    for block in blocks:
-        alone = len(block.names) == 1 and block.divisible
-        names = next(
-            (
-                names
-                for family, names in shared
-                if block.family is numeric is family or (alone and _equal(family, block.family))
-            ),
-            None,
-        )
-        if names is None:
-            shared.append((block.family, list(block.names)))
-        else:
-            names.extend(block.names)
-    return [Block(family, tuple(names)) for family, names in shared]
-
-
-def _equal(a: Family, b: Family) -> bool:
-    """Whether columns of these families can share a block."""
-    return type(a) is type(b) and Block(a, ()).divisible and a == b

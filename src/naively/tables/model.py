@@ -17,7 +17,7 @@ from naively.families.product import Blocks, ProductStatistics
 from naively.labels import Labels
 from naively.model import Model
 from naively.prior import Prior
-from naively.tables.schema import UNVARIED, Block, Schema, Unfit
+from naively.tables.schema import UNVARIED, Block, Schema, Unfit, reasons
 from naively.tables.targets import Coded, are_text, as_text, typed
 from naively.tables.union import refamilied, same_blocks, spread, union
 
@@ -197,11 +197,15 @@ class TableModel:
             if name in unvaried or name not in known
         }
 
-    def check_varied(self) -> None:
-        """Raise ValueError if no column tells anything."""
+    @property
+    def nothing_told(self) -> str | None:
+        """What to say if no column tells anything; None if one does."""
         left_out = self.left_out
-        if len(left_out) == len(self.schema.why):
-            self.schema.refuse("learn from", left_out)
+        if len(left_out) < len(self.schema.why):
+            return None
+        return (
+            f"no column tells anything yet ({reasons(left_out)}): predictions are the class prior"
+        )
 
     def encode(self, batch: pa.Table) -> tuple[Blocks, dict[str, Unfit]]:
         """(the rows to predict, as the model takes them; what it cannot take, by column)."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -103,6 +103,11 @@ class Schema:
         return [name for block in self.blocks for name in block.names]
 
     @property
+    def block_of(self) -> dict[str, Block]:
+        """The block of each feature, by name."""
+        return {name: block for block in self.blocks for name in block.names}
+
+    @property
     def skipped(self) -> dict[str, str]:
         """The columns that were left out, with the reason."""
         return {name: reason for name, reason in self.why.items() if name not in self.known}
@@ -166,17 +171,6 @@ class Schema:
                 parts.append(_numbers(block, found, batch.num_rows, self.missing, unfit))
         return Blocks(parts, batch.num_rows), unfit
 
-    def check_any(self, purpose: str) -> None:
-        """Raise ValueError, saying for what, if no column is left."""
-        if not self.names:
-            self.refuse(purpose, self.why)
-
-    @staticmethod
-    def refuse(purpose: str, why: Mapping[str, str]) -> NoReturn:
-        """Raise ValueError, as no column is left, and say why."""
-        left = "; ".join(f"{name}: {reason}" for name, reason in list(why.items())[:10])
-        raise ValueError(f"no column is left to {purpose} ({left or 'there are none'})")
-
     @property
     def varying(self) -> Schema:
         """The schema without the columns that have one value, or none, in the first rows."""
@@ -185,6 +179,42 @@ class Schema:
             for block in self.blocks
         ]
         return replace(self, blocks=tuple(block for block in blocks if block.names))
+
+    def check_any(self, purpose: str) -> None:
+        """Raise ValueError, saying for what, if no column is left."""
+        if not self.names:
+            left_out = reasons(self.why) or "there are none"
+            raise ValueError(f"no column is left to {purpose} ({left_out})")
+
+
+def reasons(left_out: Mapping[str, str]) -> str:
+    """Why the first of some columns are left out."""
+    return "; ".join(f"{name}: {why}" for name, why in list(left_out.items())[:10])
+
+
+def together(blocks: Iterable[Block], numeric: Family | None = None) -> tuple[Block, ...]:
+    """Single columns of equal families in one block, for speed; and all those of `numeric`."""
+    shared: list[tuple[Family, list[str]]] = []
+    for block in blocks:
+        alone = len(block.names) == 1 and block.divisible
+        names = next(
+            (
+                names
+                for family, names in shared
+                if block.family is numeric is family or (alone and _equal(family, block.family))
+            ),
+            None,
+        )
+        if names is None:
+            shared.append((block.family, list(block.names)))
+        else:
+            names.extend(block.names)
+    return tuple(Block(family, tuple(names)) for family, names in shared)
+
+
+def _equal(a: Family, b: Family) -> bool:
+    """Whether columns of these families can share a block."""
+    return type(a) is type(b) and Block(a, ()).divisible and a == b
 
 
 def _levels(

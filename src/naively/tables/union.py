@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from naively.families.categorical import Categorical
 from naively.families.gaussian import Gaussian
 from naively.families.levels import Levels, LevelStatistics
 from naively.families.product import ProductStatistics
-from naively.tables.schema import Block, Schema
+from naively.tables.schema import Block, Schema, together
 from naively.workers import Serial
 
 FEW = "whole numbers, {} different"
@@ -50,28 +50,25 @@ def union(a: Schema, b: Schema, open_a: Collection[str], open_b: Collection[str]
         else a if name in a.why else b
         for name in (*a.why, *b.why)
     }  # fmt: skip
-    blocks: list[Block] = []
-    for block in (*a.blocks, *b.blocks):
-        have = {name for one in blocks for name in one.names}
-        names = tuple(name for name in block.names if name not in have)
-        if not block.divisible:
-            if names and len(names) < len(block.names):
-                raise ValueError(f"the columns {block.names} are one block in one model only")
-            blocks += [block] if names else []
+    blocks = together(_blocks(said, {id(one): one.block_of for one in (a, b)}))
+    return Schema(blocks, {name: one.why[name] for name, one in said.items()}, a.missing)
+
+
+def _blocks(said: dict[str, Schema], block_of: dict[int, dict[str, Block]]) -> Iterator[Block]:
+    """The blocks of columns, each as its schema has it, in the order of the columns."""
+    done: set[str] = set()
+    for name, schema in said.items():
+        if name in done or name not in schema.known:
             continue
-        for name in names:
-            if name in said[name].known:
-                _place(blocks, said[name].known[name], name)
-    return Schema(tuple(blocks), {name: one.why[name] for name, one in said.items()}, a.missing)
-
-
-def _place(blocks: list[Block], family: Family, name: str) -> None:
-    """Put a column into the block of its family."""
-    for k, block in enumerate(blocks):
-        if block.divisible and type(block.family) is type(family) and block.family == family:
-            blocks[k] = Block(block.family, (*block.names, name))
-            return
-    blocks.append(Block(family, (name,)))
+        block = block_of[id(schema)][name]
+        if block.divisible:
+            yield Block(block.family, (name,))
+            continue
+        own = [block_of[id(said[other])].get(other) for other in block.names]
+        if done & {*block.names} or any(one is None or one.names != block.names for one in own):
+            raise ValueError(f"the columns {block.names} are one block in one model only")
+        yield block
+        done.update(block.names)
 
 
 def _decisive(
@@ -199,13 +196,11 @@ def counts(part: Any, column: int) -> tuple[Levels, Int64, Int64, Float64]:
 
 def refamilied(schema: Schema, changed: dict[str, tuple[Family, str]]) -> Schema:
     """The schema with other families, and reasons, for some columns."""
-    blocks: list[Block] = []
-    for block in schema.blocks:
-        if not block.divisible:
-            blocks.append(block)
-            continue
-        for name in block.names:
-            family = changed[name][0] if name in changed else block.family
-            _place(blocks, family, name)
+    block_of = schema.block_of
+    said = dict.fromkeys(schema.ordered, schema)
+    blocks = [
+        Block(changed[block.names[0]][0], block.names) if block.names[0] in changed else block
+        for block in _blocks(said, {id(schema): block_of})
+    ]
     why = {name: changed[name][1] if name in changed else why for name, why in schema.why.items()}
-    return replace(schema, blocks=tuple(blocks), why=why)
+    return replace(schema, blocks=together(blocks), why=why)
