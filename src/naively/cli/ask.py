@@ -31,7 +31,7 @@ def evaluate(
     json
         Print one JSON object.
     """
-    from naively.cli import layout, models, report, sources, work
+    from naively.cli import layout, models, scored, sources, work
 
     saved = models.load(model)
     result = work.evaluate(saved, sources.opened_for(saved, tables_of(data), format), target)
@@ -45,7 +45,7 @@ def evaluate(
             }
         )
     else:
-        report.evaluated(result)
+        scored.evaluated(result)
 
 
 @app.command
