@@ -1126,7 +1126,8 @@ def test_commands_need_no_sklearn(folder):
 import sys
 from naively.cli.main import run
 assert run(["fit", "data.csv", "--target", "species", "-o", "m", "--holdout", "0.2"]) == 0
-assert run(["evaluate", "m", "data.csv"]) == 0
+looks = ["--positive", "ada", "--threshold", "0.3", "--at-recall", "0.9"]
+assert run(["evaluate", "m", "data.csv", *looks]) == 0
 assert run(["predict", "m", "data.csv", "--proba"]) == 0
 assert run(["inspect", "m"]) == 0
 assert run(["explain", "m", "data.csv"]) == 0

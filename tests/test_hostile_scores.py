@@ -1,6 +1,8 @@
 """What is said of how good a model is: rows held out, ranks and thresholds, leaks."""
 
 import math
+import re
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,8 +12,11 @@ import pyarrow.csv
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn import metrics
 from test_cli import asked, fitted, naive
 
+import naively
+from naively.cli.ranking import Ranking
 from naively.tables.holdout import Draw
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question, learn
@@ -134,3 +139,220 @@ def test_holdout_of_a_table_with_rare_classes(capsys):
     out, _ = fitted(capsys, "--holdout", "0.999", data="t.csv", target="y")
     assert "On 97 rows held out" in out
     assert naive(capsys, "inspect", "m")
+
+
+# ---- ranks and thresholds ---------------------------------------------------------------------
+
+CHANCES = st.one_of(st.sampled_from([0.0, 1e-300, 0.25, 0.5, 1.0]), st.floats(0, 1))
+SCORED = st.lists(st.tuples(CHANCES, st.booleans()), min_size=1, max_size=40)
+
+
+def ranking(rows, cut=0):
+    """The ranking of (chance, truth) in two batches."""
+    chance, truth = np.array([row[0] for row in rows]), np.array([row[1] for row in rows], bool)
+    return Ranking(np.split(chance, [cut]), np.split(truth, [cut])), chance, truth
+
+
+@given(SCORED, st.integers(0, 40))
+def test_ranks_are_those_of_sklearn(rows, cut):
+    found, chance, truth = ranking(rows, cut)
+    if truth.any() and not truth.all():
+        assert found.auc() == pytest.approx(metrics.roc_auc_score(truth, chance), abs=1e-12)
+    else:
+        assert math.isnan(found.auc())
+    if truth.any():
+        average = metrics.average_precision_score(truth, chance)
+        assert found.average_precision() == pytest.approx(average, abs=1e-12)
+    else:
+        assert math.isnan(found.average_precision())
+
+
+@given(SCORED, st.floats(0, 1), st.one_of(st.sampled_from([0.1, 0.7, 0.9, 1.0]),
+                                          st.floats(1e-9, 1)))  # fmt: skip
+def test_thresholds_against_counting(rows, threshold, recall):
+    found, chance, truth = ranking(rows)
+    one = found.at(threshold)
+    flagged = chance >= threshold
+    assert (one.flagged, one.caught) == (flagged.sum(), (flagged & truth).sum())
+    assert one.missed == (truth & ~flagged).sum()
+    assert one.false_alarms == (flagged & ~truth).sum()
+    if not truth.any():
+        assert math.isnan(one.recall)
+        with pytest.raises(ValueError, match="no row is positive"):
+            found.at_recall(recall)
+        return
+    least = found.at_recall(recall)
+    needed = Fraction(str(recall)) * int(truth.sum())
+    assert found.at(least.threshold) == least
+    assert least.caught >= needed
+    assert not any((truth & (chance >= t)).sum() >= needed for t in chance if t > least.threshold
+                   and (chance >= t).sum() < least.flagged)  # fmt: skip
+
+
+def test_a_threshold_has_no_digits_that_say_nothing():
+    found, *_ = ranking([(0.123456789, True), (0.119, False), (0.9999999, True), (1e-9, False)])
+    assert found.at_recall(0.5).threshold == 0.9
+    assert found.at_recall(1).threshold == 0.12
+    near, *_ = ranking([(0.5, True), (np.nextafter(0.5, 0), False)])
+    assert near.at_recall(1).threshold == 0.5
+    tenths, *_ = ranking([(k / 10, True) for k in range(10)])
+    assert tenths.at_recall(0.7).caught == 7  # though 0.7 * 10 is above 7 in float64
+
+
+@pytest.fixture
+def spam():
+    """Mails of one number and a word in train.csv and test.csv, a fifth of them spam."""
+    generator = np.random.default_rng(3)
+    for name, n in (("train.csv", 600), ("test.csv", 500)):
+        bad = generator.random(n) < 0.2
+        written(
+            name, links=generator.poisson(2 + 3 * bad) * 1.5,
+            word=np.where(generator.random(n) < 0.3 + 0.4 * bad, "free", "hello"),
+            kind=np.where(bad, "bad", "good"),
+        )  # fmt: skip
+
+
+def test_evaluate_ranks_and_flags(spam, capsys):
+    fitted(capsys, data="train.csv", target="kind")
+    found = asked(capsys, "evaluate", "m", "test.csv", "--threshold", 0.3, "--at-recall", 0.9)
+    table = pyarrow.csv.read_csv("test.csv")
+    proba = naively.load("m").predict_proba(table.drop_columns(["kind"]))[:, 0]
+    truth = np.array(table["kind"].to_pylist()) == "bad"
+    assert found["positive"] == "bad"  # the rarer one
+    assert found["auc"] == pytest.approx(metrics.roc_auc_score(truth, proba), rel=1e-12)
+    average = metrics.average_precision_score(truth, proba)
+    assert found["average_precision"] == pytest.approx(average, rel=1e-12)
+    for name, threshold in (("at_threshold", 0.3), ("at_recall", found["at_recall"]["threshold"])):
+        one, flagged = found[name], proba >= threshold
+        assert one["threshold"] == threshold
+        assert one["flagged"] == flagged.sum()
+        assert one["missed"] == (truth & ~flagged).sum()
+        assert one["recall"] == metrics.recall_score(truth, flagged)
+        assert one["precision"] == metrics.precision_score(truth, flagged)
+    assert found["at_recall"]["recall"] >= 0.9
+    confusion = np.array(found["confusion"])
+    assert found["as_predicted"]["threshold"] is None
+    assert found["as_predicted"]["caught"] == confusion[0, 0]
+    assert found["as_predicted"]["false_alarms"] == confusion[1, 0]
+    plain = asked(capsys, "evaluate", "m", "test.csv")
+    assert "at_recall" not in plain
+    assert plain["auc"] == found["auc"]
+
+
+def test_another_class_may_be_looked_for(spam, capsys):
+    fitted(capsys, data="train.csv", target="kind")
+    bad, good = (
+        asked(capsys, "evaluate", "m", "test.csv", "--positive", which, "--at-recall", 1)
+        for which in ("bad", "good")
+    )
+    assert good["positive"] == "good"
+    assert good["auc"] == pytest.approx(bad["auc"], rel=1e-12)
+    assert good["average_precision"] > bad["average_precision"]
+    assert good["at_recall"]["missed"] == bad["at_recall"]["missed"] == 0
+    written("n.csv", x=np.arange(60) % 7 * 1.5, y=np.arange(60) % 3)  # of three, and numbers
+    fitted(capsys, data="n.csv", target="y")
+    assert "auc" not in asked(capsys, "evaluate", "m", "n.csv")
+    found = asked(capsys, "evaluate", "m", "n.csv", "--positive", "1", "--threshold", 0.2)
+    proba = naively.load("m").predict_proba(pa.table({"x": np.arange(60) % 7 * 1.5}))[:, 1]
+    assert found["positive"] == 1
+    assert found["auc"] == pytest.approx(metrics.roc_auc_score(np.arange(60) % 3 == 1, proba))
+    assert found["at_threshold"]["flagged"] == (proba >= 0.2).sum()
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_thresholds_are_shown(width, spam, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = Path("train.csv").read_text().replace('"bad"', '"as bad as a mail can be"')
+    Path("train.csv").write_text(text)
+    fitted(capsys, data="train.csv", target="kind")
+    out, _ = naive(capsys, "evaluate", "m", "train.csv", "--threshold", 0.3, "--at-recall", 0.95)
+    out = re.sub("\x1b[^m]*m", "", out)
+    assert max(map(len, out.splitlines())) <= width
+    row = next(line.split() for line in out.splitlines() if line.startswith("0.3 "))
+    found = asked(capsys, "evaluate", "m", "train.csv", "--threshold", 0.3)["at_threshold"]
+    assert row[1:] == [
+        f"{found['recall']:.2%}", f"{found['precision']:.2%}", f"{found['flagged']:,}",
+        f"{found['missed']:,}", f"{found['false_alarms']:,}",
+    ]  # fmt: skip
+    assert "AUC of P(as bad as a mail ca…)" in out
+    assert "as predicted" in out
+    held = naive(capsys, "fit", "train.csv", "-t", "kind", "-o", "m", "--holdout", 0.3)[0]
+    assert "its average precision" in held
+
+
+@pytest.mark.parametrize(
+    ("tokens", "code", "said"),
+    [
+        (["--threshold", "1.5"], 2, "--threshold is a probability, from 0 to 1, not 1.5"),
+        (["--threshold", "nan"], 2, "--threshold is a probability"),
+        (["--at-recall", "0"], 2, "--at-recall is the part of a class to find"),
+        (["--at-recall", "90"], 2, "above 0 and at most 1, not 90"),
+        (["--positive", "ugly"], 2, "'ugly' is none of the classes bad, good"),
+    ],
+)
+def test_thresholds_that_are_none(tokens, code, said, spam, capsys):
+    fitted(capsys, data="train.csv", target="kind")
+    assert said in naive(capsys, "evaluate", "m", "test.csv", *tokens, code=code)[1]
+
+
+def test_nothing_to_look_for(spam, capsys):
+    fitted(capsys, data="train.csv", target="kind")
+    written("fine.csv", links=[1.5, 3.0], word=["free", "hello"], kind=["good", "good"])
+    found = asked(capsys, "evaluate", "m", "fine.csv", "--threshold", "0.5")
+    assert found["auc"] is found["average_precision"] is found["at_threshold"]["recall"] is None
+    assert "AUC" not in naive(capsys, "evaluate", "m", "fine.csv")[0]
+    error = naive(capsys, "evaluate", "m", "fine.csv", "--at-recall", "0.5", code=1)[1]
+    assert "no row of class 'bad': there is no recall to reach" in error
+    written("n.csv", x=np.arange(60) % 7 * 1.5, y=np.arange(60) % 3)
+    fitted(capsys, data="n.csv", target="y")
+    error = naive(capsys, "evaluate", "m", "n.csv", "--at-recall", "0.5", code=2)[1]
+    assert "the model knows 3 classes (0, 1, 2): name the one to look for with --positive" in error
+
+
+# ---- probabilities that are worse than none ---------------------------------------------------
+
+
+def bursts(name):
+    """Classes told by numbers with heavy tails, the same ones twenty times over."""
+    generator = np.random.default_rng(2)
+    y = generator.random(400) < 0.4
+    x = generator.normal(2.0 * y) * np.where(generator.random(400) < 0.03, 40.0, 1.0)
+    copies = {f"x{k}": x + generator.normal(0, 0.01, 400) for k in range(20)}
+    written(name, **copies, y=np.where(y, "on", "off"))
+
+
+def test_worse_than_the_prior_is_said_where_it_is_so(capsys):
+    bursts("t.csv")
+    worse = "its probabilities are worse than the class prior's"
+    out, _ = fitted(capsys, "--holdout", "0.3", data="t.csv", target="y")
+    assert f"{worse}: `naively fit --family auto` may do better" in out
+    out, _ = naive(capsys, "evaluate", "m", "t.csv")
+    assert f"{worse}: `naively fit --family auto` may do better" in out
+    found = asked(capsys, "evaluate", "m", "t.csv")
+    assert found["worse_than_prior"] is True
+    assert found["log_loss"] > found["prior_log_loss"]
+    out, _ = fitted(capsys, "--holdout", "0.3", "--family", "auto", data="t.csv", target="y")
+    assert f"{worse}: `naively diagnose` may tell why" in out
+    assert "auto" not in out
+    out, _ = naive(capsys, "evaluate", "m", "t.csv")
+    assert worse in out
+    assert "auto" not in out
+    written("fine.csv", x=np.arange(40) % 2 + np.arange(40) / 100, y=np.arange(40) % 2)
+    fitted(capsys, data="fine.csv", target="y")
+    assert "worse" not in naive(capsys, "evaluate", "m", "fine.csv")[0]
+    assert asked(capsys, "evaluate", "m", "fine.csv")["worse_than_prior"] is False
+
+
+def test_families_that_were_named_are_no_reason_to_try_others(capsys):
+    level = np.random.default_rng(0).random(300) < 0.7
+    y = np.where(level ^ (np.random.default_rng(1).random(300) < 0.35), "a", "b")
+    written("t.csv", **{f"c{k}": np.where(level, "u", "v") for k in range(30)}, y=y)
+    fitted(capsys, data="t.csv", target="y")
+    out, _ = naive(capsys, "evaluate", "m", "t.csv")
+    assert "worse than the class prior's: `naively diagnose` may tell why" in out
+    assert "auto" not in out
+    bursts("n.csv")
+    named = [word for k in range(20) for word in ("--columns", f"x{k}=gaussian")]
+    fitted(capsys, *named, data="n.csv", target="y")
+    assert "auto" not in naive(capsys, "evaluate", "m", "n.csv")[0]

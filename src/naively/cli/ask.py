@@ -13,6 +13,9 @@ def evaluate(
     /,
     *data: str,
     target: Target = None,
+    positive: str | None = None,
+    threshold: float | None = None,
+    at_recall: float | None = None,
     format: str | None = None,
     json: bool = False,
 ) -> None:
@@ -26,6 +29,12 @@ def evaluate(
         Tables with the model's columns, in any order, and the target.
     target
         The column that holds the classes; the one the model was fitted to unless given.
+    positive
+        The class to look for; of two, the one with fewer rows in training unless given.
+    threshold
+        Say what comes of flagging rows whose probability of that class is this or more.
+    at_recall
+        Say from which probability on to flag rows to find this part of that class, as 0.9.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     json
@@ -34,18 +43,14 @@ def evaluate(
     from naively.cli import layout, models, scored, sources, work
 
     saved = models.load(model)
-    result = work.evaluate(saved, sources.opened_for(saved, tables_of(data), format), target)
+    scored.check(saved, positive, threshold, at_recall)
+    source = sources.opened_for(saved, tables_of(data), format)
+    result = work.evaluate(saved, source, target, positive)
+    found = scored.decisions(result, threshold, at_recall, source.name)
     if json:
-        layout.print_json(
-            {
-                "target": result.target,
-                **result.scores.as_json(result.table.model.classes.tolist()),
-                "skipped": result.unlabelled,
-                "seconds": result.seconds,
-            }
-        )
+        layout.print_json(scored.as_json(result, found))
     else:
-        scored.evaluated(result)
+        scored.evaluated(result, found)
 
 
 @app.command

@@ -56,10 +56,7 @@ def fitted(result: Fitted, output: str, size: int, limit: int) -> None:
         out.print()
         rows = counted(result.held.rows, "row")
         out.print(Text(f"On {rows} held out, and learned afterwards:", style="bold"))
-        out.print(comparison(result.held, model))
-        if result.held.log_loss > result.held.prior_log_loss:
-            hint = "" if all(column.bits is None for column in told) else ": try --family auto"
-            out.print(note(f"its probabilities are worse than the class prior's{hint}"))
+        out.print(comparison(result.held, table))
 
 
 def warned(table: TableModel) -> None:
