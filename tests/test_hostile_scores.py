@@ -1,5 +1,6 @@
 """What is said of how good a model is: rows held out, ranks and thresholds, leaks."""
 
+import json
 import math
 import re
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -308,6 +310,59 @@ def test_nothing_to_look_for(spam, capsys):
     fitted(capsys, data="n.csv", target="y")
     error = naive(capsys, "evaluate", "m", "n.csv", "--at-recall", "0.5", code=2)[1]
     assert "the model knows 3 classes (0, 1, 2): name the one to look for with --positive" in error
+
+
+# ---- predictions as JSON ----------------------------------------------------------------------
+
+
+def said(capsys, *tokens):
+    """What `predict --json` prints."""
+    out, _ = naive(capsys, "predict", *tokens, "--json")
+    return [
+        json.loads(line, parse_constant=lambda name: pytest.fail(name)) for line in out.splitlines()
+    ]
+
+
+def test_predictions_as_json_keep_their_rows(spam, capsys):
+    fitted(capsys, data="train.csv", target="kind")
+    written("new.csv", id=[2**60 + 1, 7], links=[1.5, None], word=["free", "ü,\n"],
+            prediction=["mine", "too"])  # fmt: skip
+    rows = said(capsys, "m", "new.csv", "--proba")
+    assert list(rows[0]) == ["prediction", "probabilities", "row"]
+    assert [row["row"] for row in rows] == [
+        {"id": 2**60 + 1, "links": 1.5, "word": "free", "prediction": "mine"},
+        {"id": 7, "links": None, "word": "ü,\n", "prediction": "too"},
+    ]
+    assert {row["prediction"] for row in rows} <= {"bad", "good"}
+    model = naively.load("m")
+    table = pa.table({"links": [1.5, None], "word": ["free", "ü,\n"]})
+    for row, proba in zip(rows, model.predict_proba(table).tolist(), strict=True):
+        assert row["probabilities"] == dict(zip(["bad", "good"], proba, strict=True))
+    assert [list(row) for row in said(capsys, "m", "new.csv")] == [["prediction", "row"]] * 2
+    alone = said(capsys, "m", "new.csv", "--only")
+    assert alone == [{"prediction": row["prediction"]} for row in rows]
+
+
+def test_predictions_as_json_of_values_that_json_lacks(spam, capsys):
+    fitted(capsys, data="train.csv", target="kind")
+    table = pa.table({
+        "links": [math.nan, math.inf], "word": ["free", None],
+        "day": pa.array([0, None], pa.date32()), "cost": pa.array(["1.50", "2"]).cast(
+            pa.decimal128(5, 2)), "lots": [[1.5, math.nan], None],
+    })  # fmt: skip
+    pyarrow.parquet.write_table(table, "odd.parquet")
+    assert [row["row"] for row in said(capsys, "m", "odd.parquet")] == [
+        {"links": None, "word": "free", "day": "1970-01-01", "cost": "1.50", "lots": [1.5, None]},
+        {"links": None, "word": None, "day": None, "cost": "2.00", "lots": None},
+    ]
+
+
+def test_predictions_as_json_of_documents(capsys):
+    Path("ham.txt").write_text("lunch at noon\nmeeting at noon\n")
+    Path("spam.txt").write_text("win a prize\nfree prize\n")
+    naive(capsys, "fit", "ham.txt", "spam.txt", "-o", "m")
+    Path("new.txt").write_text("a free lunch\n")
+    assert said(capsys, "m", "new.txt") == [{"prediction": "spam", "row": {"text": "a free lunch"}}]
 
 
 # ---- probabilities that are worse than none ---------------------------------------------------

@@ -83,7 +83,8 @@ def predict(
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     json
-        Print a JSON object a row.
+        Print a JSON object a row: prediction, probabilities with --proba, and the row unless
+        --only.
     """
     from naively.cli import models, predictions, sources, work
     from naively.cli.errors import UsageError
@@ -96,11 +97,10 @@ def predict(
     saved = models.load(model)
     source = sources.opened_for(saved, tables_of(data), format)
     known = saved.model if hasattr(saved.model, "classes") else saved.model.model
-    batches = predictions.tables(
-        work.predict(saved, source, proba), known.classes, only or json, bool(source.files.texts)
-    )
+    found = work.predict(saved, source, proba)
+    batches = predictions.tables(found, known.classes, only, bool(source.files.texts))
     if json:
-        predictions.to_json(batches)
+        predictions.to_json(found, known.classes, only)
     elif output is None:
         predictions.to_stdout(batches)
     else:
