@@ -23,6 +23,7 @@ from naively.tables.holdout import Draw
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question, learn
 from naively.tables.readers import open_source
+from naively.tables.telling import bits
 from naively.tables.values import labels
 
 
@@ -411,3 +412,110 @@ def test_families_that_were_named_are_no_reason_to_try_others(capsys):
     named = [word for k in range(20) for word in ("--columns", f"x{k}=gaussian")]
     fitted(capsys, *named, data="n.csv", target="y")
     assert "auto" not in naive(capsys, "evaluate", "m", "n.csv")[0]
+
+
+# ---- columns that tell too much ---------------------------------------------------------------
+
+TOO_MUCH = "alone tells nearly all about the class"
+
+
+def accounts(name, rows=2000, rare=0.3):
+    """Customers, with what is written down only once they have left."""
+    generator = np.random.default_rng(7)
+    left = np.arange(rows) < rare * rows
+    other = np.where(left, "moved", "none")
+    written(
+        name, age=generator.normal(40 + 5 * left, 10), calls=generator.poisson(3 + 2 * left),
+        reason=np.where(generator.random(rows) < 0.998, other, "unknown"),
+        refund=generator.normal(100.0 * left, 8), left=np.where(left, "yes", "no"),
+    )  # fmt: skip
+
+
+def suspects(capsys, *options, data="t.csv", target="left"):
+    """The columns that tell nearly all, as `fit` says."""
+    found = json.loads(fitted(capsys, *options, "--json", data=data, target=target)[0])
+    return {one["name"] for one in found["columns"] if one["nearly_all"]}
+
+
+@pytest.mark.parametrize("options", [[], ["--family", "auto"], ["--family", "kernel_density"]])
+def test_a_column_that_tells_nearly_all_is_a_question(options, capsys):
+    accounts("t.csv")
+    out, _ = fitted(capsys, *options, data="t.csv", target="left")
+    for shown in (out, naive(capsys, "inspect", "m")[0]):
+        for name in ("reason", "refund"):
+            assert re.search(rf"column {name} {TOO_MUCH} \(0.8[678] of 0.88 bits\)", shown)
+        assert "bits):\nare they known before the class is?\n" in shown
+        assert shown.count(TOO_MUCH) == 2
+    assert suspects(capsys, *options) == {"reason", "refund"}
+    found = asked(capsys, "inspect", "m")
+    assert found["class_entropy"] == pytest.approx(0.8813, abs=1e-4)
+
+
+def test_a_rare_class_has_leaks_too(capsys):
+    accounts("t.csv", rows=20_000, rare=0.001)
+    assert suspects(capsys) == {"refund"}  # of twenty rows, levels are not so sure
+    accounts("t.csv", rows=50_000, rare=0.02)
+    assert suspects(capsys) == {"reason", "refund"}
+
+
+def test_what_few_rows_tell_is_no_leak(capsys):
+    y = np.arange(40) % 2
+    written("t.csv", x=y * 10 + np.arange(40) / 50, left=y)
+    assert suspects(capsys) == set()  # forty rows
+    y = np.arange(1000) < 5
+    written("t.csv", x=y * 10 + np.arange(1000) / 1000, left=np.where(y, "yes", "no"))
+    assert suspects(capsys) == set()  # five of the other class
+    generator = np.random.default_rng(0)
+    y = generator.random(1000) < 0.5
+    written("t.csv", zip=[f"z{k}" for k in generator.integers(0, 850, 1000)], left=y)
+    assert suspects(capsys, "--alpha", "1e-9") == set()  # a level a row or two
+    known = np.arange(1000) % 10 == 0
+    x = [float(10 * v + k / 1000) if there else None
+         for k, (v, there) in enumerate(zip(y, known, strict=True))]  # fmt: skip
+    written("t.csv", x=np.array(x, object), left=y)
+    assert suspects(capsys) == set()  # of one row in ten
+    written("t.csv", x=np.where(y, 10, 0) + generator.random(1000), left=y)
+    assert suspects(capsys) == {"x"}
+
+
+def test_a_narrow_density_is_no_leak(capsys):
+    """Rates of 1 in one class, and mostly 1 in the other: normal densities take that for much."""
+    generator = np.random.default_rng(0)
+    y = generator.random(2000) < 0.5
+    rate = np.where(y & (generator.random(2000) < 0.25), generator.random(2000), 1.0)
+    written("t.csv", rate=rate, left=y)
+    found = json.loads(fitted(capsys, "--json", data="t.csv", target="left")[0])
+    assert found["columns"][0]["bits"] > 0.95 * found["class_entropy"]
+    assert not found["columns"][0]["nearly_all"]
+
+
+def test_many_leaks_are_not_all_listed(capsys):
+    y = np.random.default_rng(0).random(300) < 0.5
+    written("t.csv", **{f"copy {k}": y * 5 + np.random.default_rng(k).random(300)
+                        for k in range(6)}, left=y)  # fmt: skip
+    out, _ = fitted(capsys, data="t.csv", target="left")
+    assert out.count(TOO_MUCH) == 3
+    assert "and so does each of 3 other columns:\nare they known before" in out
+
+
+def test_bits_of_a_rare_class_are_no_matter_of_luck(capsys):
+    generator = np.random.default_rng(10)
+    y = np.arange(50_000) % 500 == 0
+    level = generator.random(50_000) < np.where(y, 0.6, 0.05)
+    model = naively.NaiveBayes().fit({"x": np.where(level, "u", "v")}, y).table_
+    (part,) = model.model.parameters.parts
+    theta = np.exp(part.log_theta(0, part.levels[0]))
+    prior = model.model.class_prior
+    exact = (prior[:, np.newaxis] * theta * np.log2(theta / (prior @ theta))).sum()
+    assert bits(model)["x"] == pytest.approx(exact, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [("iris/iris.arff", "class"), ("mushroom/mushroom.arff.gz", "class"),
+     ("sick/sick.arff.gz", "Class"), ("vote/vote.arff", "Class"), ("wine/wine.arff", "class")],
+)  # fmt: skip
+def test_no_column_of_these_is_a_leak(path, target, data_folder, capsys):
+    out, _ = fitted(capsys, data=data_folder / path, target=target)
+    assert TOO_MUCH not in out
+    assert suspects(capsys, data=data_folder / path, target=target) == set()

@@ -7,22 +7,46 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console, Group
+from rich.text import Text
 
 from naively.cli import inside
 from naively.cli.layout import clean, counted, new_table, note, number
 from naively.model import Model
 from naively.tables.model import TableModel
+from naively.tables.telling import entropy
+
+LEAKS = 3  # columns that tell nearly all, a line each
 
 
 def print_columns(out: Console, table: TableModel, told: list[inside.Column], limit: int) -> None:
     """The columns that were learned, and those left out."""
     out.print(_columns(table, told, limit, out.width))
+    _print_leaks(out, table, told)
     skipped = table.schema.skipped
     for name, reason in list(skipped.items())[:limit]:
         out.print(note(f"left out: {clean(name)} ({clean(reason, 80)})"))
     if len(skipped) > limit:
         rest = counted(len(skipped) - limit, "more column" if limit else "column")
         out.print(note(f"left out: {rest}"))
+
+
+def _print_leaks(out: Console, table: TableModel, told: list[inside.Column]) -> None:
+    """A word about columns that tell too much to be true."""
+    whole = entropy(table.model)
+    found = [column for column in telling(told) if column.nearly_all]
+    lines = []
+    for column in found[:LEAKS]:
+        bits = min(column.bits or 0.0, whole)
+        told_of, all_of = (f"{b:.2f}" if whole >= 0.1 else f"{b:.2g}" for b in (bits, whole))
+        what = f"column {clean(column.name, 24)} alone tells nearly all about the class"
+        lines.append(f"{what} ({told_of} of {all_of} bits)")
+    if len(found) > LEAKS:
+        lines.append(f"and so does each of {counted(len(found) - LEAKS, 'other column')}")
+    if lines:
+        lines[-1] += ":"
+        lines.append(f"{'is it' if len(found) == 1 else 'are they'} known before the class is?")
+    for line in lines:
+        out.print(Text(line, style="yellow"))
 
 
 def telling(told: list[inside.Column]) -> list[inside.Column]:

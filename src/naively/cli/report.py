@@ -22,6 +22,7 @@ from naively.markup import magnitude
 from naively.model import Model
 from naively.tables.inputs import MISSING
 from naively.tables.model import TableModel
+from naively.tables.telling import entropy
 
 LISTED = 10  # classes that a list shows
 DEFAULTS: dict[str, Any] = {  # of the estimators' parameters, besides None
@@ -257,6 +258,7 @@ def _model_json(table: TableModel) -> dict[str, Any]:
         "classes": model.classes.tolist(),
         "class_weight": model.class_weight.rounded().tolist(),
         "class_prior": model.class_prior.tolist(),
+        "class_entropy": entropy(model),
         "n_parameters": countable(model.n_parameters),
         "columns": [vars(column) for column in inside.columns(table)],
         "left_out": table.schema.skipped,
