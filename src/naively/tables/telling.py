@@ -38,7 +38,7 @@ def bits(table: TableModel) -> dict[str, float]:
     generator = np.random.default_rng(0)
     codes, share = _drawn(model, generator)
     found: dict[str, float] = {}
-    for names, part in _parts(table):
+    for names, part, _ in _parts(table):
         told = _information(part, model.log_prior, codes, share, generator)
         everything = slice(0, len(names))
         if isinstance(part, MultinomialParameters):
@@ -76,11 +76,9 @@ def nearly_all(table: TableModel, told: dict[str, float]) -> list[str]:
         return []
     generator = np.random.default_rng(0)
     codes, share = _drawn(model, generator)
-    statistics: Any = model.statistics
-    parts = zip(table.schema.blocks, model.parameters.parts, statistics.parts, strict=True)  # type: ignore[attr-defined]
     found: list[str] = []
-    for block, part, sums in parts:
-        if not any(told.get(name, 0.0) >= least for name in block.names):
+    for names, part, sums in _parts(table):
+        if not any(told[name] >= least for name in names):
             continue
         rows = weight.sum() - sums.tables["missing"].rounded().sum(axis=0)
         sure = (rows >= ROWS) & (2 * rows >= weight.sum())
@@ -94,16 +92,19 @@ def nearly_all(table: TableModel, told: dict[str, float]) -> list[str]:
             part, BernoulliParameters | DiscretizedParameters | KernelDensityParameters
         ):
             continue
-        found += [n for n, ok in zip(block.names, sure, strict=True) if ok and told[n] >= least]
+        found += [n for n, ok in zip(names, sure, strict=True) if ok and told[n] >= least]
     return found
 
 
-def _parts(table: TableModel) -> list[tuple[tuple[str, ...], Any]]:
-    """(names, parameters) of the blocks of columns, but for text."""
+def _parts(table: TableModel) -> list[tuple[tuple[str, ...], Any, Any]]:
+    """(names, parameters, statistics) of the blocks of columns, but for text."""
     parameters: Any = table.model.parameters
+    statistics: Any = table.model.statistics
     return [
-        (block.names, part)
-        for block, part in zip(table.schema.blocks, parameters.parts, strict=True)
+        (block.names, part, sums)
+        for block, part, sums in zip(
+            table.schema.blocks, parameters.parts, statistics.parts, strict=True
+        )
         if not isinstance(part, TextParameters)
     ]
 
@@ -113,7 +114,7 @@ def _drawn(model: Model, generator: np.random.Generator) -> tuple[Int64, Float64
 
     Half of the rows are spread evenly, so that rare classes have some too.
     """
-    prior = model.class_prior
+    prior = model.class_prior / model.class_prior.sum()
     classes = len(prior)
     rows = max(64, min(DRAWN, CELLS // (classes * max(1, model.n_features))))
     counts = generator.multinomial(rows // 2, prior) + np.where(prior > 0, rows // 2 // classes, 0)
