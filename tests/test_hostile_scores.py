@@ -19,6 +19,7 @@ from test_cli import asked, fitted, naive
 
 import naively
 from naively.cli.ranking import Ranking
+from naively.ladder.rows import of_stream
 from naively.tables.holdout import Draw
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question, learn
@@ -127,6 +128,15 @@ def test_rows_held_out_are_not_those_of_a_seed_that_made_the_data(capsys):
     rows = pa.concat_tables(held.tables)
     assert np.mean(rows["x"].to_numpy()) == pytest.approx(0.5, abs=0.06)
     assert sorted(rows["y"].to_pylist()).count("low") == round((x < 0.2).sum() / 5)
+
+
+def test_nor_are_the_rows_that_are_looked_at(monkeypatch):
+    monkeypatch.setattr("naively.ladder.rows.ROWS", 1000)
+    x = np.random.default_rng(0).random(4000)
+    table = pa.table({"x": x, "y": (x < 0.5).tolist()})
+    found = of_stream(rows_of(table, 4000), "y", 0, 1)
+    assert len(found.codes) == 1000
+    assert np.mean(found.table["x"].to_numpy()) == pytest.approx(0.5, abs=0.05)
 
 
 def test_holdout_of_a_table_with_rare_classes(capsys):
