@@ -58,7 +58,7 @@ def fit(
     weight
         A column of weights: a row of weight 2 counts as two rows.
     holdout
-        Part of the rows, as 0.2, to test the model on before it learns them too.
+        Part of the rows of each class, as 0.2, to test the model on before it learns them too.
     alpha
         Smoothing of levels, counts and words.
     prior

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from naively.labels import Labels
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".parquet", ".pq")
 PREDICTION = "prediction"
+ENCODER = json.JSONEncoder(allow_nan=False, default=str)
 
 
 def check_output(output: Path) -> None:
@@ -115,17 +117,39 @@ def to_stdout(batches: Iterator[pa.Table]) -> None:
         sys.stdout.buffer.flush()
 
 
-def to_json(batches: Iterator[pa.Table]) -> None:
-    """Write a JSON object a row to standard output."""
-    for table in batches:
+def to_json(batches: Iterable[Any], classes: Labels, only: bool) -> None:
+    """Write a JSON object a row to standard output: what is predicted, and the row itself.
+
+    Batches are those of `tables`. What is not finite is null; dates and the like are text.
+    """
+    names = [str(label) for label in classes.tolist()]
+    for batch, labels, proba in batches:
+        told: dict[str, list[Any]] = {PREDICTION: labels.tolist()}
+        if proba is not None:
+            told["probabilities"] = [dict(zip(names, one, strict=True)) for one in proba.tolist()]
+        if not only:
+            told["row"] = batch.to_pylist()
         sys.stdout.writelines(
-            json.dumps({PREDICTION: row.pop(PREDICTION), **_probabilities(row)}) + "\n"
-            for row in table.to_pylist()
+            _as_json(dict(zip(told, one, strict=True))) + "\n"
+            for one in zip(*told.values(), strict=True)
         )
+        sys.stdout.flush()  # somebody may be waiting for each line
 
 
-def _probabilities(row: dict[str, Any]) -> dict[str, Any]:
-    return {"probabilities": {name[2:-1]: p for name, p in row.items()}} if row else {}
+def _as_json(value: Any) -> str:
+    """A value as JSON, which has no number that is not finite."""
+    try:
+        return ENCODER.encode(value)
+    except ValueError:
+        return ENCODER.encode(_finite(value))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _as_text(batches: Iterator[pa.Table], delimiter: str) -> Iterator[bytes]:

@@ -137,8 +137,10 @@ def fit(source: Opened, question: Question, known: TableModel | None = None) -> 
     return Fitted(table, time.perf_counter() - start, scores)
 
 
-def evaluate(saved: Saved, source: Opened, target: str | None) -> Evaluated:
-    """Compare predictions with the target column of files."""
+def evaluate(
+    saved: Saved, source: Opened, target: str | None, positive: str | None = None
+) -> Evaluated:
+    """Compare predictions with the target column of files; `positive` is the class looked for."""
     start = time.perf_counter()
     target = target or target_of(saved)
     if target is None and source.files.texts and LABEL in source.names:
@@ -153,7 +155,8 @@ def evaluate(saved: Saved, source: Opened, target: str | None) -> Evaluated:
     if target in features_of(saved):
         raise UserError(f"{target!r} is a feature of the model, and cannot be its target")
     table = as_table(saved, [name for name in source.names if name != target], source.name)
-    tally = Tally(table.model.class_prior, table.model.class_weight.rounded())
+    wanted = None if positive is None else label_of(table, positive)
+    tally = Tally(table.model.class_prior, table.model.class_weight.rounded(), wanted)
     unlabelled, met = 0, np.empty(0, object)
 
     def one(task: Any) -> tuple[Int64, Float64, int, Labels, dict[str, Unfit]]:

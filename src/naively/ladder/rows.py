@@ -78,7 +78,8 @@ def of_stream(
         untyped = untyped or (at >= 0 and is_untyped(table.schema.field(at)))
         known = codes < len(classes)
         total, unlabelled = total + int(known.sum()), unlabelled + int((~known).sum())
-        draws = np.random.default_rng([seed, number]).random(len(codes))
+        generator = np.random.default_rng([seed, number, 1])  # [0, 0] would be that of seed 0,
+        draws = generator.random(len(codes))  # which may well have made the table
         kept = known & (draws < threshold)
         held.add(table.filter(pa.array(kept)), draws[kept])
         if held.rows > 2 * limit:
