@@ -187,7 +187,10 @@ def test_lines_of_standard_input(folder, capsys, monkeypatch):
     np.testing.assert_allclose([list(map(float, row[1:3])) for row in rows[1:]], proba)
     piped(monkeypatch, LINES)
     found = [json.loads(line) for line in naive(capsys, "predict", "m", "--json")[0].splitlines()]
-    assert found == [{"prediction": "spam"}, {"prediction": "ham"}]
+    assert found == [
+        {"prediction": "spam", "row": {"message": "a free prize, for you"}},
+        {"prediction": "ham", "row": {"message": "lunch at noon"}},
+    ]
     piped(monkeypatch, LINES)
     assert "a free[" in naive(capsys, "explain", "m")[0]
     piped(monkeypatch, LINES)

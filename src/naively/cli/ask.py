@@ -13,6 +13,9 @@ def evaluate(
     /,
     *data: str,
     target: Target = None,
+    positive: str | None = None,
+    threshold: float | None = None,
+    at_recall: float | None = None,
     format: str | None = None,
     json: bool = False,
 ) -> None:
@@ -26,26 +29,28 @@ def evaluate(
         Tables with the model's columns, in any order, and the target.
     target
         The column that holds the classes; the one the model was fitted to unless given.
+    positive
+        The class to look for; of two, the one with fewer rows in training unless given.
+    threshold
+        Say what comes of flagging rows whose probability of that class is this or more.
+    at_recall
+        Say from which probability on to flag rows to find this part of that class, as 0.9.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     json
         Print one JSON object.
     """
-    from naively.cli import layout, models, report, sources, work
+    from naively.cli import layout, models, scored, sources, work
 
     saved = models.load(model)
-    result = work.evaluate(saved, sources.opened_for(saved, tables_of(data), format), target)
+    scored.check(saved, positive, threshold, at_recall)
+    source = sources.opened_for(saved, tables_of(data), format)
+    result = work.evaluate(saved, source, target, positive)
+    found = scored.decisions(result, threshold, at_recall, source.name)
     if json:
-        layout.print_json(
-            {
-                "target": result.target,
-                **result.scores.as_json(result.table.model.classes.tolist()),
-                "skipped": result.unlabelled,
-                "seconds": result.seconds,
-            }
-        )
+        layout.print_json(scored.as_json(result, found))
     else:
-        report.evaluated(result)
+        scored.evaluated(result, found)
 
 
 @app.command
@@ -78,7 +83,8 @@ def predict(
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     json
-        Print a JSON object a row.
+        Print a JSON object a row: prediction, probabilities with --proba, and the row unless
+        --only.
     """
     from naively.cli import models, predictions, sources, work
     from naively.cli.errors import UsageError
@@ -91,11 +97,10 @@ def predict(
     saved = models.load(model)
     source = sources.opened_for(saved, tables_of(data), format)
     known = saved.model if hasattr(saved.model, "classes") else saved.model.model
-    batches = predictions.tables(
-        work.predict(saved, source, proba), known.classes, only or json, bool(source.files.texts)
-    )
+    found = work.predict(saved, source, proba)
+    batches = predictions.tables(found, known.classes, only, bool(source.files.texts))
     if json:
-        predictions.to_json(batches)
+        predictions.to_json(found, known.classes, only)
     elif output is None:
         predictions.to_stdout(batches)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,7 @@ from naively.estimators.validation import refuse_masked
 from naively.exact import Float64
 from naively.labels import check_whole
 from naively.tables import values
-from naively.tables.frames import to_array
-from naively.tables.model import Coded
+from naively.tables.targets import Coded, coded, label_column
 
 
 def apart(table: Any, y: Any) -> tuple[Any, Any]:
@@ -36,7 +36,7 @@ def apart(table: Any, y: Any) -> tuple[Any, Any]:
         if getattr(y, "ndim", 1) == 2:
             refuse_masked("y", y)
             y = column_or_1d(y, warn=True)
-        column = to_array(y if hasattr(y, "dtype") or isinstance(y, list) else np.asarray(y))
+        column = label_column(y)
     if len(table.column_names) == 0:
         raise ValueError(
             f"Found array with 0 feature(s) (shape=({len(column)}, 0)) while a minimum of "
@@ -49,14 +49,14 @@ def apart(table: Any, y: Any) -> tuple[Any, Any]:
     return table, column
 
 
-def labels_of(column: pa.Array | pa.ChunkedArray) -> Coded:
-    """The labels in a column, which may lack some.
+def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> Coded:
+    """The labels in a column, but for those that are missing.
 
     Raises
     ------
     ValueError : for numbers that can be no labels.
     """
-    labels = values.labels(values.flat(column))
+    labels = coded(values.flat(column), missing)
     if labels[0].dtype.kind == "f" and np.isinf(labels[0]).any():
         raise ValueError("Input y contains infinity: no label can be infinite")
     check_whole(labels[0])

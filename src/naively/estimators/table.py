@@ -32,11 +32,13 @@ from naively.model import Model
 from naively.prior import Prior
 from naively.tables.decode import to_columns
 from naively.tables.frames import SparseTable, array_names, is_named, to_arrow
-from naively.tables.inference import Wishes, infer, named
+from naively.tables.inference import Wishes, infer, named, reconsidered
 from naively.tables.inputs import MISSING
-from naively.tables.model import Coded, TableModel, slices
+from naively.tables.model import TableModel, add_unfit, slices
 from naively.tables.names import few
-from naively.tables.schema import Schema
+from naively.tables.schema import Schema, Unfit
+from naively.tables.targets import Coded
+from naively.tables.union import union
 from naively.workers import Serial
 
 Given = tuple[Any, Coded, Float64 | None, Kind]
@@ -174,6 +176,8 @@ class NaiveBayes(NaiveBayesClassifier):
         check_several(given[1][0])
         learned = self._learned(given, y, None)
         check_several(learned.model.classes)
+        if said := learned.nothing_told:
+            warnings.warn(said, UserWarning, stacklevel=2)
         learned.model.check(workers(self.n_jobs))
         self._take(learned)
         self._kind = given[3]
@@ -201,7 +205,7 @@ class NaiveBayes(NaiveBayesClassifier):
         total = self.table_.copy()
         total.model.prior = self._prior()
         total.absorb(learned)
-        self._take(total)
+        self._take(reconsidered(self._wishes(), total))
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows: the model is again, bit for bit, one that never met them.
@@ -240,7 +244,7 @@ class NaiveBayes(NaiveBayesClassifier):
         kind = kind_of(X, table)
         table, column = apart(table, y)
         weights = check_weights_of(sample_weight, table.num_rows)
-        return table, labels_of(column), weights, kind
+        return table, labels_of(column, self.missing), weights, kind
 
     def _learned(self, given: Given, y: Any, known: TableModel | None) -> TableModel:
         """A model of these rows alone; self is unchanged."""
@@ -258,13 +262,17 @@ class NaiveBayes(NaiveBayesClassifier):
                 f"{learned.unlabelled} of {table.num_rows} rows have no label and were left out",
                 UserWarning, stacklevel=3,
             )  # fmt: skip
-        for name, unfit in learned.unfit.items():
-            warnings.warn(
-                f"column {name!r} ({schema.known[name].name}): {unfit.count} values such as "
-                f"{unfit.example!r} cannot be learned and count as missing",
-                UserWarning, stacklevel=3,
-            )  # fmt: skip
+        self._warn(learned.unfit, "learned", schema)
         return learned
+
+    def _warn(self, unfit: dict[str, Unfit], what: str, schema: Schema) -> None:
+        """Warn of values that columns could not take."""
+        for name, one in unfit.items():
+            warnings.warn(
+                f"column {name!r} ({schema.known[name].name}): {one.count} values such as "
+                f"{one.example!r} cannot be {what} and count as missing",
+                UserWarning, stacklevel=4,
+            )  # fmt: skip
 
     def _schema(self, table: Any, labels: Coded, known: TableModel | None) -> Schema:
         """The columns to learn from, given some rows and what is known."""
@@ -273,7 +281,7 @@ class NaiveBayes(NaiveBayesClassifier):
         new = known.strangers(table.column_names)[1]
         if not new:
             return known.schema
-        return known.schema.union(infer(self._wishes(), table, labels, new))
+        return union(known.schema, infer(self._wishes(), table, labels, new), (), ())
 
     def _summed(
         self, like: TableModel, table: pa.Table, labels: Coded, weights: Float64 | None
@@ -315,18 +323,26 @@ class NaiveBayes(NaiveBayesClassifier):
         known, jobs = self.table_, workers(self.n_jobs)
         posterior = settled(known.model, jobs)
 
-        def one(batch: tuple[int, pa.Table]) -> npt.NDArray[Any]:
+        def one(batch: tuple[int, pa.Table]) -> tuple[npt.NDArray[Any], dict[str, Unfit]]:
             try:
-                return question(posterior, known.encode(batch[1]), Serial())
+                rows, invalid = known.encode(batch[1])
+                return question(posterior, rows, Serial()), invalid
             except InvalidValueError as error:
                 error.row += batch[0]
                 raise error.named(posterior.feature_names) from None
 
-        return np.concatenate(list(in_order(one, slices(self._table(X, known)), jobs.count)))
+        parts = list(in_order(one, slices(self._table(X, known)), jobs.count))
+        unfit: dict[str, Unfit] = {}
+        for _, invalid in parts:
+            add_unfit(unfit, invalid)
+        self._warn(unfit, "read", known.schema)
+        return np.concatenate([part for part, _ in parts])
 
     def _rows(self, X: Any, known: TableModel | None = None) -> Blocks:
         known = known or self.table_
-        return known.encode(self._table(X, known))
+        rows, unfit = known.encode(self._table(X, known))
+        self._warn(unfit, "read", known.schema)
+        return rows
 
     def _as_table(self, X: Any, known: TableModel | None) -> Any:
         """An Arrow table, or a `SparseTable`; arrays must have as many columns as those known."""
