@@ -165,6 +165,14 @@ def test_every_answer_is_that_of_one_state_while_another_thread_learns(name):
     assert model.model_ == other.model_
 
 
+def test_what_a_family_has_computed_is_not_pickled():
+    """Another thread may just be adding it."""
+    used, unused = Text(stop_words=["a"]), Text(stop_words=["a"])
+    assert [term for term, _ in used.analysis.spans("an a to b")] == ["an", "to"]
+    assert pickle.dumps(used) == pickle.dumps(unused)
+    assert pickle.loads(pickle.dumps(used)) == used
+
+
 @pytest.mark.parametrize("name", TAUGHT)
 def test_what_is_learned_later_changes_no_answer_in_progress(name):
     model, kind = copy.deepcopy(TAUGHT[name])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -133,6 +133,10 @@ class Text(Family):
             if self.weighting in ("tfidf", "log-tfidf"):
                 raise ValueError("with n_features terms are hashed: weighting must be None or log")
         self.inner  # noqa: B018 - refuses a bad alpha
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The parameters alone: what follows from them another thread may just be adding."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @cached_property
     def analysis(self) -> Analysis:
