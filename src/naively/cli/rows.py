@@ -14,12 +14,15 @@ from naively.cli.models import as_table, label_of, target_of
 from naively.cli.sources import Opened
 from naively.explanation import Explanation
 from naively.families.base import InvalidValueError
+from naively.families.text import Text
 from naively.files.safetensors import Saved
 from naively.tables.explaining import explain
 from naively.tables.model import TableModel
 
 CELLS = 1 << 22
-"""Numbers of an explanation that are held at a time: 32 MiB."""
+"""Numbers of an explanation that are held at a time, 32 MiB,"""
+LINES, FEW = 1 << 16, 64
+"""lines of a flat table, but for rows so few that their columns are worth the work of encoding."""
 SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 Span = tuple[int, int | None]
@@ -109,7 +112,7 @@ def explained(
 
 
 def _chunks(table: TableModel, source: Opened, asked: Asked) -> Iterator[tuple[int, Explanation]]:
-    size = max(1, CELLS // (len(table.model.classes) * len(table.schema.names)))
+    size = _size(table)
     for first, rows in _rows(source, asked):
         for at in range(0, rows.num_rows, size):
             part = rows.slice(at, size)
@@ -119,6 +122,14 @@ def _chunks(table: TableModel, source: Opened, asked: Asked) -> Iterator[tuple[i
             except InvalidValueError as error:
                 error.row += number
                 raise UserError(f"{source.name}: {table.model.located(error)}") from None
+
+
+def _size(table: TableModel) -> int:
+    """How many rows are explained at a time."""
+    families = table.schema.known.values()
+    width = len(families)
+    lines = LINES if any(isinstance(family, Text) for family in families) else width
+    return max(1, min(max(FEW, LINES // lines), CELLS // (len(table.model.classes) * width)))
 
 
 def _rows(source: Opened, asked: Asked) -> Iterator[tuple[int, pa.Table]]:
