@@ -118,7 +118,7 @@ def _chunks(table: TableModel, source: Opened, asked: Asked) -> Iterator[tuple[i
             part = rows.slice(at, size)
             number = first + at + 1
             try:
-                yield number, explain(table, part, table.encode(part))
+                yield number, explain(table.schema, table.model, part, table.encode(part))
             except InvalidValueError as error:
                 error.row += number
                 raise UserError(f"{source.name}: {table.model.located(error)}") from None

@@ -375,7 +375,7 @@ class NaiveBayes(NaiveBayesClassifier):
         `to_arrow` a flat table. Of columns of text each term is told.
         """
         table, rows = self._encoded(X)
-        return explain(self.table_, table, rows)
+        return explain(self.table_.schema, self.model_, table, rows)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
         """Rows drawn from the model: (Arrow table, labels)."""

@@ -226,16 +226,17 @@ class TextNB(NaiveBayesClassifier):
         Printing one shows the terms that matter most; a notebook also marks them in the text.
         `to_html` makes a page of all, and `to_arrow` a flat table.
         """
-        documents = self._rows(X)
-        proba, codes = self.model_.proba(documents), self.model_.predict_codes(documents)
+        documents, model = self._rows(X), self.model_
+        parameters: Any = model.parameters
+        proba, codes = model.proba(documents), model.predict_codes(documents)
         told = [
             TextExplanation(
-                **vars(self._parameters.tell(documents, i)), classes=self.classes_,
-                prior=self.model_.log_prior, proba=proba[i], code=int(codes[i]),
+                **vars(parameters.tell(documents, i)), classes=model.classes,
+                prior=model.log_prior, proba=proba[i], code=int(codes[i]),
             )
             for i in range(len(documents))
         ]  # fmt: skip
-        return TextExplanations(self.classes_, told)
+        return TextExplanations(model.classes, told)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
         """Documents drawn from the model, (list of str, labels): bags of words, in no order."""

@@ -10,8 +10,9 @@ import numpy as np
 from naively.explanation import Explanation, TextExplanation
 from naively.families.product import Blocks
 from naively.families.text_parameters import TextParameters
+from naively.model import Model
 from naively.tables.cells import cells_of
-from naively.tables.model import TableModel
+from naively.tables.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,24 +42,23 @@ class ColumnTexts:
         }  # fmt: skip
 
 
-def explain(table: TableModel, batch: Any, rows: Blocks) -> Explanation:
+def explain(schema: Schema, model: Model, batch: Any, rows: Blocks) -> Explanation:
     """Why each row of a table has its scores.
 
     Parameters
     ----------
-    table : the model.
+    schema, model : the columns, and the model of their blocks.
     batch : the rows, as a table or `SparseTable`.
     rows : the same, encoded.
     """
-    schema = table.schema
-    told = table.model.explain(rows)
+    told = model.explain(rows)
     place = {name: k for k, name in enumerate(schema.names)}
     names = schema.ordered
     told = replace(
         told, features=names, cells=cells_of(batch, names, schema.missing),
         contributions=told.contributions[:, :, [place[name] for name in names]],
     )  # fmt: skip
-    parameters: Any = table.model.parameters
+    parameters: Any = model.parameters
     texts = [
         (block.names[0], own, documents)
         for block, own, documents in zip(schema.blocks, parameters.parts, rows.parts, strict=True)
