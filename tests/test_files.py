@@ -166,22 +166,6 @@ def test_loading_needs_no_sklearn(tmp_path):
 # ---- writing -----------------------------------------------------------------------------------
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    estimator = naively.GaussianNB().fit(X, Y)
-    path = saved(estimator, tmp_path)
-    before = path.read_bytes()
-
-    def full(arrays, temporary, metadata):
-        temporary.write_bytes(b"half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(safetensors, "save_file", full)
-    with pytest.raises(OSError, match="No space"):
-        estimator.partial_fit(X, Y).save(path)
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_writing_keeps_links_and_permissions(tmp_path):
     estimator = naively.GaussianNB().fit(X, Y)
     path = saved(estimator, tmp_path)

@@ -261,14 +261,13 @@ def _row(source: Opened, row: int) -> pa.Table:
     raise UserError(f"{source.name}: there is no row {row + 1:,}; it has {rows}")
 
 
-def forget(saved: Saved, source: Opened, question: Question) -> int:
-    """Unlearn the rows of files; returns how many. The model is unchanged if that fails."""
+def rows_of(saved: Saved, source: Opened, question: Question) -> TableModel:
+    """A model like another that learned the rows of files alone, which it is to forget."""
     check_columns(source, question)
     check_known(source, saved.model, question)
     with progress.bar("forgetting", source.files):
         gone, _ = _learned(source, question, saved.model)
-    saved.model.forget(gone)
-    return gone.rows
+    return gone
 
 
 def _learned(
