@@ -123,6 +123,16 @@ def small_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
 
 
+@pytest.mark.parametrize("unbuffered", [False, True])
+def test_output_that_does_not_fit_is_an_error(unbuffered, folder):
+    with Path("out").open("wb") as out:
+        done = program(
+            "predict", "m", "data.csv", unbuffered=unbuffered, stdout=out, preexec_fn=small_files
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"naively: File too large\n"
+
+
 @pytest.mark.parametrize(
     ("tokens", "file"),
     [
@@ -153,3 +163,53 @@ def test_saving_to_a_full_disk_is_an_oserror(folder):
     assert (done.stdout, done.stderr) == ("good\n", "")
     assert Path("m").read_bytes() == model
     assert naively.load("m").class_count_.sum() == ROWS
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize(
+    ("tokens", "unbuffered"),
+    [
+        (["predict", "m", "data.csv"], True),
+        (["inspect", "m"], False),
+        (["explain", "m", "data.csv", "--json"], False),
+        (["--help"], False),
+    ],
+)
+def test_a_full_device_is_an_error(tokens, unbuffered, folder):
+    with Path("/dev/full").open("wb") as full:
+        done = program(*tokens, unbuffered=unbuffered, stdout=full)
+    assert done.returncode == 1
+    assert done.stderr == b"naively: No space left on device\n"
+
+
+# ---- pipes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        ["--help"],
+        ["fit", "--help"],
+        ["inspect", "m"],
+        ["explain", "m", "data.csv"],
+        ["fit", "data.csv", "--target", "species", "-o", "n"],
+    ],
+)
+def test_a_reader_that_goes_ends_a_command_quietly(tokens, folder):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = program(*tokens, stdout=writer)
+    os.close(writer)
+    assert done.returncode == 141
+    assert done.stderr == b""
+
+
+def test_closed_streams(folder):
+    done = program("predict", "m", "data.csv", stdout=None, preexec_fn=lambda: os.close(1))
+    assert done.returncode == 1
+    assert done.stderr == b"naively: standard output is closed\n"
+    table("less.csv", [])
+    Path("less.csv").write_text("a\n1\n")
+    done = program("predict", "m", "less.csv", stderr=None, preexec_fn=lambda: os.close(2))
+    assert done.returncode == 0
+    assert done.stdout.decode().splitlines()[0] == "a,prediction"  # and not the note on b

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
+import io
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from cyclopts import CycloptsError
@@ -31,10 +32,7 @@ def run(tokens: Sequence[str] | None = None) -> int:
         command = " ".join(error.command_chain or ()) if hasattr(error, "command_chain") else ""
         return _complain(f"{error} See: {' '.join(['naively', *command.split()])} --help", 2)
     except BrokenPipeError:
-        # the reader has seen enough; and the interpreter must not flush into the pipe again
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return 141  # the reader has seen enough
     except KeyboardInterrupt:
         return _complain("interrupted", 130)
     except MemoryError:
@@ -49,9 +47,21 @@ def run(tokens: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """The entry point."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    sys.exit(run())
+    if sys.stderr is None:  # closed, as by 2>&-; print would take standard output instead
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - open to the end
+    sys.stderr.reconfigure(errors="replace")  # type: ignore[union-attr]
+    if sys.stdout is None:
+        sys.exit(_complain("standard output is closed", 1))
+    if isinstance(sys.stdout.buffer, io.RawIOBase):
+        # with PYTHONUNBUFFERED; but such a file may write less than it was given, and not say so
+        sys.stdout = open(sys.stdout.fileno(), "w", encoding=sys.stdout.encoding, buffering=1)  # noqa: PTH123, SIM115
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    code = run()
+    try:
+        sys.stdout.flush()
+    except OSError:  # as `run` has met it; the interpreter would try again, and say so
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
 
 
 def _dashed(value: Any) -> Any:
