@@ -213,3 +213,19 @@ def test_closed_streams(folder):
     done = program("predict", "m", "less.csv", stderr=None, preexec_fn=lambda: os.close(2))
     assert done.returncode == 0
     assert done.stdout.decode().splitlines()[0] == "a,prediction"  # and not the note on b
+
+
+def test_commands_need_no_pandas(folder):
+    code = """
+import sys
+from naively.cli.main import main
+for command in ("fit data.csv --target species -o n", "evaluate m data.csv --json",
+                "predict m data.csv --proba", "explain m data.csv", "update n data.csv"):
+    sys.argv = ["naively", *command.split()]
+    try: main()
+    except SystemExit as end: assert end.code == 0
+assert "pandas" not in sys.modules
+import pandas  # which is there nonetheless
+"""
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL)
+    assert done.returncode == 0
