@@ -80,10 +80,11 @@ def save(
     try:
         document, arrays = _encoded(Saved(model, estimator, params, extra or {}))
         document["checksum"] = checksum(document, arrays)
-        _decoded(document, dict(arrays))  # what could not be read again is not written
+        text = _text(document)
+        _decoded(_parsed(text), dict(arrays))  # what could not be read again is not written
     except ValueError as error:
         raise ValueError(f"this model cannot be saved: {error}") from None
-    content = in_bytes(arrays, {KEY: _text(document)})
+    content = in_bytes(arrays, {KEY: text})
     with replacing(path) as temporary:
         temporary.write_bytes(content)
 
@@ -115,7 +116,7 @@ def load(path: str | os.PathLike[str]) -> Saved:
             f"{path} is no model file of naively, or a damaged one: {error}"
         ) from None
     try:
-        saved = _decoded(json.loads(metadata[KEY]), arrays)
+        saved = _decoded(_parsed(metadata[KEY]), arrays)
     except Exception as error:  # whatever a hostile file may provoke: nothing was changed yet
         detail = error if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{path} is a damaged model file: {detail}") from error
@@ -142,6 +143,18 @@ def checksum(document: dict[str, Any], arrays: Arrays) -> str:
 
 def _text(document: dict[str, Any]) -> str:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _parsed(text: str) -> Any:
+    return json.loads(text, parse_int=_integer)
+
+
+def _integer(digits: str) -> int:
+    """An integer that arrays can hold too: larger ones would fail somewhere, at a later use."""
+    value = int(digits)
+    if not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(f"an integer in it is out of range: {digits[:40]}")
+    return value
 
 
 def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
