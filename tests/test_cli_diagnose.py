@@ -75,7 +75,9 @@ def test_it_fits_the_terminal(width, folder, capsys, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", str(width))
     out = re.sub("\x1b[^m]*m", "", naive(capsys, "diagnose", "data.csv", "-t", "ill")[0])
-    assert max(map(len, out.splitlines())) <= width
+    *lines, command = out.splitlines()  # a command is in one piece, to be copied
+    assert command.startswith("naively fit DATA")
+    assert max(map(len, lines)) <= width
     assert ("by chance" in out) == (width >= 100)
     if width >= 80:
         assert "…" not in out.split("Which rung")[1]
@@ -125,6 +127,9 @@ def test_the_option_for_the_command_line_does_the_same(folder, capsys):
     found = naively.diagnose("data.csv", "ill")
     options = [rung for rung in found.rungs if rung.option is not None]
     assert len(options) > 7
+    last = naive(capsys, "diagnose", "data.csv", "-t", "ill")[0].splitlines()[-1]
+    said = shlex.split(last.replace("DATA", "data.csv").replace("MODEL", "m"))
+    assert asked(capsys, *said[1:])["n_parameters"] == found.advised.parameters
     for rung in options:
         words = shlex.split(rung.option)
         fitted = asked(capsys, "fit", "data.csv", "-t", "ill", *words, "-o", "m")

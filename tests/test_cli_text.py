@@ -187,7 +187,10 @@ def test_lines_of_standard_input(folder, capsys, monkeypatch):
     np.testing.assert_allclose([list(map(float, row[1:3])) for row in rows[1:]], proba)
     piped(monkeypatch, LINES)
     found = [json.loads(line) for line in naive(capsys, "predict", "m", "--json")[0].splitlines()]
-    assert found == [{"prediction": "spam"}, {"prediction": "ham"}]
+    assert found == [
+        {"prediction": "spam", "row": {"message": "a free prize, for you"}},
+        {"prediction": "ham", "row": {"message": "lunch at noon"}},
+    ]
     piped(monkeypatch, LINES)
     assert "a free[" in naive(capsys, "explain", "m")[0]
     piped(monkeypatch, LINES)
@@ -452,7 +455,7 @@ def test_explain_as_a_page(folder, capsys):
     page = Path("why.html").read_text()
     assert "<script" not in page
     assert page.count("<table") == 2
-    assert "<h2>x</h2>" in page
+    assert "<b>The words of x, " in page
     for tokens, code, said in (
         (["--html", "why.html", "--json"], 2, "choose one"),
         (["--html", "none/why.html"], 1, "there is no folder 'none'"),

@@ -29,6 +29,7 @@ from naively.ladder.rungs import parameter_counts
 from naively.ladder.splits import Splits
 from naively.ladder.trial import difference
 from naively.tables.inference import Wishes
+from naively.tables.inputs import MISSING
 
 
 def levels(x, y, codes=None, sizes=None):
@@ -491,6 +492,34 @@ def test_columns_that_tell_nothing():
     assert "do not show that the columns tell anything" in found.recommendation
 
 
+def test_columns_that_tell_the_class_though_no_probability_shows_it():
+    """Forty-one columns of connections: counts with heavy tails, idle flags, the same rates again.
+
+    A row that looks like the other class is sure to 25 rates at once. That makes up for all others.
+    """
+    generator = np.random.default_rng(1)
+    n = 1000
+    attack = generator.random(n) < 0.43
+    seen = attack ^ (generator.random(n) < 0.013)
+    rate = np.clip(np.where(seen, 0.95, 0.05) + generator.normal(0, 0.02, n), 0, 1)
+    table = {}
+    for k in range(8):
+        bursts = np.where(generator.random(n) < 0.004, 1e4, 1.0)
+        table[f"bytes {k}"] = np.floor(np.exp(generator.normal(3 + 4 * seen, 1.0)) * bursts)
+        table[f"flag {k}"] = (generator.random(n) < 0.002).astype(int)
+    for k in range(25):
+        odd = generator.random(n) < 0.01
+        table[f"rate {k}"] = np.where(odd, generator.random(n), rate).round(2)
+    found = diagnose(table, np.where(attack, "attack", "normal"))
+    prior, naive = found.rungs[0], next(r for r in found.rungs if r.name == "naive Bayes")
+    assert prior.error > 0.4
+    assert naive.log_loss > prior.log_loss
+    assert naive.error < 0.03
+    assert found.advised.error < 0.03
+    assert "tell anything" not in found.recommendation
+    assert "not clearly better than the class prior's" in found.recommendation
+
+
 def test_one_column_is_no_assumption():
     generator = np.random.default_rng(16)
     y = generator.integers(0, 2, 100)
@@ -531,6 +560,12 @@ def outcomes(**losses):
          "full", "It matters"),
         ({"naive_Bayes": (1, 0, 0.1), "full": (0.9, 0.4, 0.1), "shrunk_full": (0.5, 0, 0.1)},
          "shrunk full", "It matters"),
+        ({"naive_Bayes": (9.0, 0, 0.013), "full": (8.0, 0, 0.02)},
+         "naive Bayes", "its probabilities are worse than the class prior's (log-loss 9 against 2)"
+         ". Use its labels alone, which are wrong in 1.50% of the rows, not 50.00%"),
+        ({"naive_Bayes": (9.0, 0, 0.2), "full": (1.99, 9.0, 0.02)},
+         "full", "Its probabilities are not clearly better than the class prior's"),
+        ({"naive_Bayes": (9.0, 0, 0.5), "full": (8.0, 0, 0.5)}, "class prior", "do not show"),
     ],
 )  # fmt: skip
 def test_what_is_advised(losses, advised, says):
@@ -744,7 +779,7 @@ def test_numbers_of_parameters_beyond_any_float():
 def test_progress_is_told():
     table, y = mixed(60)
     said = []
-    examine(of_table(table, y, 0), Wishes({}), 0, said.append)
+    examine(of_table(table, y, 0, MISSING), Wishes({}), 0, said.append)
     assert said[0] == "testing the pairs of columns"
     assert said[-1] == "trying the rungs of the ladder"
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from naively.cli import layout, models, report, sources, work
+from naively.cli import layout, models, report, scored, sources, work
 from naively.cli.options import parsed_family
 from naively.files.atomic import replacing
 from naively.tables.inference import Wishes
@@ -42,7 +42,7 @@ def run(folder: Path) -> None:
     models.write(fitted.table, model, {"family": family})
     report.fitted(fitted, str(model), model.stat().st_size, 5)
     say("evaluate", model, "", test)
-    report.evaluated(work.evaluate(models.load(model), sources.opened([str(test)]), None))
+    scored.evaluated(work.evaluate(models.load(model), sources.opened([str(test)]), None))
     out.print(Text("\nNow you. To do it again by hand, and to look further:", style="bold"))
     for line in (
         *say.said,

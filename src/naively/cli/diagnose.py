@@ -69,8 +69,9 @@ def diagnosed(found: Diagnosis, limit: int) -> None:
     option = choice(found.rungs).advised.option
     if option is not None:
         out.print()
-        command = f"naively fit DATA --target {shlex.quote(found.target or '')} {option}".rstrip()
-        out.print(Text(printable(command)), soft_wrap=True)
+        target = shlex.quote(found.target or "")
+        words = filter(None, ("naively fit DATA --target", target, option, "-o MODEL"))
+        out.print(Text(printable(" ".join(words))), soft_wrap=True)
 
 
 def _remark(out: Console, notes: Sequence[str]) -> None:

@@ -25,7 +25,7 @@ from naively.families.multivariate_parameters import MultivariateParameters
 from naively.families.poisson import PoissonParameters
 from naively.families.text_parameters import TextParameters
 from naively.tables.model import TableModel
-from naively.tables.telling import bits, in_order
+from naively.tables.telling import bits, in_order, nearly_all
 
 
 @dataclass
@@ -55,6 +55,7 @@ class Column:
     name, family, why : str
     missing : weight of the rows in which it is missing.
     bits : mutual information with the class; None of text.
+    nearly_all : whether it alone tells nearly all about the class.
     """
 
     name: str
@@ -62,20 +63,31 @@ class Column:
     why: str
     missing: float
     bits: float | None
+    nearly_all: bool
 
 
 def columns(table: TableModel) -> list[Column]:
     """The columns of a model, in the order of its table."""
     schema = table.schema
+    unvaried = table.unvaried
     told = bits(table)
+    most = set(nearly_all(table, told))
     gone: dict[str, float] = {}
     statistics: Any = table.model.statistics
     for block, part in zip(schema.blocks, statistics.parts, strict=True):
         missing = part.tables["missing"].rounded().sum(axis=0)
         gone.update(zip(block.names, missing.tolist(), strict=True))
     return [
-        Column(name, schema.known[name].name, schema.why[name], gone[name], told.get(name))
+        Column(
+            name,
+            schema.known[name].name,
+            schema.why[name],
+            gone[name],
+            told.get(name),
+            name in most,
+        )
         for name in schema.ordered
+        if name not in unvaried
     ]
 
 

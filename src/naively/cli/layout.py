@@ -100,3 +100,14 @@ def classes_told(classes: dict[Any, int]) -> str:
     listed = ", ".join(f"{clean(label, 20)} {rows:,}" for label, rows in order)
     rest = len(most) - LISTED
     return listed + (f", and {rest:,} more with fewer rows" if rest > 0 else "")
+
+
+def skipped(rows: int) -> str:
+    """How many rows had no label, if some had none."""
+    return f" ({rows:,} without a label skipped)" if rows else ""
+
+
+def pace(seconds: float, rows: int) -> str:
+    """How long it took, and how many rows a second that is."""
+    rate = float(f"{rows / max(seconds, 1e-9):.3g}")
+    return f"{seconds:.3g} s, reading included ({rate:,.0f} rows/s)"

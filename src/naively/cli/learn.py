@@ -58,7 +58,7 @@ def fit(
     weight
         A column of weights: a row of weight 2 counts as two rows.
     holdout
-        Part of the rows, as 0.2, to test the model on before it learns them too.
+        Part of the rows of each class, as 0.2, to test the model on before it learns them too.
     alpha
         Smoothing of levels, counts and words.
     prior
@@ -97,7 +97,7 @@ def fit(
     }  # fmt: skip
     with locks.alone(output):
         models.write(fitted.table, output, params, {"weight": weight} if weight else {})
-    report.warned(fitted.table)
+    models.unread(fitted.table, fitted.table.unfit, "learned")
     if json:
         layout.print_json(report.fit_json(fitted, str(output)))
     else:
@@ -125,7 +125,8 @@ def update(
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     """
     from naively.cli import models, report, sources, work
-    from naively.cli.options import again
+    from naively.cli.options import again, wishes_of
+    from naively.tables.inference import reconsidered
 
     saved = models.load_table(model)
     output = output or model
@@ -134,8 +135,9 @@ def update(
     fitted = work.fit(source, again(saved, weight), saved.model)
     with models.changing(saved, model, output) as now:
         now.model.absorb(fitted.table)
+        now.model = reconsidered(wishes_of(now), now.model)
         models.write(now.model, output, now.params, now.extra, now.estimator)
-    report.warned(fitted.table)
+    models.unread(fitted.table, fitted.table.unfit, "learned")
     report.changed("learned", fitted.table.rows, now.model, str(output))
 
 

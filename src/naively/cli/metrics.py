@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from naively.cli.ranking import Decision, Ranking
 from naively.exact import Float64, Int64
+from naively.plain import plain_json
 
 BINS = 10  # of the calibration error
 
@@ -34,6 +36,9 @@ class Scores:
     majority : float, accuracy of always saying the label that is most frequent in training.
     prior_log_loss : float, log-loss of always saying the class prior.
     confusion : (C, C) int64, rows of class i that were taken for class j.
+    positive : position of the class that is looked for, of a model of two classes the one that it
+        learned fewer rows of; None of a model of more, unless one is named.
+    ranking : Ranking of the rows that are no strangers, by the probability of that class.
     """
 
     rows: int
@@ -47,15 +52,34 @@ class Scores:
     majority: float
     prior_log_loss: float
     confusion: Int64
+    positive: int | None = None
+    ranking: Ranking | None = None
+
+    @property
+    def worse_than_prior(self) -> bool:
+        """Whether the class prior alone gives better probabilities."""
+        return self.log_loss > self.prior_log_loss
+
+    def predicted(self) -> Decision:
+        """What the model's predictions do for the class that is looked for."""
+        own = self.positive
+        assert own is not None
+        positives, flagged = self.confusion[own].sum(), self.confusion[:, own].sum()
+        return Decision(None, int(positives), int(flagged), int(self.confusion[own, own]))
 
     def as_json(self, labels: list[Any]) -> dict[str, Any]:
         """All of it as JSON; what is not finite is null."""
         numbers = {
-            name: value if not isinstance(value, float) or math.isfinite(value) else None
+            name: value
             for name, value in vars(self).items()
-            if name != "confusion"
+            if name not in ("confusion", "positive", "ranking")
         }
-        return {**numbers, "classes": labels, "confusion": self.confusion.tolist()}
+        numbers["worse_than_prior"] = self.worse_than_prior
+        if self.positive is not None and self.ranking is not None:
+            numbers["positive"] = labels[self.positive]
+            numbers["auc"] = self.ranking.auc()
+            numbers["average_precision"] = self.ranking.average_precision()
+        return plain_json({**numbers, "classes": labels, "confusion": self.confusion.tolist()})
 
 
 class Tally:
@@ -64,11 +88,18 @@ class Tally:
     Parameters
     ----------
     prior, weight : (C,) class prior of the model, and weight of the rows it learned of each class.
+    positive : position of the class that is looked for; if None the one of two classes that has
+        less weight, or the last.
     """
 
-    def __init__(self, prior: Float64, weight: Float64) -> None:
+    def __init__(self, prior: Float64, weight: Float64, positive: int | None = None) -> None:
         self.prior, self.weight = prior, weight
         classes = len(prior)
+        if positive is None and classes == 2:
+            positive = int(weight[1] <= weight[0])
+        self.positive = positive
+        self.chances: list[Float64] = []  # of the class that is looked for
+        self.truths: list[npt.NDArray[np.bool_]] = []
         self.confusion = np.zeros((classes, classes), np.int64)
         self.mistaken = np.zeros(classes, np.int64)  # predictions for strangers
         self.losses: list[float] = []
@@ -87,6 +118,9 @@ class Tally:
         self.mistaken += np.bincount(predicted[~known], minlength=classes)
         self.losses.append(math.fsum(-log_proba[known, own]))
         proba = np.exp(log_proba)
+        if self.positive is not None:
+            self.chances.append(proba[known, self.positive])
+            self.truths.append(own == self.positive)
         squares = (proba**2).sum(axis=1) + 1.0
         squares[known] -= 2.0 * proba[known, own]
         self.briers.append(math.fsum(squares))
@@ -121,6 +155,8 @@ class Tally:
             majority=_ratio(float(own[self.weight.argmax()]), rows) if len(own) else math.nan,
             prior_log_loss=_ratio(math.fsum(expected), known),
             confusion=self.confusion,
+            positive=self.positive,
+            ranking=None if self.positive is None else Ranking(self.chances, self.truths),
         )
 
 

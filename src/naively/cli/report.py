@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, cast
 
 import numpy as np
-from rich.console import Console, Group
-from rich.table import Table
+from rich.console import Group
 from rich.text import Text
 
-from naively.cli import inside, layout, progress, words
-from naively.cli.layout import clean, counted, in_bytes, new_facts, new_table, note, number
-from naively.cli.metrics import Scores
+from naively.cli import inside, layout, words
+from naively.cli.columns import cell, print_columns, telling
+from naively.cli.layout import clean, counted, in_bytes, new_facts, new_table, note
 from naively.cli.models import target_of
-from naively.cli.work import Evaluated, Fitted
+from naively.cli.scored import comparison
+from naively.cli.work import Fitted
 from naively.families.base import Family
 from naively.families.text import Text as TextFamily
 from naively.files.safetensors import Saved
@@ -23,6 +22,7 @@ from naively.markup import magnitude
 from naively.model import Model
 from naively.tables.inputs import MISSING
 from naively.tables.model import TableModel
+from naively.tables.telling import entropy
 
 LISTED = 10  # classes that a list shows
 DEFAULTS: dict[str, Any] = {  # of the estimators' parameters, besides None
@@ -41,136 +41,23 @@ def fitted(result: Fitted, output: str, size: int, limit: int) -> None:
     out = layout.console()
     facts = new_facts()
     facts.add_row("target", clean(table.target))
-    facts.add_row("rows", f"{table.rows:,}{_skipped(table.unlabelled)}")
+    facts.add_row("rows", f"{table.rows:,}{layout.skipped(table.unlabelled)}")
     facts.add_row("classes", _classes(model))
     out.print(facts)
     out.print()
     told = inside.columns(table)
-    _print_columns(out, table, told, limit)
+    print_columns(out, table, told, limit)
     out.print()
     facts = new_facts()
     facts.add_row("parameters", magnitude(model.n_parameters))
-    facts.add_row("time", _pace(result.seconds, table.rows))
+    facts.add_row("time", layout.pace(result.seconds, table.rows))
     facts.add_row("written", f"{clean(output, 200)} ({in_bytes(size)})")
     out.print(facts)
     if result.held is not None:
         out.print()
         rows = counted(result.held.rows, "row")
         out.print(Text(f"On {rows} held out, and learned afterwards:", style="bold"))
-        out.print(_comparison(result.held, model))
-        if result.held.log_loss > result.held.prior_log_loss:
-            hint = "" if all(column.bits is None for column in told) else ": try --family auto"
-            out.print(note(f"its probabilities are worse than the class prior's{hint}"))
-
-
-def warned(table: TableModel) -> None:
-    """Notes on values that columns could not take, on standard error."""
-    for name, unfit in table.unfit.items():
-        family = table.schema.known[name].name
-        progress.note(
-            f"column {clean(name)!r} ({family}): {counted(unfit.count, 'value')} such as "
-            f"{clean(unfit.example)!r} cannot be learned and count as missing"
-        )
-
-
-def _print_columns(out: Console, table: TableModel, told: list[inside.Column], limit: int) -> None:
-    """The columns that were learned, and those left out."""
-    out.print(_columns(table, told, limit, out.width))
-    skipped = table.schema.skipped
-    for name, reason in list(skipped.items())[:limit]:
-        out.print(note(f"left out: {clean(name)} ({clean(reason, 80)})"))
-    if len(skipped) > limit:
-        rest = counted(len(skipped) - limit, "more column" if limit else "column")
-        out.print(note(f"left out: {rest}"))
-
-
-def _telling(told: list[inside.Column]) -> list[inside.Column]:
-    """The columns, text first, then the most telling."""
-    return sorted(told, key=lambda column: -np.inf if column.bits is None else -column.bits)
-
-
-def _columns(table: TableModel, told: list[inside.Column], limit: int, width: int) -> Group:
-    """A line a column, the most telling first."""
-    rest = max(len(told) - limit, 0)
-    if limit == 0:
-        return Group(note(f"{counted(rest, 'column')}; --features shows them"))
-    model = table.model
-    said = {name: row for section in inside.sections(table) for name, row in _words(section, model)}
-    rows = [
-        (
-            clean(column.name, 24), column.family, said[column.name],
-            f"{column.missing:,.10g}" if column.missing else "·",
-            "·" if column.bits is None else f"{column.bits:.3f}",
-        )
-        for column in _telling(told)[:limit]
-    ]  # fmt: skip
-    heads = ("column", "family", "by class", "missing", "bits")
-    widths = [max(map(len, cells)) for cells in zip(heads, *rows, strict=True)]
-    room = max(width - sum(widths) + widths[2] - 2 * len(heads), len(heads[2]))
-    shown = new_table()
-    shown.add_column(heads[0], style="bold", no_wrap=True)
-    shown.add_column(heads[1], no_wrap=True)
-    shown.add_column(heads[2], no_wrap=True)
-    for head in heads[3:]:
-        shown.add_column(head, justify="right", no_wrap=True)
-    for name, family, word, *numbers in rows:
-        shown.add_row(name, family, clean(word, room), *numbers)
-    notes = []
-    if any(column.bits is not None for column in told):
-        meaning = "what the column alone tells about the class (mutual information under the model)"
-        notes.append(note(f"bits: {meaning}"))
-    if rest:
-        less = " that tell less" if _telling(told)[limit - 1].bits is not None else ""
-        notes.append(note(f"and {counted(rest, 'more column')}{less}"))
-    return Group(shown, *notes)
-
-
-def _words(section: inside.Section, model: Model) -> Iterator[tuple[str, str]]:
-    """(column, its parameters in a few words)."""
-    classes = [clean(label, 12) for label in model.classes.tolist()]
-    for name, rows in section.rows.items():
-        if name in section.words:
-            yield name, clean(section.words[name], 200)
-            continue
-        values = rows[0][1]
-        texts = [_cell(section, values, c) for c in range(len(classes))]
-        if len(classes) <= 3:
-            yield name, ", ".join(f"{a}: {b}" for a, b in zip(classes, texts, strict=True))
-        else:
-            first = next(iter(values.values()))
-            if np.isnan(first).all():
-                yield name, "no values"
-                continue
-            low, high = int(np.nanargmin(first)), int(np.nanargmax(first))
-            if low == high:
-                yield name, f"{texts[low]} in every class"
-                continue
-            yield name, f"{classes[low]}: {texts[low]} ... {classes[high]}: {texts[high]}"
-
-
-def _cell(section: inside.Section, values: dict[str, Any], c: int) -> str:
-    say = (lambda p: f"{100 * p:.1f}%") if "p" in values else number
-    return section.signs.join(say(value[c]) for value in values.values())
-
-
-def evaluated(result: Evaluated) -> None:
-    """What `naively evaluate` found."""
-    scores, model = result.scores, result.table.model
-    out = layout.console()
-    out.print(_comparison(scores, model))
-    if scores.strangers < scores.rows:
-        out.print()
-        out.print(confusion(scores, model, out.width))
-    out.print()
-    facts = new_facts()
-    facts.add_row("rows", f"{scores.rows:,}{_skipped(result.unlabelled)}")
-    if scores.strangers:
-        facts.add_row(
-            "unknown", f"{scores.strangers:,} of them with a label that the model never met: "
-            "errors, but not in the log-loss nor in the table",
-        )  # fmt: skip
-    facts.add_row("time", _pace(result.seconds, scores.rows))
-    out.print(facts)
+        out.print(comparison(result.held, table))
 
 
 def inspected(saved: Saved, table: TableModel | None, path: str, limit: int) -> None:
@@ -195,8 +82,8 @@ def inspected(saved: Saved, table: TableModel | None, path: str, limit: int) -> 
     out.print(_priors(model))
     out.print()
     told = inside.columns(table)
-    _print_columns(out, table, told, limit)
-    best = [column.name for column in _telling(told)[:limit]]
+    print_columns(out, table, told, limit)
+    best = [column.name for column in telling(told)[:limit]]
     for section in inside.sections(table):
         rows = [row for name in best for row in section.rows.get(name, ())]
         if not rows:
@@ -219,60 +106,6 @@ def _spread(row: tuple[str, dict[str, Any]]) -> float:
     return float(np.ptp(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
 
 
-def confusion(scores: Scores, model: Model, width: int) -> Table:
-    """The confusion matrix; or, if it is too wide, the mistakes that are most frequent."""
-    names = [clean(label, 16) for label in model.classes.tolist()]
-    widest = [max(len(n), len(f"{scores.confusion[:, j].max():,}")) for j, n in enumerate(names)]
-    if sum(w + 2 for w in widest) + max(map(len, names)) + 6 > width:
-        return _mistakes(scores, [clean(label, 30) for label in model.classes.tolist()])
-    table = new_table()
-    table.add_column("true \\ said", style="bold", no_wrap=True)
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
-    for i, name in enumerate(names):
-        counts = scores.confusion[i].tolist()
-        table.add_row(
-            name,
-            *(
-                Text(f"{count:,}" if count else "·",
-                     style="bold green" if i == j else "red" if count else "dim")
-                for j, count in enumerate(counts)
-            ),
-        )  # fmt: skip
-    return table
-
-
-def _mistakes(scores: Scores, names: list[str]) -> Table:
-    wrong = scores.confusion.copy()
-    np.fill_diagonal(wrong, 0)
-    order = np.argsort(-wrong, axis=None, kind="stable")[:10]
-    table = new_table()
-    for name in ("true", "said"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("rows", justify="right")
-    for place in order.tolist():
-        i, j = divmod(place, len(names))
-        if wrong[i, j]:
-            table.add_row(names[i], names[j], Text(f"{wrong[i, j]:,}", style="red"))
-    return table
-
-
-def _comparison(scores: Scores, model: Model) -> Group:
-    usual = clean(model.classes[model.class_weight.rounded().argmax()], 30)
-    table = new_table()
-    table.add_column("")
-    table.add_column("model", justify="right", style="bold")
-    table.add_column("baseline", justify="right")
-    table.add_row("accuracy", f"{scores.accuracy:.2%}", f"{scores.majority:.2%}")
-    losses = (f"{loss:#.4g}" for loss in (scores.log_loss, scores.prior_log_loss))
-    table.add_row("log-loss (nats)", *losses)
-    table.add_row("balanced accuracy", f"{scores.balanced_accuracy:.2%}", "")
-    table.add_row("macro F1", f"{scores.macro_f1:.4f}", "")
-    table.add_row("Brier score", f"{scores.brier:.4f}", "")
-    table.add_row("calibration error", f"{scores.calibration_error:.2%}", "")
-    return Group(table, note(f"baseline: always {usual}; for the log-loss, the class prior"))
-
-
 def _priors(model: Model) -> Group:
     table = new_table()
     table.add_column("class", style="bold", no_wrap=True)
@@ -291,7 +124,7 @@ def _parameters(
     section: inside.Section, rows: list[tuple[str, dict[str, Any]]], model: Model, width: int
 ) -> Group:
     cells = [
-        [_cell(section, values, c).replace("%", "") for c in range(len(model.classes))]
+        [cell(section, values, c).replace("%", "") for c in range(len(model.classes))]
         for _, values in rows
     ]
     names = [clean(name, 40) for name, _ in rows]
@@ -348,15 +181,6 @@ def _code(value: Any) -> str:
     if isinstance(value, tuple | list) and len(value) > 5:
         return f"({', '.join(map(repr, value[:5]))}, ...)"
     return repr(value)
-
-
-def _skipped(rows: int) -> str:
-    return f" ({rows:,} without a label skipped)" if rows else ""
-
-
-def _pace(seconds: float, rows: int) -> str:
-    rate = float(f"{rows / max(seconds, 1e-9):.3g}")
-    return f"{seconds:.3g} s, reading included ({rate:,.0f} rows/s)"
 
 
 def changed(what: str, rows: int | None, model: Any, output: str) -> None:
@@ -424,9 +248,10 @@ def _model_json(table: TableModel) -> dict[str, Any]:
         "classes": model.classes.tolist(),
         "class_weight": model.class_weight.rounded().tolist(),
         "class_prior": model.class_prior.tolist(),
+        "class_entropy": entropy(model),
         "n_parameters": countable(model.n_parameters),
         "columns": [vars(column) for column in inside.columns(table)],
-        "left_out": table.schema.skipped,
+        "left_out": table.left_out,
         "unfit": {
             name: {"values": one.count, "example": str(one.example)}
             for name, one in table.unfit.items()

@@ -14,21 +14,28 @@ import pyarrow as pa
 from naively.cli import progress
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.metrics import Scores, Tally
-from naively.cli.models import as_table, features_of, label_of, positions, target_of
+from naively.cli.models import (
+    as_table,
+    features_of,
+    label_of,
+    positions,
+    spellings,
+    target_of,
+    unread,
+)
 from naively.cli.sources import Opened, check_columns, check_known
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.exact import Float64, Int64
-from naively.explanation import Explanation, TextExplanation
-from naively.families.product import Blocks
-from naively.families.text_parameters import TextParameters
 from naively.files.safetensors import Saved
 from naively.labels import Labels
 from naively.ladder.rows import Rows, of_stream
 from naively.tables.documents import LABEL
+from naively.tables.inference import reconsidered
 from naively.tables.learning import Held, LearningError, Question, labelled, learn, summarise
-from naively.tables.model import TableModel
+from naively.tables.model import TableModel, add_unfit
 from naively.tables.names import no_column
+from naively.tables.schema import Unfit
 
 
 @dataclass
@@ -51,36 +58,6 @@ class Evaluated:
     seconds: float
 
 
-@dataclass
-class Explained:
-    """What `explain` found of a row.
-
-    Attributes
-    ----------
-    table : TableModel
-    row : table of one row.
-    told : Explanation
-    texts : why the columns of text have their scores, by name.
-    proba : (C,) P(class | row).
-    predicted : position of the class that is predicted.
-    label, against : positions of the classes that are compared.
-    prior, moved : log-odds of these, in nats: of the prior, and of each feature.
-    total : all of it.
-    """
-
-    table: TableModel
-    row: pa.Table
-    told: Explanation
-    texts: dict[str, TextExplanation]
-    proba: Float64
-    predicted: int
-    label: int
-    against: int
-    prior: float
-    moved: Float64
-    total: float
-
-
 def fit(source: Opened, question: Question, known: TableModel | None = None) -> Fitted:
     """Learn the rows of files; those held out are learned after they were a test."""
     start = time.perf_counter()
@@ -101,29 +78,36 @@ def fit(source: Opened, question: Question, known: TableModel | None = None) -> 
             raise UserError(f"{source.name}: no row is left to learn from; hold out less")
         tally = Tally(table.model.class_prior, table.model.class_weight.rounded())
         for part in held.tables:
-            labels, codes = labelled(part, question.target)
+            labels, codes = labelled(part, question.target, question.wishes.missing)
             truth, kept = _truth(labels, codes, table.model.classes)
-            tally.add(truth, table.model.log_proba(table.encode(part)[kept], workers(None)))
+            rows, _ = table.encode(part)
+            tally.add(truth, table.model.log_proba(rows[kept], workers(None)))
         scores = tally.scores() if held.rows else None
         if scores is None or scores.rows == 0:
             scores = None
             progress.note(f"{source.name}: too few rows to hold any out")
         blank = TableModel.blank(table.schema, question.prior)
         for part in held.tables:
-            table.absorb(summarise(blank, part, question))
+            table.absorb(summarise(blank, part, question, known).like_labels(table))
+        table = reconsidered(question.wishes, table)
+    table.type_labels()
     if len(table.model.classes) < 2 and known is None:
         raise UserError(
             f"{source.name}: the target column {question.target!r} has one class only "
             f"({table.model.classes[0]}); a classifier needs two or more"
         )
     if known is None:
+        if said := table.nothing_told:
+            progress.note(f"{source.name}: {said}")
         table.model.check()
     table.model.prior.check_room(len(table.model.classes))
     return Fitted(table, time.perf_counter() - start, scores)
 
 
-def evaluate(saved: Saved, source: Opened, target: str | None) -> Evaluated:
-    """Compare predictions with the target column of files."""
+def evaluate(
+    saved: Saved, source: Opened, target: str | None, positive: str | None = None
+) -> Evaluated:
+    """Compare predictions with the target column of files; `positive` is the class looked for."""
     start = time.perf_counter()
     target = target or target_of(saved)
     if target is None and source.files.texts and LABEL in source.names:
@@ -138,19 +122,25 @@ def evaluate(saved: Saved, source: Opened, target: str | None) -> Evaluated:
     if target in features_of(saved):
         raise UserError(f"{target!r} is a feature of the model, and cannot be its target")
     table = as_table(saved, [name for name in source.names if name != target], source.name)
-    tally = Tally(table.model.class_prior, table.model.class_weight.rounded())
+    wanted = None if positive is None else label_of(table, positive)
+    tally = Tally(table.model.class_prior, table.model.class_weight.rounded(), wanted)
     unlabelled, met = 0, np.empty(0, object)
 
-    def one(task: Any) -> tuple[Int64, Float64, int, Labels]:
+    def one(task: Any) -> tuple[Int64, Float64, int, Labels, dict[str, Unfit]]:
         batch = pa.Table.from_batches([task()])
-        labels, codes = labelled(batch, target)
+        labels, codes = labelled(batch, target, spellings(saved))
         truth, kept = _truth(labels, codes, table.model.classes)
-        log_proba = table.model.log_proba(table.encode(batch)[kept])
-        return truth, log_proba, batch.num_rows - len(kept), labels
+        rows, invalid = table.encode(batch)
+        log_proba = table.model.log_proba(rows[kept])
+        return truth, log_proba, batch.num_rows - len(kept), labels, invalid
 
+    unfit: dict[str, Unfit] = {}
     with progress.bar("evaluating", source.files):
-        for truth, log_proba, skipped, labels in in_order(one, source.tasks(), workers(None).count):
+        for truth, log_proba, skipped, labels, invalid in in_order(
+            one, source.tasks(), workers(None).count
+        ):
             tally.add(truth, log_proba)
+            add_unfit(unfit, invalid)
             unlabelled += skipped
             met = labels if len(met) == 0 else met
     scores = tally.scores()
@@ -165,6 +155,7 @@ def evaluate(saved: Saved, source: Opened, target: str | None) -> Evaluated:
             f"{source.name}: no label in column {target!r} ({some(met)}) is a class of the model "
             f"({some(table.model.classes)})"
         )
+    unread(table, unfit)
     return Evaluated(table, target, scores, unlabelled, time.perf_counter() - start)
 
 
@@ -174,18 +165,20 @@ def predict(saved: Saved, source: Opened, proba: bool) -> Iterator[Any]:
     table = as_table(saved, names, source.name)
     model = table.model
 
-    def one(task: Any) -> tuple[pa.RecordBatch, Labels, Float64 | None]:
+    def one(task: Any) -> tuple[pa.RecordBatch, Labels, Float64 | None, dict[str, Unfit]]:
         batch = task()
-        rows = table.encode(pa.Table.from_batches([batch]))
+        rows, invalid = table.encode(pa.Table.from_batches([batch]))
         probabilities = model.proba(rows) if proba else None
-        return batch, model.classes[model.predict_codes(rows)], probabilities
+        return batch, model.classes[model.predict_codes(rows)], probabilities, invalid
 
     live = source.files.size is None and source.files.texts  # each line is answered at once
     threads = 1 if live else workers(None).count
     empty, told, known = True, False, set(source.names)
+    unfit: dict[str, Unfit] = {}
     with progress.bar("predicting", source.files):
-        for batch, labels, probabilities in in_order(one, source.tasks(), threads):
+        for batch, labels, probabilities, invalid in in_order(one, source.tasks(), threads):
             empty = False
+            add_unfit(unfit, invalid)
             new = [name for name in batch.schema.names if name not in known]
             if new and not told:
                 progress.note(f"{source.name}: {some(new)} came after the first rows: not written")
@@ -194,6 +187,7 @@ def predict(saved: Saved, source: Opened, proba: bool) -> Iterator[Any]:
     if empty:
         none = pa.RecordBatch.from_arrays([pa.nulls(0)] * len(source.names), source.names)
         yield none, model.classes[:0], np.empty((0, len(model.classes))) if proba else None
+    unread(table, unfit)
 
 
 def _as_first(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
@@ -203,62 +197,6 @@ def _as_first(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     arrays = [columns.get(name, pa.nulls(batch.num_rows)) for name in names]
     return pa.RecordBatch.from_arrays(arrays, names)
-
-
-def explain(
-    saved: Saved, source: Opened, row: int, label: str | None, against: str | None
-) -> Explained:
-    """What moves one row of files, counted from 0, to one class rather than another."""
-    table = as_table(saved, [n for n in source.names if n != target_of(saved)], source.name)
-    if len(table.model.classes) < 2:
-        raise UserError(f"the model knows one class only ({table.model.classes[0]})")
-    chosen, other = (None if text is None else label_of(table, text) for text in (label, against))
-    if chosen is not None and chosen == other:
-        raise UsageError(f"--label and --against are both {label!r}; compare two classes")
-    one = _row(source, row)
-    encoded = table.encode(one)
-    told = table.model.explain(encoded)
-    proba = table.model.proba(encoded)[0]
-    likeliest = int(table.model.predict_codes(encoded)[0])
-    order = [likeliest, *(c for c in np.argsort(-proba, kind="stable").tolist() if c != likeliest)]
-    first = next(c for c in order if c != other) if chosen is None else chosen
-    second = next(c for c in order if c != first) if other is None else other
-    with np.errstate(invalid="ignore"):  # what both rule out speaks for neither
-        moved = told.contributions[0, first] - told.contributions[0, second]
-        prior = told.prior[first] - told.prior[second]
-        moved, prior = (np.where(np.isnan(odds), 0.0, odds) for odds in (moved, prior))
-        total = float(prior + moved.sum())
-    return Explained(
-        table, one, told, _texts(table, encoded, told.prior), proba, likeliest, first, second,
-        float(prior), moved, total,
-    )  # fmt: skip
-
-
-def _texts(table: TableModel, row: Blocks, prior: Float64) -> dict[str, TextExplanation]:
-    """Why each column of text in a row has its scores; the prior is told once."""
-    if len(table.schema.names) > 1:
-        prior = np.zeros_like(prior)
-    parameters: Any = table.model.parameters
-    return {
-        block.names[0]: TextExplanation(
-            **vars(own.tell(documents, 0)), classes=table.model.classes, prior=prior
-        )
-        for block, own, documents in zip(
-            table.schema.blocks, parameters.parts, row.parts, strict=True
-        )
-        if isinstance(own, TextParameters)
-    }
-
-
-def _row(source: Opened, row: int) -> pa.Table:
-    before = 0
-    for task in source.tasks():
-        batch = task()
-        if row < before + batch.num_rows:
-            return pa.Table.from_batches([batch]).slice(row - before, 1)
-        before += batch.num_rows
-    rows = f"{before:,} row" + ("" if before == 1 else "s")
-    raise UserError(f"{source.name}: there is no row {row + 1:,}; it has {rows}")
 
 
 def rows_of(saved: Saved, source: Opened, question: Question) -> TableModel:
@@ -291,6 +229,9 @@ def sampled(source: Opened, question: Question) -> Rows:
     check_columns(source, question)
     with progress.bar("reading", source.files):
         try:
-            return of_stream(source.tasks(), question.target, question.seed, workers(None).count)
+            return of_stream(
+                source.tasks(), question.target, question.wishes.missing, question.seed,
+                workers(None).count,
+            )  # fmt: skip
         except ValueError as error:
             raise UserError(f"{source.name}: {error}") from None

@@ -29,13 +29,19 @@ class Choice:
         worse, and rows are not few.
     clear : whether the best is clearly better than naive Bayes.
     advised : naive Bayes; or the best if it is clearly better, or better by more than one standard
-        error without erring more; or the class prior if that is not clearly worse than the best.
+        error without erring more. If the best is not clearly better than the class prior: that one
+        if it errs clearly less than the prior, or the rung that errs least if that one does, or
+        the prior.
+    prior : the class prior.
+    sure : whether the best is clearly better than the class prior.
     """
 
     naive: Result
     best: Result
     clear: bool
     advised: Result
+    prior: Result
+    sure: bool
 
 
 def choice(rungs: Sequence[Result]) -> Choice:
@@ -53,9 +59,23 @@ def choice(rungs: Sequence[Result]) -> Choice:
     advised = naive
     if _beyond(gained, CLEAR) or (_beyond(gained, 1.0) and best.error <= naive.error):
         advised = best
-    if not _beyond(difference(prior.losses, best.losses), CLEAR):
-        advised = prior
-    return Choice(naive, best, _beyond(gained, CLEAR), advised)
+    sure = _beyond(difference(prior.losses, best.losses), CLEAR)
+    if not sure:  # the losses of a few rows may be huge: labels can tell where they do not
+        least = _least(tried, naive)
+        advised = next((one for one in (advised, least) if _errs_less(one, prior)), prior)
+    return Choice(naive, best, _beyond(gained, CLEAR), advised, prior, sure)
+
+
+def _least(tried: Sequence[Result], usual: Result) -> Result:
+    """The one that errs least, or the usual one if none errs clearly less."""
+    least = min(tried, key=lambda one: one.error)
+    return least if _errs_less(least, usual) else usual
+
+
+def _errs_less(one: Result, other: Result) -> bool:
+    """Whether one errs clearly less than another, and so much less that it is worth a word."""
+    fewer = difference(other.wrong, one.wrong)
+    return _beyond(fewer, CLEAR) and one.error <= MUCH * other.error
 
 
 def _beyond(found: Difference, errors: float) -> bool:
@@ -67,9 +87,9 @@ def recommendation(target: str | None, pairs: Sequence[Pair], rungs: Sequence[Re
     """Is the naive assumption true, does it matter, and what to use."""
     said = [_assumption(target, pairs)]
     chosen = choice(rungs)
-    if chosen.advised.use:
+    if chosen.advised.use and chosen.best.use:
         said.append(_cost(chosen, any(pair.dependent for pair in pairs)))
-    return " ".join([*said, _use(chosen), *_labels(chosen, rungs)])
+    return " ".join([*said, _use(chosen), *_trust(chosen), *_labels(chosen, rungs)])
 
 
 def _assumption(target: str | None, pairs: Sequence[Pair]) -> str:
@@ -134,12 +154,29 @@ def _use(chosen: Choice) -> str:
     )
 
 
+def _trust(chosen: Choice) -> list[str]:
+    """That only the labels are worth something, if the probabilities are not clearly so."""
+    advised, prior = chosen.advised, chosen.prior
+    if chosen.sure or not advised.use:
+        return []
+    losses = f"log-loss {advised.log_loss:.3g} against {prior.log_loss:.3g}"
+    errors = f"in {advised.error:.2%} of the rows, not {prior.error:.2%}"
+    if advised.log_loss > prior.log_loss:
+        return [
+            f"It is far too sure where it errs: its probabilities are worse than the class prior's "
+            f"({losses}). Use its labels alone, which are wrong {errors}."
+        ]
+    return [
+        f"Its probabilities are not clearly better than the class prior's ({losses}), but its "
+        f"labels are: they are wrong {errors}."
+    ]
+
+
 def _labels(chosen: Choice, rungs: Sequence[Result]) -> list[str]:
     """Which rung errs clearly less, if one does: probabilities and labels may be at odds."""
     advised = chosen.advised
-    least = min((one for one in rungs if not one.reason), key=lambda one: one.error)
-    clear = _beyond(difference(advised.wrong, least.wrong), CLEAR)
-    if not clear or least.error > MUCH * advised.error:
+    least = _least([one for one in rungs if not one.reason], advised)
+    if least is advised:
         return []
     return [
         f"For labels rather than probabilities, {least.name} errs less: in {least.error:.2%} of "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,23 @@ import pyarrow as pa
 
 from naively.engines.stream import in_order
 from naively.exact import Float64
+from naively.labels import Labels
 from naively.prior import Prior
 from naively.tables import values
-from naively.tables.inference import Wishes, first_rows, infer
-from naively.tables.inputs import TableError
-from naively.tables.model import Coded, TableModel, slices
+from naively.tables.holdout import Draw
+from naively.tables.inference import Wishes, first_rows, infer, reconsidered
+from naively.tables.inputs import TableError, is_encoded, is_untyped
+from naively.tables.model import TableModel, slices
 from naively.tables.names import no_column
+from naively.tables.targets import Coded, coded
 
 CELLS = 1 << 22  # of rows held out, at most
 MOST = 100_000  # rows held out, at most
 
 Task = Callable[[], pa.RecordBatch]
+Drawn = tuple[Task, Float64 | None]
+"""A piece of work that makes a batch, and the draws of its rows (see `Draw`) if some are held out.
+"""
 
 
 class LearningError(TableError):
@@ -38,7 +45,7 @@ class Question:
     wishes : Wishes, about the other columns.
     prior : Prior
     weight : name of the column of row weights, or None.
-    holdout : part of the rows to hold out, from 0 to below 1: at most 100,000 rows.
+    holdout : part of the rows of each class to hold out, from 0 to below 1: at most 100,000 rows.
     seed : which ones.
     """
 
@@ -84,6 +91,9 @@ def learn(
 ) -> tuple[TableModel, Held]:
     """(what was learned from all rows but those held out, these).
 
+    If the table is of a file in which all values are text, the labels are text as well, until
+    `TableModel.type_labels` finds out what all of them read as.
+
     Families are inferred from the first 100,000 rows, unless the model is known. Labels, levels
     and whatever else the rows hold are counted as they come; the result does not depend on how
     the rows are cut into batches, nor on the number of threads.
@@ -94,57 +104,50 @@ def learn(
     TableError : if the table cannot be read.
     ValueError : if no column is left to learn from.
     """
-    stream = iter(tasks)
+    stream = _drawn(tasks, question, threads)
     head = _head(stream, question)
-    if not any(batch.num_rows for batch in head):
+    if not any(batch.num_rows for batch, _ in head):
         raise LearningError("there are no rows")
-    names = list(dict.fromkeys(name for batch in head for name in batch.schema.names))
+    names = list(dict.fromkeys(name for batch, _ in head for name in batch.schema.names))
     _check(names, question)
     settled = question.wishes.settled
-    seen = together(
-        [
-            _split(question, k, _without(batch, settled), question.holdout)[0]
-            for k, batch in enumerate(head)
-        ]
-    )
-    if seen.num_rows == 0:
-        raise LearningError("no row is left to learn from; hold out less")
+    seen = together([_split(_without(batch, settled), draws, 1.0)[0] for batch, draws in head])
     schema = (
         known.schema if known is not None else _schema(seen, _features(names, question), question)
     )
     blank = TableModel.blank(schema, question.prior)
     blank.target = question.target
+    blank.untyped = known is None and _is_untyped([batch for batch, _ in head], question.target)
     limit = max(1, min(MOST, CELLS // max(1, len(names))))
     del seen
     needed = {*schema.known, question.target, question.weight}
-    threshold = question.holdout
+    threshold = 1.0
     held = Held()
 
     sums = _Sums(blank)
 
-    def one(numbered: tuple[int, Task]) -> tuple[pa.Table, Float64]:
-        number, task = numbered
-        batch, out, draws = _split(question, number, task(), threshold)
+    def one(drawn: Drawn) -> tuple[pa.Table, Float64]:
+        task, own = drawn
+        batch, out, draws = _split(task(), own, threshold)
         for _, part in slices(batch):
-            sums.add(summarise(blank, part, question))
+            sums.add(summarise(blank, part, question, known))
         return out, draws
 
     if not schema.commutes:
         threads = 1
-    numbered = enumerate(_chained(head, stream))
-    for out, draws in in_order(one, numbered, threads):
+    for out, draws in in_order(one, chain(_again(head), stream), threads):
         late = draws >= threshold  # lowered since: what is held out depends on no thread's pace
         if late.any():
-            sums.add(summarise(blank, out.filter(pa.array(late)), question))
+            sums.add(summarise(blank, out.filter(pa.array(late)), question, known))
         held.add(_compact(out.filter(pa.array(~late)), needed), draws[~late])
         if held.rows > 2 * limit:
             threshold = held.smallest(limit)
             for released in held.release(threshold):
-                sums.add(summarise(blank, released, question))
+                sums.add(summarise(blank, released, question, known))
     if held.rows > limit:
         for released in held.release(held.smallest(limit)):
-            sums.add(summarise(blank, released, question))
-    return sums.total(), held
+            sums.add(summarise(blank, released, question, known))
+    return reconsidered(question.wishes, sums.total()), held
 
 
 class _Sums:
@@ -171,21 +174,32 @@ class _Sums:
         return total
 
 
-def _split(
-    question: Question, number: int, batch: pa.RecordBatch, threshold: float
-) -> tuple[pa.Table, pa.Table, Float64]:
-    """(rows to learn, rows to hold out, their random numbers) of the batch of this number."""
-    table = pa.Table.from_batches([batch])
+def _drawn(tasks: Iterable[Task], question: Question, threads: int) -> Iterator[Drawn]:
+    """The pieces of work with the draws of their rows; read before, if some are to be held out."""
     if question.holdout == 0:
+        yield from ((task, None) for task in tasks)
+        return
+    draw = Draw(question.holdout, question.seed)
+
+    def read(task: Task) -> tuple[pa.RecordBatch, Coded]:
+        batch = task()
+        return batch, labelled(
+            pa.Table.from_batches([batch]), question.target, question.wishes.missing
+        )
+
+    for batch, labels in in_order(read, tasks, threads):
+        yield (lambda batch=batch: batch), draw.of(labels)  # type: ignore[misc]
+
+
+def _split(
+    batch: pa.RecordBatch, draws: Float64 | None, threshold: float
+) -> tuple[pa.Table, pa.Table, Float64]:
+    """(rows to learn, rows to hold out, their draws) of a batch."""
+    table = pa.Table.from_batches([batch])
+    if draws is None:
         return table, table.slice(0, 0), np.zeros(0)
-    draws = _draws(question, number, table.num_rows)
     chosen = draws < threshold
     return table.filter(pa.array(~chosen)), table.filter(pa.array(chosen)), draws[chosen]
-
-
-def _draws(question: Question, number: int, rows: int) -> Float64:
-    """The random numbers of the rows of the batch of this number."""
-    return np.random.default_rng([question.seed, number]).random(rows)
 
 
 def _compact(table: pa.Table, needed: Collection[str | None]) -> pa.Table:
@@ -199,25 +213,34 @@ def _compact(table: pa.Table, needed: Collection[str | None]) -> pa.Table:
     return pa.table(columns)
 
 
-def summarise(like: TableModel, batch: pa.Table, question: Question) -> TableModel:
-    """A model like another one that learned these rows alone."""
+def summarise(
+    blank: TableModel, batch: pa.Table, question: Question, known: TableModel | None = None
+) -> TableModel:
+    """A model like a blank one that learned these rows alone; its labels are like known ones."""
     weights = None
     if question.weight is not None:
         weights = _weights(batch, question.weight, question.wishes.missing)
-    return like.summarise(batch, labelled(batch, question.target), weights)
+    like = None if known is None else known.model.classes
+    labels = labelled(batch, question.target, question.wishes.missing, like)
+    return blank.summarise(batch, labels, weights)
 
 
-def labelled(batch: pa.Table, target: str) -> Coded:
-    """The labels of a batch; none if it lacks the column, as JSON lines may."""
+def labelled(
+    batch: pa.Table, target: str, missing: Collection[str], like: Labels | None = None
+) -> Coded:
+    """The labels of a batch; none if it lacks the column, as JSON lines may.
+
+    `like` are those of a model, of which they take the type.
+    """
     if target not in batch.column_names:
-        return values.labels(pa.nulls(batch.num_rows, pa.string()))
-    return values.labels(values.flat(batch.column(target)))
+        column = pa.nulls(batch.num_rows, pa.string())
+    else:
+        column = values.flat(batch.column(target))
+    return coded(column, missing, like)
 
 
 def together(tables: Sequence[pa.Table]) -> pa.Table:
     """One table of several whose columns may differ in type: then they become numbers or text."""
-    if len(tables) == 1:
-        return tables[0]
     names = list(dict.fromkeys(name for table in tables for name in table.column_names))
     columns = {name: _joined([_column(table, name) for table in tables]) for name in names}
     return pa.table(columns)
@@ -230,7 +253,12 @@ def _without(batch: pa.RecordBatch, columns: Collection[str]) -> pa.RecordBatch:
 
 def _column(table: pa.Table, name: str) -> pa.Array:
     at = table.schema.get_field_index(name)
-    return pa.nulls(table.num_rows) if at < 0 else values.flat(table.column(at))
+    if at < 0:
+        return pa.nulls(table.num_rows)
+    column = table.column(at)
+    if is_encoded(table.schema.field(at)) and pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return values.flat(column)
 
 
 def _joined(arrays: list[pa.Array]) -> pa.ChunkedArray:
@@ -244,15 +272,17 @@ def _joined(arrays: list[pa.Array]) -> pa.ChunkedArray:
     return pa.chunked_array([array if array.type == kind else array.cast(kind) for array in arrays])
 
 
-def _head(stream: Iterator[Task], question: Question) -> list[pa.RecordBatch]:
-    """The batches of the first rows, from which families are inferred."""
-    head: list[pa.RecordBatch] = []
-    rows = 0.0
-    for task in stream:
-        head.append(task())
-        draws = _draws(question, len(head) - 1, head[-1].num_rows)
-        rows += int((draws >= question.holdout).sum())
-        features = _features(head[0].schema.names, question)
+def _head(
+    stream: Iterator[Drawn], question: Question
+) -> list[tuple[pa.RecordBatch, Float64 | None]]:
+    """The batches of the first rows, from which families are inferred, with their draws."""
+    head: list[tuple[pa.RecordBatch, Float64 | None]] = []
+    rows = 0
+    for task, draws in stream:
+        batch = task()
+        head.append((batch, draws))
+        rows += batch.num_rows if draws is None else int(np.isinf(draws).sum())
+        features = _features(head[0][0].schema.names, question)
         settled = question.wishes.settled.issuperset(features)
         if rows >= (1 if settled else 1.05 * first_rows(len(features))):
             break
@@ -263,11 +293,11 @@ def _features(names: Sequence[str], question: Question) -> list[str]:
     return [name for name in names if name not in (question.target, question.weight)]
 
 
-def _chained(head: list[pa.RecordBatch], stream: Iterator[Task]) -> Iterator[Task]:
+def _again(head: list[tuple[pa.RecordBatch, Float64 | None]]) -> Iterator[Drawn]:
+    """The first batches as pieces of work; each is let go of as it is done."""
     while head:
-        batch = head.pop(0)
-        yield lambda batch=batch: batch  # type: ignore[misc]
-    yield from stream
+        batch, draws = head.pop(0)
+        yield (lambda batch=batch: batch), draws  # type: ignore[misc]
 
 
 def _check(names: Sequence[str], question: Question) -> None:
@@ -278,23 +308,31 @@ def _check(names: Sequence[str], question: Question) -> None:
         raise LearningError(f"{question.target!r} cannot be the target and the weight")
 
 
+def _is_untyped(head: Sequence[pa.RecordBatch], name: str) -> bool:
+    """Whether a column is of a file in which all values are text."""
+    return any(name in one.schema.names and is_untyped(one.schema.field(name)) for one in head)
+
+
 def _schema(table: pa.Table, names: list[str], question: Question) -> Any:
     first = table.slice(0, first_rows(len(names)))
     if question.weight is not None:  # rows of weight 0 are absent
         first = first.filter(
             pa.array(_weights(first, question.weight, question.wishes.missing) > 0)
         )
-    return infer(question.wishes, first, labelled(first, question.target), names)
+    return infer(
+        question.wishes, first, labelled(first, question.target, question.wishes.missing), names
+    )
 
 
 def _weights(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:
     if name not in batch.column_names:
         return np.zeros(batch.num_rows)
-    weights, strangers = values.numbers(values.flat(batch.column(name)), missing)
-    if strangers:
+    read = values.numbers(values.flat(batch.column(name)), missing)
+    if read.example is not None:
         raise LearningError(
-            f"the weight column {name!r} holds {strangers[0]!r}, which is no number"
+            f"the weight column {name!r} holds {read.example!r}, which is no number"
         )
+    weights = read.values
     weights = np.where(np.isnan(weights), 0.0, weights)  # a row of unknown weight weighs nothing
     if np.isinf(weights).any():
         raise LearningError(f"the weight column {name!r} holds an infinite weight")

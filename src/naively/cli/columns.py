@@ -1,0 +1,119 @@
+"""The columns of a model, a line each: what `fit` and `inspect` show of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from rich.console import Console, Group
+from rich.text import Text
+
+from naively.cli import inside
+from naively.cli.layout import clean, counted, new_table, note, number
+from naively.model import Model
+from naively.tables.model import TableModel
+from naively.tables.telling import entropy
+
+LEAKS = 3  # columns that tell nearly all, a line each
+
+
+def print_columns(out: Console, table: TableModel, told: list[inside.Column], limit: int) -> None:
+    """The columns that were learned, and those left out."""
+    out.print(_columns(table, told, limit, out.width))
+    _print_leaks(out, table, told)
+    skipped = table.left_out
+    for name, reason in list(skipped.items())[:limit]:
+        out.print(note(f"left out: {clean(name)} ({clean(reason, 80)})"))
+    if len(skipped) > limit:
+        rest = counted(len(skipped) - limit, "more column" if limit else "column")
+        out.print(note(f"left out: {rest}"))
+
+
+def _print_leaks(out: Console, table: TableModel, told: list[inside.Column]) -> None:
+    """A word about columns that tell too much to be true."""
+    whole = entropy(table.model)
+    found = [column for column in telling(told) if column.nearly_all]
+    lines = []
+    for column in found[:LEAKS]:
+        bits = min(column.bits or 0.0, whole)
+        told_of, all_of = (f"{b:.2f}" if whole >= 0.1 else f"{b:.2g}" for b in (bits, whole))
+        what = f"column {clean(column.name, 24)} alone tells nearly all about the class"
+        lines.append(f"{what} ({told_of} of {all_of} bits)")
+    if len(found) > LEAKS:
+        lines.append(f"and so does each of {counted(len(found) - LEAKS, 'other column')}")
+    if lines:
+        lines[-1] += ":"
+        lines.append(f"{'is it' if len(found) == 1 else 'are they'} known before the class is?")
+    for line in lines:
+        out.print(Text(line, style="yellow"))
+
+
+def telling(told: list[inside.Column]) -> list[inside.Column]:
+    """The columns, text first, then the most telling."""
+    return sorted(told, key=lambda column: -np.inf if column.bits is None else -column.bits)
+
+
+def _columns(table: TableModel, told: list[inside.Column], limit: int, width: int) -> Group:
+    """A line a column, the most telling first."""
+    rest = max(len(told) - limit, 0)
+    if limit == 0:
+        return Group(note(f"{counted(rest, 'column')}; --features shows them"))
+    model = table.model
+    said = {name: row for section in inside.sections(table) for name, row in _words(section, model)}
+    rows = [
+        (
+            clean(column.name, 24), column.family, said[column.name],
+            f"{column.missing:,.10g}" if column.missing else "·",
+            "·" if column.bits is None else f"{column.bits:.3f}",
+        )
+        for column in telling(told)[:limit]
+    ]  # fmt: skip
+    heads = ("column", "family", "by class", "missing", "bits")
+    widths = [max(map(len, cells)) for cells in zip(heads, *rows, strict=True)]
+    room = max(width - sum(widths) + widths[2] - 2 * len(heads), len(heads[2]))
+    shown = new_table()
+    shown.add_column(heads[0], style="bold", no_wrap=True)
+    shown.add_column(heads[1], no_wrap=True)
+    shown.add_column(heads[2], no_wrap=True)
+    for head in heads[3:]:
+        shown.add_column(head, justify="right", no_wrap=True)
+    for name, family, word, *numbers in rows:
+        shown.add_row(name, family, clean(word, room), *numbers)
+    notes = []
+    if any(column.bits is not None for column in told):
+        meaning = "what the column alone tells about the class (mutual information under the model)"
+        notes.append(note(f"bits: {meaning}"))
+    if rest:
+        less = " that tell less" if telling(told)[limit - 1].bits is not None else ""
+        notes.append(note(f"and {counted(rest, 'more column')}{less}"))
+    return Group(shown, *notes)
+
+
+def _words(section: inside.Section, model: Model) -> Iterator[tuple[str, str]]:
+    """(column, its parameters in a few words)."""
+    classes = [clean(label, 12) for label in model.classes.tolist()]
+    for name, rows in section.rows.items():
+        if name in section.words:
+            yield name, clean(section.words[name], 200)
+            continue
+        values = rows[0][1]
+        texts = [cell(section, values, c) for c in range(len(classes))]
+        if len(classes) <= 3:
+            yield name, ", ".join(f"{a}: {b}" for a, b in zip(classes, texts, strict=True))
+        else:
+            first = next(iter(values.values()))
+            if np.isnan(first).all():
+                yield name, "no values"
+                continue
+            low, high = int(np.nanargmin(first)), int(np.nanargmax(first))
+            if low == high:
+                yield name, f"{texts[low]} in every class"
+                continue
+            yield name, f"{classes[low]}: {texts[low]} ... {classes[high]}: {texts[high]}"
+
+
+def cell(section: inside.Section, values: dict[str, Any], c: int) -> str:
+    """The parameters of a class in a few characters."""
+    say = (lambda p: f"{100 * p:.1f}%") if "p" in values else number
+    return section.signs.join(say(value[c]) for value in values.values())

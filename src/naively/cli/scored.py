@@ -1,0 +1,205 @@
+"""How good predictions are, as people and programs read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from naively.cli import layout
+from naively.cli.errors import UsageError, UserError, some
+from naively.cli.layout import clean, new_facts, new_table, note
+from naively.cli.metrics import Scores
+from naively.cli.ranking import Decision
+from naively.cli.work import Evaluated
+from naively.families.bernoulli import Bernoulli
+from naively.families.categorical import Categorical
+from naively.families.text import Text as TextFamily
+from naively.files.safetensors import Saved
+from naively.model import Model
+from naively.tables.model import TableModel
+
+Decisions = dict[str, Decision]
+"""What comes of the predictions, and of each threshold that was asked for."""
+
+
+def check(
+    saved: Saved, positive: str | None, threshold: float | None, recall: float | None
+) -> None:
+    """Refuse thresholds that are none, or of no class in particular."""
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise UsageError(f"--threshold is a probability, from 0 to 1, not {threshold:g}")
+    if recall is not None and not 0 < recall <= 1:
+        raise UsageError(
+            f"--at-recall is the part of a class to find, above 0 and at most 1, not {recall:g}"
+        )
+    classes = (saved.model if isinstance(saved.model, Model) else saved.model.model).classes
+    asked = threshold is not None or recall is not None
+    if asked and positive is None and len(classes) != 2:
+        raise UsageError(
+            f"the model knows {len(classes):,} classes ({some(classes)}): name the one to look for "
+            "with --positive"
+        )
+
+
+def decisions(
+    result: Evaluated, threshold: float | None, recall: float | None, source: str
+) -> Decisions:
+    """What comes of the thresholds that were asked for, beside the predictions; none if of none."""
+    scores = result.scores
+    if scores.ranking is None or (threshold is None and recall is None):
+        return {}
+    found = {"as_predicted": scores.predicted()}
+    if threshold is not None:
+        found["at_threshold"] = scores.ranking.at(threshold)
+    if recall is not None:
+        if not scores.ranking.positives:
+            label = result.table.model.classes.tolist()[scores.positive]
+            raise UserError(f"{source}: no row of class {label!r}: there is no recall to reach")
+        found["at_recall"] = scores.ranking.at_recall(recall)
+    return found
+
+
+def as_json(result: Evaluated, found: Decisions) -> dict[str, Any]:
+    """What `naively evaluate` found, for programs."""
+    return {
+        "target": result.target,
+        **result.scores.as_json(result.table.model.classes.tolist()),
+        **{name: one.as_json() for name, one in found.items()},
+        "skipped": result.unlabelled,
+        "seconds": result.seconds,
+    }
+
+
+def evaluated(result: Evaluated, found: Decisions | None = None) -> None:
+    """What `naively evaluate` found."""
+    scores, model = result.scores, result.table.model
+    out = layout.console()
+    out.print(comparison(scores, result.table))
+    if scores.strangers < scores.rows:
+        out.print()
+        out.print(confusion(scores, model, out.width))
+    if found:
+        out.print()
+        out.print(_thresholds(scores, model, found))
+    out.print()
+    facts = new_facts()
+    facts.add_row("rows", f"{scores.rows:,}{layout.skipped(result.unlabelled)}")
+    if scores.strangers:
+        facts.add_row(
+            "unknown", f"{scores.strangers:,} of them with a label that the model never met: "
+            "errors, but in no log-loss, AUC or table",
+        )  # fmt: skip
+    facts.add_row("time", layout.pace(result.seconds, scores.rows))
+    out.print(facts)
+
+
+def _thresholds(scores: Scores, model: Model, found: Decisions) -> Group:
+    """What comes of flagging rows from several probabilities on."""
+    label = clean(model.classes[scores.positive], 30)
+    table = new_table()
+    table.add_column(f"P({clean(label, 16)}) from", style="bold", no_wrap=True)
+    heads = ("recall", "precision", "flagged", "missed", "false alarms")
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
+    for name, one in found.items():
+        said = "as predicted" if one.threshold is None else str(one.threshold)
+        counts = (f"{count:,}" for count in (one.flagged, one.missed, one.false_alarms))
+        style = "" if name == "as_predicted" else "bold"
+        table.add_row(said, _share(one.recall), _share(one.precision), *counts, style=style)
+    rows = int(scores.confusion.sum())
+    positives = found["as_predicted"].positives
+    return Group(table, note(f"{label}: {positives:,} of {rows:,} rows"))
+
+
+def _share(part: float) -> str:
+    return "·" if np.isnan(part) else f"{part:.2%}"
+
+
+def confusion(scores: Scores, model: Model, width: int) -> Table:
+    """The confusion matrix; or, if it is too wide, the mistakes that are most frequent."""
+    names = [clean(label, 16) for label in model.classes.tolist()]
+    widest = [max(len(n), len(f"{scores.confusion[:, j].max():,}")) for j, n in enumerate(names)]
+    if sum(w + 2 for w in widest) + max(map(len, names)) + 6 > width:
+        return _mistakes(scores, [clean(label, 30) for label in model.classes.tolist()])
+    table = new_table()
+    table.add_column("true \\ said", style="bold", no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    for i, name in enumerate(names):
+        counts = scores.confusion[i].tolist()
+        table.add_row(
+            name,
+            *(
+                Text(f"{count:,}" if count else "·",
+                     style="bold green" if i == j else "red" if count else "dim")
+                for j, count in enumerate(counts)
+            ),
+        )  # fmt: skip
+    return table
+
+
+def _mistakes(scores: Scores, names: list[str]) -> Table:
+    wrong = scores.confusion.copy()
+    np.fill_diagonal(wrong, 0)
+    order = np.argsort(-wrong, axis=None, kind="stable")[:10]
+    table = new_table()
+    for name in ("true", "said"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("rows", justify="right")
+    for place in order.tolist():
+        i, j = divmod(place, len(names))
+        if wrong[i, j]:
+            table.add_row(names[i], names[j], Text(f"{wrong[i, j]:,}", style="red"))
+    return table
+
+
+def comparison(scores: Scores, table: TableModel) -> Group:
+    """How the predictions do, beside those that look at no column."""
+    model = table.model
+    usual = clean(model.classes[model.class_weight.rounded().argmax()], 30)
+    shown = new_table()
+    shown.add_column("")
+    shown.add_column("model", justify="right", style="bold")
+    shown.add_column("baseline", justify="right")
+    shown.add_row("accuracy", f"{scores.accuracy:.2%}", f"{scores.majority:.2%}")
+    losses = (f"{loss:#.4g}" for loss in (scores.log_loss, scores.prior_log_loss))
+    shown.add_row("log-loss (nats)", *losses)
+    shown.add_row("balanced accuracy", f"{scores.balanced_accuracy:.2%}", "")
+    shown.add_row("macro F1", f"{scores.macro_f1:.4f}", "")
+    shown.add_row("Brier score", f"{scores.brier:.4f}", "")
+    shown.add_row("calibration error", f"{scores.calibration_error:.2%}", "")
+    baseline = f"baseline: always {usual}; log-loss: the class prior"
+    ranking = scores.ranking
+    if ranking is not None and 0 < ranking.positives < ranking.rows:
+        label = clean(model.classes[scores.positive], 20)
+        shown.add_row(f"AUC of P({label})", f"{ranking.auc():.4f}", "0.5000")
+        average = (ranking.average_precision(), ranking.prevalence)
+        shown.add_row("its average precision", *(f"{value:.4f}" for value in average))
+        baseline += "; last two: chance"
+    notes = [note(baseline)]
+    if scores.worse_than_prior:
+        notes.append(note(f"its probabilities are worse than the class prior's{_remedy(table)}"))
+    return Group(shown, *notes)
+
+
+def _remedy(table: TableModel) -> str:
+    """What may help probabilities that are worse than none."""
+    why = table.schema.why
+    columns = {
+        name: family
+        for name, family in table.schema.known.items()
+        if why[name] != "array" and not isinstance(family, TextFamily)
+    }
+    if any(
+        why[name] != "as asked" and "held out" not in why[name]
+        for name, family in columns.items()
+        if not isinstance(family, Categorical | Bernoulli)
+    ):
+        return ": `naively fit --family auto` may do better"
+    if len(columns) > 1:
+        return ": `naively diagnose` may tell why"
+    return ""

@@ -1,0 +1,105 @@
+"""Which rows of a stream are held out: the same part of every class, in one pass."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import Float64, Int64
+from naively.tables import values
+from naively.tables.targets import Coded
+
+UInt64 = npt.NDArray[np.uint64]
+FINEST = 10**9  # denominator of the part to hold out: no product below leaves int64
+GOLDEN = 0x9E3779B97F4A7C15
+"""2^64 over the golden ratio: its multiples, modulo 2^64, are spread evenly however many."""
+
+
+class Draw:
+    """Draws the rows to hold out, batch by batch.
+
+    The rows of a class are cut into groups, 1/part of them each, in the order in which they come,
+    and one row of each group is held out; or one is learned, if most are to be held out. So of n
+    rows of a class part · n are held out, rounded up or down. The first row of a class is always
+    learned. Which row of a group is drawn depends on the seed, the class and the number of the
+    group: not on other classes, on batches or on threads.
+
+    Parameters
+    ----------
+    part : of the rows to hold out, above 0 and below 1.
+    seed : which ones.
+    """
+
+    def __init__(self, part: float, seed: int) -> None:
+        self.most = part > 0.5
+        rate = Fraction(part).limit_denominator(FINEST)
+        rate = min(max(1 - rate if self.most else rate, Fraction(1, FINEST)), Fraction(1, 2))
+        self.over, self.under = rate.numerator, rate.denominator
+        self.seed = seed
+        self.met: dict[str, int] = {}
+        self.keys: dict[str, int] = {}
+
+    def of(self, labels: Coded) -> Float64:
+        """For each row of the next batch a number from 0 to below 1 if it is held out, or else inf.
+
+        If not all that are drawn can be held, those with the smallest numbers are a sample of
+        them, in which each class has its part again.
+        """
+        classes, codes = labels
+        sizes = np.bincount(codes, minlength=len(classes) + 1)[:-1]
+        rows = np.argsort(codes, kind="stable")[: sizes.sum()]  # those without a label come last
+        names = [_name(label) for label in classes.tolist()]
+        before = np.array([self.met.get(name, 0) for name in names], np.int64)
+        first = np.cumsum(sizes) - sizes
+        number = np.arange(len(rows)) + np.repeat(before - first, sizes)
+        keys = np.repeat(np.array([self._key(name) for name in names], np.uint64), sizes)
+        self.met.update(zip(names, (before + sizes).tolist(), strict=True))
+        draws = np.full(len(codes), np.inf)
+        draws[rows] = self._drawn(number, keys)
+        return draws
+
+    def _key(self, name: str) -> int:
+        """64 bits that stand for a class and the seed."""
+        if name not in self.keys:
+            told = f"{self.seed} {name}".encode(errors="surrogatepass")
+            self.keys[name] = int.from_bytes(blake2b(told, digest_size=8).digest(), "little")
+        return self.keys[name]
+
+    def _drawn(self, number: Int64, keys: UInt64) -> Float64:
+        """The draws of the rows with these numbers among those of their classes."""
+        group = number * self.over // self.under
+        start, end = (-(-k * self.under // self.over) for k in (group, group + 1))
+        place, size = number - start, end - start
+        luck = _part(_mixed(_walked(keys, group)))
+        one = (luck * size).astype(np.int64)
+        opening = group == 0
+        one[opening] = 0 if self.most else 1 + (luck * (size - 1)).astype(np.int64)[opening]
+        held = place != one if self.most else place == one
+        which = number - group - (place > one) if self.most else group
+        return np.where(held, _part(_walked(keys, which)), np.inf)
+
+
+def _name(label: Any) -> str:
+    """A label as text: that of a number that later batches have as text is the same."""
+    return label if isinstance(label, str) else str(values.level_text(label, ()))
+
+
+def _walked(keys: UInt64, steps: Int64) -> UInt64:
+    """As many steps of the golden ratio on from each key, modulo 2^64."""
+    return keys + (steps.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
+
+
+def _mixed(states: UInt64) -> UInt64:
+    """What SplitMix64 makes of its states: numbers without a pattern."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        states = (states ^ (states >> np.uint64(shift))) * np.uint64(factor)
+    return states ^ (states >> np.uint64(31))
+
+
+def _part(bits: UInt64) -> Float64:
+    """64 bits as a number from 0 to below 1."""
+    return np.ldexp((bits >> np.uint64(11)).astype(np.float64), -53)
