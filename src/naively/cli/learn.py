@@ -78,6 +78,7 @@ def fit(
     """
     from naively.cli import layout, models, report, sources, work
     from naively.cli.options import question
+    from naively.files import locks
     from naively.tables.inputs import MISSING
 
     check_features(features)
@@ -94,7 +95,8 @@ def fit(
         "columns": wishes.columns or None, "family": "auto" if wishes.auto else wishes.numeric,
         "alpha": alpha, "prior": prior, "unseen": unseen, "missing": wishes.missing,
     }  # fmt: skip
-    models.write(fitted.table, output, params, {"weight": weight} if weight else {})
+    with locks.alone(output):
+        models.write(fitted.table, output, params, {"weight": weight} if weight else {})
     models.unread(fitted.table, fitted.table.unfit, "learned")
     if json:
         layout.print_json(report.fit_json(fitted, str(output)))
@@ -131,11 +133,12 @@ def update(
     sources.check_output(output, data)
     source = sources.opened_for(saved, tables_of(data), format)
     fitted = work.fit(source, again(saved, weight), saved.model)
-    saved.model.absorb(fitted.table)
-    saved.model = reconsidered(wishes_of(saved), saved.model)
-    models.write(saved.model, output, saved.params, saved.extra, saved.estimator)
+    with models.changing(saved, model, output) as now:
+        now.model.absorb(fitted.table)
+        now.model = reconsidered(wishes_of(now), now.model)
+        models.write(now.model, output, now.params, now.extra, now.estimator)
     models.unread(fitted.table, fitted.table.unfit, "learned")
-    report.changed("learned", fitted.table.rows, saved.model, str(output))
+    report.changed("learned", fitted.table.rows, now.model, str(output))
 
 
 @app.command
@@ -165,9 +168,11 @@ def forget(
     output = output or model
     sources.check_output(output, data)
     source = sources.opened_for(saved, tables_of(data), format)
-    rows = work.forget(saved, source, again(saved, weight))
-    models.write(saved.model, output, saved.params, saved.extra, saved.estimator)
-    report.changed("forgot", rows, saved.model, str(output))
+    gone = work.rows_of(saved, source, again(saved, weight))
+    with models.changing(saved, model, output) as now:
+        now.model.forget(gone)
+        models.write(now.model, output, now.params, now.extra, now.estimator)
+    report.changed("forgot", gone.rows, now.model, str(output))
 
 
 @app.command
@@ -184,10 +189,12 @@ def merge(*models: Path, output: Annotated[Path, Parameter(alias="-o")]) -> None
     from naively.cli import models as files
     from naively.cli import report, sources
     from naively.cli.errors import UsageError
+    from naively.files import locks
 
     if len(models) < 2:
         raise UsageError("name two or more models to merge")
     sources.check_output(output, [])
-    saved = files.merged(models)
-    files.write(saved.model, output, saved.params, saved.extra, saved.estimator)
+    with locks.alone(output):
+        saved = files.merged(models)
+        files.write(saved.model, output, saved.params, saved.extra, saved.estimator)
     report.changed("merged", None, saved.model, str(output))

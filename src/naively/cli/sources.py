@@ -124,12 +124,13 @@ def check_known(table: Opened, known: TableModel, question: Question) -> None:
 
 def check_output(output: Path, data: Sequence[str]) -> None:
     """Refuse to write over what is read, or where nothing can be written, before the work."""
-    if not output.parent.is_dir():
-        raise UserError(f"{output}: there is no folder {str(output.parent)!r}; make it first")
+    folder = (Path(os.path.realpath(output)) if output.is_symlink() else output).parent
+    if not folder.is_dir():
+        raise UserError(f"{output}: there is no folder {str(folder)!r}; make it first")
     if output.is_dir():
         raise UserError(f"{output} is a folder; name a file in it")
-    if not os.access(output.parent, os.W_OK):
-        raise UserError(f"{output}: you may not write in {str(output.parent)!r}; choose another")
+    if not os.access(folder, os.W_OK):
+        raise UserError(f"{output}: you may not write in {str(folder)!r}; choose another")
     if not output.exists():
         return
     for one in data:

@@ -85,7 +85,7 @@ def _telling(model: Model, own: TextParameters, count: int) -> list[list[tuple[s
     if own.vocabulary is None:
         return [[] for _ in model.classes]
     counts = own.total.rounded()
-    alpha, kinds = own.family.alpha, counts.shape[1]
+    alpha, kinds = float(own.family.alpha), counts.shape[1]
     totals = counts.sum(axis=1)
     if isinstance(own.inner, BernoulliParameters):
         totals, kinds = own.inner.class_weight.rounded(), 2

@@ -199,14 +199,13 @@ def _as_first(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, names)
 
 
-def forget(saved: Saved, source: Opened, question: Question) -> int:
-    """Unlearn the rows of files; returns how many. The model is unchanged if that fails."""
+def rows_of(saved: Saved, source: Opened, question: Question) -> TableModel:
+    """A model like another that learned the rows of files alone, which it is to forget."""
     check_columns(source, question)
     check_known(source, saved.model, question)
     with progress.bar("forgetting", source.files):
         gone, _ = _learned(source, question, saved.model)
-    saved.model.forget(gone)
-    return gone.rows
+    return gone
 
 
 def _learned(

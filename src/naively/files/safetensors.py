@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save as in_bytes
 
 from naively import __version__
 from naively.families.base import Family
@@ -33,6 +33,8 @@ from naively.prior import Prior
 
 VERSION = 1
 KEY = "naively"
+
+Stamp = tuple[int, int, int, int]
 
 
 class ModelFileError(ValueError):
@@ -51,6 +53,7 @@ class Saved:
     extra : dict of str, what else was noted: the command line keeps the target's name here.
     written_by : str, version of naively.
     learned : dict, what an estimator learned beyond the model.
+    stamp : of the file that it was read from; see `stamp_of`.
     """
 
     model: Any
@@ -59,6 +62,7 @@ class Saved:
     extra: dict[str, str] = field(default_factory=dict)
     written_by: str = __version__
     learned: dict[str, Any] = field(default_factory=dict)
+    stamp: Stamp | None = field(default=None, compare=False)
 
 
 def save(
@@ -80,11 +84,13 @@ def save(
         saved = Saved(model, estimator, params, extra or {}, learned=learned or {})
         document, arrays = _encoded(saved)
         document["checksum"] = checksum(document, arrays)
-        _decoded(document, dict(arrays))  # what could not be read again is not written
+        text = _text(document)
+        _decoded(_parsed(text), dict(arrays))  # what could not be read again is not written
     except ValueError as error:
         raise ValueError(f"this model cannot be saved: {error}") from None
+    content = in_bytes(arrays, {KEY: text})
     with replacing(path) as temporary:
-        save_file(arrays, temporary, {KEY: _text(document)})
+        temporary.write_bytes(content)
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
@@ -97,8 +103,8 @@ def load(path: str | os.PathLike[str]) -> Saved:
     """
     if not stat.S_ISREG(Path(path).stat().st_mode):
         raise ModelFileError(f"{path} is no file")
-    with Path(path).open("rb"):
-        pass  # for the usual errors, which safe_open has not
+    with Path(path).open("rb"):  # for the usual errors, which safe_open has not
+        stamp = stamp_of(path)
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata()
@@ -114,10 +120,18 @@ def load(path: str | os.PathLike[str]) -> Saved:
             f"{path} is no model file of naively, or a damaged one: {error}"
         ) from None
     try:
-        return _decoded(json.loads(metadata[KEY]), arrays)
+        saved = _decoded(_parsed(metadata[KEY]), arrays)
     except Exception as error:  # whatever a hostile file may provoke: nothing was changed yet
         detail = error if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{path} is a damaged model file: {detail}") from error
+    saved.stamp = stamp
+    return saved
+
+
+def stamp_of(path: str | os.PathLike[str]) -> Stamp:
+    """What tells a file from the one that takes its place: another file, or a later one."""
+    info = Path(path).stat()
+    return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns
 
 
 def checksum(document: dict[str, Any], arrays: Arrays) -> str:
@@ -133,6 +147,18 @@ def checksum(document: dict[str, Any], arrays: Arrays) -> str:
 
 def _text(document: dict[str, Any]) -> str:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _parsed(text: str) -> Any:
+    return json.loads(text, parse_int=_integer)
+
+
+def _integer(digits: str) -> int:
+    """An integer that arrays can hold too: larger ones would fail somewhere, at a later use."""
+    value = int(digits)
+    if not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(f"an integer in it is out of range: {digits[:40]}")
+    return value
 
 
 def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
