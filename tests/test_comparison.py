@@ -45,6 +45,7 @@ from naively.ladder.rungs import kinds, ladder
 from naively.ladder.splits import Splits, growing
 from naively.ladder.trial import Curve, Trial
 from naively.tables.inference import Wishes, infer
+from naively.tables.inputs import MISSING
 
 IRIS = load_iris()
 
@@ -194,7 +195,7 @@ def mixed(n=90, seed=0):
 
 def trial_of(table, y, folds=3, columns=None):
     """(rows, rule, splits, rungs, trial) of a table."""
-    rows, wishes = of_table(table, y, 0), Wishes(dict(columns or {}))
+    rows, wishes = of_table(table, y, 0, MISSING), Wishes(dict(columns or {}))
     rule = infer(wishes, rows.table, (rows.classes, rows.codes))
     splits = Splits(rows.codes, folds, growing(rows.codes, folds), 0)
     rungs = ladder(rule, *kinds(rule, wishes, rows), len(rows.classes))
@@ -1087,7 +1088,12 @@ def test_progress_is_told():
             self.done += 1
 
     found = examine(
-        of_table(table, y, 0), Wishes({}), alternatives.alternatives([LinearSVC()]), 2, 0, Told
+        of_table(table, y, 0, MISSING),
+        Wishes({}),
+        alternatives.alternatives([LinearSVC()]),
+        2,
+        0,
+        Told,
     )
     assert [one.what for one in said_of] == [
         "naive Bayes and the other rungs", "logistic regression", "LinearSVC()",

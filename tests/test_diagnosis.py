@@ -29,6 +29,7 @@ from naively.ladder.rungs import parameter_counts
 from naively.ladder.splits import Splits
 from naively.ladder.trial import difference
 from naively.tables.inference import Wishes
+from naively.tables.inputs import MISSING
 
 
 def levels(x, y, codes=None, sizes=None):
@@ -778,7 +779,7 @@ def test_numbers_of_parameters_beyond_any_float():
 def test_progress_is_told():
     table, y = mixed(60)
     said = []
-    examine(of_table(table, y, 0), Wishes({}), 0, said.append)
+    examine(of_table(table, y, 0, MISSING), Wishes({}), 0, said.append)
     assert said[0] == "testing the pairs of columns"
     assert said[-1] == "trying the rungs of the ladder"
 

@@ -158,7 +158,7 @@ def test_the_format_may_be_given(tmp_path):
     assert columns(open_source(csv, format="TXT")) == {"text": ["a,b", "1,2"]}
     text = write(tmp_path / "t.txt", "a,b\n1,2\n")
     source = open_source(text, format="csv")
-    assert columns(source) == {"a": [1], "b": [2]}
+    assert columns(source) == {"a": ["1"], "b": ["2"]}
     assert source.texts == ()
     one = open_source(write(tmp_path / "mail", "To: me\n\nhello"), format="mail")
     assert columns(one) == {"from": [""], "to": ["me"], "subject": [""], "body": ["hello"]}
@@ -308,7 +308,7 @@ def test_a_file_that_describes_the_classes_is_none(tmp_path):
     write(tmp_path / "ham/1.txt", "hello")
     assert columns(open_source(tmp_path)) == {"label": ["ham", "spam"], "text": ["hello", "buy"]}
     write(tmp_path / "t.csv", "a\n1\n")
-    assert columns(open_source(tmp_path)) == {"a": [1]}, "tables go first"
+    assert columns(open_source(tmp_path)) == {"a": ["1"]}, "tables go first"
 
 
 def test_folders_of_files_of_documents(tmp_path):

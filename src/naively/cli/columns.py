@@ -22,7 +22,7 @@ def print_columns(out: Console, table: TableModel, told: list[inside.Column], li
     """The columns that were learned, and those left out."""
     out.print(_columns(table, told, limit, out.width))
     _print_leaks(out, table, told)
-    skipped = table.schema.skipped
+    skipped = table.left_out
     for name, reason in list(skipped.items())[:limit]:
         out.print(note(f"left out: {clean(name)} ({clean(reason, 80)})"))
     if len(skipped) > limit:

@@ -69,6 +69,7 @@ class Column:
 def columns(table: TableModel) -> list[Column]:
     """The columns of a model, in the order of its table."""
     schema = table.schema
+    unvaried = table.unvaried
     told = bits(table)
     most = set(nearly_all(table, told))
     gone: dict[str, float] = {}
@@ -86,6 +87,7 @@ def columns(table: TableModel) -> list[Column]:
             name in most,
         )
         for name in schema.ordered
+        if name not in unvaried
     ]
 
 

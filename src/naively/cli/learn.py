@@ -95,7 +95,7 @@ def fit(
         "alpha": alpha, "prior": prior, "unseen": unseen, "missing": wishes.missing,
     }  # fmt: skip
     models.write(fitted.table, output, params, {"weight": weight} if weight else {})
-    report.warned(fitted.table)
+    models.unread(fitted.table, fitted.table.unfit, "learned")
     if json:
         layout.print_json(report.fit_json(fitted, str(output)))
     else:
@@ -123,7 +123,8 @@ def update(
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     """
     from naively.cli import models, report, sources, work
-    from naively.cli.options import again
+    from naively.cli.options import again, wishes_of
+    from naively.tables.inference import reconsidered
 
     saved = models.load_table(model)
     output = output or model
@@ -131,8 +132,9 @@ def update(
     source = sources.opened_for(saved, tables_of(data), format)
     fitted = work.fit(source, again(saved, weight), saved.model)
     saved.model.absorb(fitted.table)
+    saved.model = reconsidered(wishes_of(saved), saved.model)
     models.write(saved.model, output, saved.params, saved.extra, saved.estimator)
-    report.warned(fitted.table)
+    models.unread(fitted.table, fitted.table.unfit, "learned")
     report.changed("learned", fitted.table.rows, saved.model, str(output))
 
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from naively.cli import progress
 from naively.cli.errors import UsageError, UserError, some
+from naively.cli.layout import clean, counted
+from naively.cli.options import wishes_of
 from naively.exact import Int64
 from naively.families.base import Family
 from naively.families.text import Text
@@ -18,8 +20,10 @@ from naively.files.safetensors import Saved
 from naively.labels import Labels
 from naively.model import Model
 from naively.tables import values
+from naively.tables.inference import reconsidered
 from naively.tables.inputs import MISSING
 from naively.tables.model import TableModel
+from naively.tables.schema import Unfit
 
 TEXT = "text"
 """The column of a model of documents that had no name."""
@@ -72,6 +76,8 @@ def merged(paths: Sequence[Path]) -> Saved:
         except ValueError as error:
             said = str(error).replace("in `columns`", "with --columns in `naively fit`")
             raise UserError(f"{path}: {said}") from None
+    if isinstance(total, TableModel):
+        total = reconsidered(wishes_of(saved[0]), total)
     return Saved(total, saved[0].estimator, saved[0].params, saved[0].extra)
 
 
@@ -141,6 +147,16 @@ def as_table(saved: Saved, names: list[str], data: str) -> TableModel:
     if lacking:
         progress.note(f"{data} lacks {some(lacking)}: counted as missing")
     return table
+
+
+def unread(table: TableModel, unfit: dict[str, Unfit], what: str = "read") -> None:
+    """Notes on values that columns could not take, on standard error."""
+    for name, one in unfit.items():
+        family = table.schema.known[name].name
+        progress.note(
+            f"column {clean(name)!r} ({family}): {counted(one.count, 'value')} such as "
+            f"{clean(one.example)!r} cannot be {what} and count as missing"
+        )
 
 
 def of_array(model: Model, names: list[str], data: str) -> TableModel:

@@ -63,6 +63,20 @@ def again(saved: Saved, weight: str | None) -> Question:
     return Question(table.target, wishes, table.model.prior, weight or saved.extra.get("weight"))
 
 
+def wishes_of(saved: Saved) -> Wishes:
+    """What was said of columns when a model was fitted."""
+    asked, missing = saved.params, saved.model.schema.missing
+    family = asked.get("family")
+    return Wishes(
+        asked.get("columns") or {},
+        None if family in (None, "auto") else named(family),
+        family == "auto",
+        asked.get("alpha", 1.0),
+        asked.get("unseen", "smooth"),
+        missing,
+    )
+
+
 def _wish(wanted: dict[Any, Any], name: str, choice: Any, *taken: str | None) -> None:
     """Note what is wanted of a column, once."""
     if name in taken:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,15 +11,18 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as arrow_csv
+import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
 from naively.cli.errors import UsageError
 from naively.files.atomic import replacing
 from naively.labels import Labels
+from naively.tables import values
+from naively.tables.inputs import is_untyped
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".parquet", ".pq")
 PREDICTION = "prediction"
+DIGITS = 300  # of a whole number
 ENCODER = json.JSONEncoder(allow_nan=False, default=str)
 
 
@@ -123,7 +123,8 @@ def to_stdout(batches: Iterator[pa.Table]) -> None:
 def to_json(batches: Iterable[Any], classes: Labels, only: bool) -> None:
     """Write a JSON object a row to standard output: what is predicted, and the row itself.
 
-    Batches are those of `tables`. What is not finite is null; dates and the like are text.
+    Batches are those of `tables`. Of files of text, a value that reads as a number or truth value
+    is one, and an empty one null, as is what is not finite; dates and the like are text.
     """
     names = [str(label) for label in classes.tolist()]
     for batch, labels, proba in batches:
@@ -131,12 +132,37 @@ def to_json(batches: Iterable[Any], classes: Labels, only: bool) -> None:
         if proba is not None:
             told["probabilities"] = [dict(zip(names, one, strict=True)) for one in proba.tolist()]
         if not only:
-            told["row"] = batch.to_pylist()
+            columns = map(_meant, batch.schema, batch.columns)
+            told["row"] = [
+                dict(zip(batch.schema.names, row, strict=True))
+                for row in zip(*columns, strict=True)
+            ]
         sys.stdout.writelines(
             _as_json(dict(zip(told, one, strict=True))) + "\n"
             for one in zip(*told.values(), strict=True)
         )
         sys.stdout.flush()  # somebody may be waiting for each line
+
+
+def _meant(field: pa.Field, column: pa.Array) -> list[Any]:
+    """The values of a column; what they mean, if they are text of a file of nothing else."""
+    if not is_untyped(field):
+        return column.to_pylist()
+    places, known = values.encoded(column)
+    meant = [*map(_value, known.to_pylist()), None]
+    return [meant[place] for place in places.tolist()]
+
+
+def _value(text: str) -> Any:
+    """What a text means; digits with leading zeros, or very many of them, are a code: text."""
+    plain = text.strip()
+    if values.WHOLE.fullmatch(plain) and len(plain) <= DIGITS:
+        return int(plain)
+    if values.NUMBER.fullmatch(plain) and math.isfinite(number := float(plain)):
+        return number
+    if plain in values.TRUTH:
+        return values.TRUTH[plain] == 1.0
+    return text if plain else None
 
 
 def _as_json(value: Any) -> str:
@@ -160,50 +186,48 @@ def _as_text(batches: Iterator[pa.Table], delimiter: str) -> Iterator[bytes]:
     first = True
     for table in batches:
         if first:
-            header = io.StringIO()
-            csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(
-                table.column_names
-            )
-            yield header.getvalue().encode()
+            yield _lines([pa.chunked_array([[name]]) for name in table.column_names], delimiter)
             first = False
-        table = pa.table({name: _textual(table.column(name)) for name in table.column_names})
-        options = arrow_csv.WriteOptions(
-            include_header=False, delimiter=delimiter,
-            quoting_style="none" if _is_plain(table, delimiter) else "needed",
-        )  # fmt: skip
-        text = io.BytesIO()
-        arrow_csv.write_csv(table, text, options)
-        yield text.getvalue()
+        yield _lines([_textual(column) for column in table.columns], delimiter)
 
 
-def _is_plain(table: pa.Table, delimiter: str) -> bool:
-    """Whether no text needs quotes: then Arrow, which quotes all text or none, may leave them."""
-    strange = re.compile(f'[{delimiter}"\r\n]')
-    for column in table.columns:
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            known = column.unique().to_pylist()
-            if any(value is not None and strange.search(value) for value in known):
-                return False
-    return True
+def _lines(columns: list[pa.ChunkedArray], delimiter: str) -> bytes:
+    """The rows of columns of text, each with its end."""
+    cells = [_quoted(column, delimiter) for column in columns]
+    rows = pc.binary_join_element_wise(*cells, delimiter)
+    ended = pc.binary_join_element_wise(rows, "", "\n")  # their bytes, one after the other
+    return b"".join(_bytes(chunk) for chunk in ended.chunks)
+
+
+def _bytes(texts: pa.Array) -> bytes:
+    """All bytes of an array of text."""
+    _, ends, data = texts.cast(pa.large_string()).buffers()
+    ends = np.frombuffer(ends, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return bytes(data)[ends[0] : ends[-1]] if len(texts) else b""
+
+
+def _quoted(column: pa.ChunkedArray, delimiter: str) -> pa.ChunkedArray:
+    """Text with quotes about what would be read as something else."""
+    strange = pc.match_substring_regex(column, f'[{delimiter}"\r\n]')
+    if not pc.any(strange).as_py():
+        return column
+    doubled = pc.replace_substring(column, '"', '""')
+    return pc.if_else(strange, pc.binary_join_element_wise('"', doubled, '"', ""), column)
 
 
 def _textual(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of a type that CSV has: lists and structures as JSON."""
+    """A column as text: lists and structures as JSON, null as nothing."""
     kind = column.type
-    types = pa.types
-    if types.is_string_view(kind) or types.is_duration(kind) or types.is_float16(kind):
-        return column.cast(pa.string())
-    plain = (
-        types.is_boolean, types.is_integer, types.is_floating, types.is_decimal, types.is_string,
-        types.is_large_string, types.is_date, types.is_time, types.is_timestamp, types.is_null,
-    )  # fmt: skip
-    if any(one(kind) for one in plain):
-        return column
-    texts = [
-        value if value is None else json.dumps(value, default=str, ensure_ascii=False)
-        for value in column.to_pylist()
-    ]
-    return pa.chunked_array([pa.array(texts, pa.string())])
+    try:
+        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            raise pa.ArrowNotImplementedError("bytes are not always text")
+        return pc.fill_null(column.cast(pa.string()), "")
+    except pa.ArrowNotImplementedError:
+        texts = [
+            "" if value is None else json.dumps(value, default=str, ensure_ascii=False)
+            for value in column.to_pylist()
+        ]
+        return pa.chunked_array([pa.array(texts, pa.string())])
 
 
 def _plain(labels: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
-from naively.cli import inside, layout, progress, words
+from naively.cli import inside, layout, words
 from naively.cli.columns import cell, print_columns, telling
 from naively.cli.layout import clean, counted, in_bytes, new_facts, new_table, note
 from naively.cli.models import target_of
@@ -58,16 +58,6 @@ def fitted(result: Fitted, output: str, size: int, limit: int) -> None:
         rows = counted(result.held.rows, "row")
         out.print(Text(f"On {rows} held out, and learned afterwards:", style="bold"))
         out.print(comparison(result.held, table))
-
-
-def warned(table: TableModel) -> None:
-    """Notes on values that columns could not take, on standard error."""
-    for name, unfit in table.unfit.items():
-        family = table.schema.known[name].name
-        progress.note(
-            f"column {clean(name)!r} ({family}): {counted(unfit.count, 'value')} such as "
-            f"{clean(unfit.example)!r} cannot be learned and count as missing"
-        )
 
 
 def inspected(saved: Saved, table: TableModel | None, path: str, limit: int) -> None:
@@ -261,7 +251,7 @@ def _model_json(table: TableModel) -> dict[str, Any]:
         "class_entropy": entropy(model),
         "n_parameters": countable(model.n_parameters),
         "columns": [vars(column) for column in inside.columns(table)],
-        "left_out": table.schema.skipped,
+        "left_out": table.left_out,
         "unfit": {
             name: {"values": one.count, "example": str(one.example)}
             for name, one in table.unfit.items()

@@ -14,7 +14,15 @@ import pyarrow as pa
 from naively.cli import progress
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.metrics import Scores, Tally
-from naively.cli.models import as_table, features_of, label_of, positions, target_of
+from naively.cli.models import (
+    as_table,
+    features_of,
+    label_of,
+    positions,
+    spellings,
+    target_of,
+    unread,
+)
 from naively.cli.sources import Opened, check_columns, check_known
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
@@ -26,9 +34,11 @@ from naively.files.safetensors import Saved
 from naively.labels import Labels
 from naively.ladder.rows import Rows, of_stream
 from naively.tables.documents import LABEL
+from naively.tables.inference import reconsidered
 from naively.tables.learning import Held, LearningError, Question, labelled, learn, summarise
-from naively.tables.model import TableModel
+from naively.tables.model import TableModel, add_unfit
 from naively.tables.names import no_column
+from naively.tables.schema import Unfit
 
 
 @dataclass
@@ -101,22 +111,27 @@ def fit(source: Opened, question: Question, known: TableModel | None = None) -> 
             raise UserError(f"{source.name}: no row is left to learn from; hold out less")
         tally = Tally(table.model.class_prior, table.model.class_weight.rounded())
         for part in held.tables:
-            labels, codes = labelled(part, question.target)
+            labels, codes = labelled(part, question.target, question.wishes.missing)
             truth, kept = _truth(labels, codes, table.model.classes)
-            tally.add(truth, table.model.log_proba(table.encode(part)[kept], workers(None)))
+            rows, _ = table.encode(part)
+            tally.add(truth, table.model.log_proba(rows[kept], workers(None)))
         scores = tally.scores() if held.rows else None
         if scores is None or scores.rows == 0:
             scores = None
             progress.note(f"{source.name}: too few rows to hold any out")
         blank = TableModel.blank(table.schema, question.prior)
         for part in held.tables:
-            table.absorb(summarise(blank, part, question))
+            table.absorb(summarise(blank, part, question, known).like_labels(table))
+        table = reconsidered(question.wishes, table)
+    table.type_labels()
     if len(table.model.classes) < 2 and known is None:
         raise UserError(
             f"{source.name}: the target column {question.target!r} has one class only "
             f"({table.model.classes[0]}); a classifier needs two or more"
         )
     if known is None:
+        if said := table.nothing_told:
+            progress.note(f"{source.name}: {said}")
         table.model.check()
     table.model.prior.check_room(len(table.model.classes))
     return Fitted(table, time.perf_counter() - start, scores)
@@ -144,16 +159,21 @@ def evaluate(
     tally = Tally(table.model.class_prior, table.model.class_weight.rounded(), wanted)
     unlabelled, met = 0, np.empty(0, object)
 
-    def one(task: Any) -> tuple[Int64, Float64, int, Labels]:
+    def one(task: Any) -> tuple[Int64, Float64, int, Labels, dict[str, Unfit]]:
         batch = pa.Table.from_batches([task()])
-        labels, codes = labelled(batch, target)
+        labels, codes = labelled(batch, target, spellings(saved))
         truth, kept = _truth(labels, codes, table.model.classes)
-        log_proba = table.model.log_proba(table.encode(batch)[kept])
-        return truth, log_proba, batch.num_rows - len(kept), labels
+        rows, invalid = table.encode(batch)
+        log_proba = table.model.log_proba(rows[kept])
+        return truth, log_proba, batch.num_rows - len(kept), labels, invalid
 
+    unfit: dict[str, Unfit] = {}
     with progress.bar("evaluating", source.files):
-        for truth, log_proba, skipped, labels in in_order(one, source.tasks(), workers(None).count):
+        for truth, log_proba, skipped, labels, invalid in in_order(
+            one, source.tasks(), workers(None).count
+        ):
             tally.add(truth, log_proba)
+            add_unfit(unfit, invalid)
             unlabelled += skipped
             met = labels if len(met) == 0 else met
     scores = tally.scores()
@@ -168,6 +188,7 @@ def evaluate(
             f"{source.name}: no label in column {target!r} ({some(met)}) is a class of the model "
             f"({some(table.model.classes)})"
         )
+    unread(table, unfit)
     return Evaluated(table, target, scores, unlabelled, time.perf_counter() - start)
 
 
@@ -177,18 +198,20 @@ def predict(saved: Saved, source: Opened, proba: bool) -> Iterator[Any]:
     table = as_table(saved, names, source.name)
     model = table.model
 
-    def one(task: Any) -> tuple[pa.RecordBatch, Labels, Float64 | None]:
+    def one(task: Any) -> tuple[pa.RecordBatch, Labels, Float64 | None, dict[str, Unfit]]:
         batch = task()
-        rows = table.encode(pa.Table.from_batches([batch]))
+        rows, invalid = table.encode(pa.Table.from_batches([batch]))
         probabilities = model.proba(rows) if proba else None
-        return batch, model.classes[model.predict_codes(rows)], probabilities
+        return batch, model.classes[model.predict_codes(rows)], probabilities, invalid
 
     live = source.files.size is None and source.files.texts  # each line is answered at once
     threads = 1 if live else workers(None).count
     empty, told, known = True, False, set(source.names)
+    unfit: dict[str, Unfit] = {}
     with progress.bar("predicting", source.files):
-        for batch, labels, probabilities in in_order(one, source.tasks(), threads):
+        for batch, labels, probabilities, invalid in in_order(one, source.tasks(), threads):
             empty = False
+            add_unfit(unfit, invalid)
             new = [name for name in batch.schema.names if name not in known]
             if new and not told:
                 progress.note(f"{source.name}: {some(new)} came after the first rows: not written")
@@ -197,6 +220,7 @@ def predict(saved: Saved, source: Opened, proba: bool) -> Iterator[Any]:
     if empty:
         none = pa.RecordBatch.from_arrays([pa.nulls(0)] * len(source.names), source.names)
         yield none, model.classes[:0], np.empty((0, len(model.classes))) if proba else None
+    unread(table, unfit)
 
 
 def _as_first(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
@@ -219,7 +243,8 @@ def explain(
     if chosen is not None and chosen == other:
         raise UsageError(f"--label and --against are both {label!r}; compare two classes")
     one = _row(source, row)
-    encoded = table.encode(one)
+    encoded, unfit = table.encode(one)
+    unread(table, unfit)
     told = table.model.explain(encoded)
     proba = table.model.proba(encoded)[0]
     likeliest = int(table.model.predict_codes(encoded)[0])
@@ -295,6 +320,9 @@ def sampled(source: Opened, question: Question) -> Rows:
     check_columns(source, question)
     with progress.bar("reading", source.files):
         try:
-            return of_stream(source.tasks(), question.target, question.seed, workers(None).count)
+            return of_stream(
+                source.tasks(), question.target, question.wishes.missing, question.seed,
+                workers(None).count,
+            )  # fmt: skip
         except ValueError as error:
             raise UserError(f"{source.name}: {error}") from None

@@ -174,9 +174,9 @@ def compare(
     if is_path(X) or (listed and isinstance(y, str)):
         rows, documents = of_files(X, y, seed, missing)
     elif not isinstance(y, str) and _is_text(X):
-        rows, documents = of_table(pa.table({TEXTS[0]: to_array(X)}), y, seed), TEXTS
+        rows, documents = of_table(pa.table({TEXTS[0]: to_array(X)}), y, seed, missing), TEXTS
     else:
-        rows, documents = of_table(X, y, seed), ()
+        rows, documents = of_table(X, y, seed, missing), ()
     wishes = Wishes({**dict.fromkeys(documents, Text()), **(columns or {})}, missing=tuple(missing))
     return examine(rows, wishes, others, splits, seed)
 
@@ -191,7 +191,7 @@ def examine(
     ------
     ValueError : if no column is left.
     """
-    rule = infer(wishes, rows.table, (rows.classes, rows.codes))
+    rule = infer(wishes, rows.table, (rows.classes, rows.codes)).varying
     rule.check_any("compare")
     splits = Splits(rows.codes, folds, growing(rows.codes, folds), seed)
     trial = Trial(rows, rule, splits, workers(None))

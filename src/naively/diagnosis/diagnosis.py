@@ -139,7 +139,7 @@ def diagnose(
     if is_path(X) or (isinstance(X, list) and X and all(map(is_path, X))):
         rows, _ = of_files(X, y, seed, missing)
     else:
-        rows = of_table(X, y, seed)
+        rows = of_table(X, y, seed, missing)
     return examine(rows, wishes, seed)
 
 
@@ -154,7 +154,7 @@ def examine(
     """
     labels = rows.classes, rows.codes
     classes = len(rows.classes)
-    rule = _without_text(infer(wishes, rows.table, labels))
+    rule = _without_text(infer(wishes, rows.table, labels).varying)
     rule.check_any("diagnose")
     found, unfit = features(rule, rows.table)
     numbers, levels = kinds(rule, wishes, rows)

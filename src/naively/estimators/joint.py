@@ -7,10 +7,12 @@ from typing import Any, Literal
 
 from naively.estimators.table import NaiveBayes
 from naively.families.joint import Joint
+from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
-from naively.tables.model import Coded, TableModel
+from naively.tables.model import TableModel
 from naively.tables.names import few
 from naively.tables.schema import Block, Schema
+from naively.tables.targets import Coded
 
 
 class JointBayes(NaiveBayes):
@@ -79,6 +81,9 @@ class JointBayes(NaiveBayes):
         self.prior_smoothing = prior_smoothing
         self.missing = missing
         self.n_jobs = n_jobs
+
+    def _wishes(self) -> Wishes:
+        return Wishes({}, missing=tuple(self.missing))
 
     def _schema(self, table: Any, labels: Coded, known: TableModel | None) -> Schema:
         names = tuple(table.column_names)

@@ -29,12 +29,14 @@ from naively.model import Model
 from naively.prior import Prior
 from naively.tables import values
 from naively.tables.decode import to_columns
-from naively.tables.frames import SparseTable, array_names, is_named, to_array, to_arrow
-from naively.tables.inference import Wishes, infer, named
+from naively.tables.frames import SparseTable, array_names, is_named, to_arrow
+from naively.tables.inference import Wishes, infer, named, reconsidered
 from naively.tables.inputs import MISSING
-from naively.tables.model import Coded, TableModel, slices
+from naively.tables.model import TableModel, add_unfit, slices
 from naively.tables.names import few
-from naively.tables.schema import Schema
+from naively.tables.schema import Schema, Unfit
+from naively.tables.targets import Coded, coded, label_column
+from naively.tables.union import union
 from naively.workers import Serial
 
 Given = tuple[Any, Coded, Float64 | None]
@@ -141,6 +143,8 @@ class NaiveBayes(NaiveBayesClassifier):
         check_several(given[1][0])
         learned = self._learned(given, y, None)
         check_several(learned.model.classes)
+        if said := learned.nothing_told:
+            warnings.warn(said, UserWarning, stacklevel=2)
         learned.model.check(workers(self.n_jobs))
         self._take(learned)
         return self
@@ -166,7 +170,7 @@ class NaiveBayes(NaiveBayesClassifier):
         total = self.table_.copy()
         total.model.prior = self._prior()
         total.absorb(learned)
-        self._take(total)
+        self._take(reconsidered(self._wishes(), total))
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows: the model is again, bit for bit, one that never met them.
@@ -208,7 +212,7 @@ class NaiveBayes(NaiveBayesClassifier):
         else:
             if getattr(y, "ndim", 1) == 2:
                 y = column_or_1d(y, warn=True)
-            column = to_array(y if hasattr(y, "dtype") or isinstance(y, list) else np.asarray(y))
+            column = label_column(y)
         if len(table.column_names) == 0:
             raise ValueError(
                 f"Found array with 0 feature(s) (shape=({len(column)}, 0)) while a minimum of "
@@ -218,7 +222,7 @@ class NaiveBayes(NaiveBayesClassifier):
             raise ValueError(f"X has {table.num_rows} rows, y has {len(column)}")
         if table.num_rows == 0:
             raise ValueError("X has no rows: Found array with 0 sample(s)")
-        labels = values.labels(values.flat(column))
+        labels = coded(values.flat(column), self.missing)
         if labels[0].dtype.kind == "f" and np.isinf(labels[0]).any():
             raise ValueError("Input y contains infinity: no label can be infinite")
         found = labels[0]
@@ -245,13 +249,18 @@ class NaiveBayes(NaiveBayesClassifier):
                 f"{learned.unlabelled} of {table.num_rows} rows have no label and were left out",
                 UserWarning, stacklevel=3,
             )  # fmt: skip
-        for name, unfit in learned.unfit.items():
-            warnings.warn(
-                f"column {name!r} ({schema.known[name].name}): {unfit.count} values such as "
-                f"{unfit.example!r} cannot be learned and count as missing",
-                UserWarning, stacklevel=3,
-            )  # fmt: skip
+        self._warn(learned.unfit, "learned", schema)
         return learned
+
+    def _warn(self, unfit: dict[str, Unfit], what: str, schema: Schema | None = None) -> None:
+        """Warn of values that columns could not take."""
+        known = (schema or self.table_.schema).known
+        for name, one in unfit.items():
+            warnings.warn(
+                f"column {name!r} ({known[name].name}): {one.count} values such as "
+                f"{one.example!r} cannot be {what} and count as missing",
+                UserWarning, stacklevel=5,
+            )  # fmt: skip
 
     def _schema(self, table: Any, labels: Coded, known: TableModel | None) -> Schema:
         """The columns to learn from, given some rows and what is known."""
@@ -260,7 +269,7 @@ class NaiveBayes(NaiveBayesClassifier):
         new = known.strangers(table.column_names)[1]
         if not new:
             return known.schema
-        return known.schema.union(infer(self._wishes(), table, labels, new))
+        return union(known.schema, infer(self._wishes(), table, labels, new), (), ())
 
     def _summed(
         self, like: TableModel, table: pa.Table, labels: Coded, weights: Float64 | None
@@ -301,19 +310,26 @@ class NaiveBayes(NaiveBayesClassifier):
         self._check_classes()
         table = self._table(X)
 
-        def one(batch: tuple[int, pa.Table]) -> npt.NDArray[Any]:
+        def one(batch: tuple[int, pa.Table]) -> tuple[npt.NDArray[Any], dict[str, Unfit]]:
             try:
-                return question(self.model_, self.table_.encode(batch[1]), Serial())
+                rows, invalid = self.table_.encode(batch[1])
+                return question(self.model_, rows, Serial()), invalid
             except InvalidValueError as error:
                 error.row += batch[0]
                 raise self.model_.located(error) from None
 
-        parts = in_order(one, slices(table), workers(self.n_jobs).count)
-        return np.concatenate(list(parts))
+        parts = list(in_order(one, slices(table), workers(self.n_jobs).count))
+        unfit: dict[str, Unfit] = {}
+        for _, invalid in parts:
+            add_unfit(unfit, invalid)
+        self._warn(unfit, "read")
+        return np.concatenate([part for part, _ in parts])
 
     def _rows(self, X: Any) -> Blocks:
         self._check_classes()
-        return self.table_.encode(self._table(X))
+        rows, unfit = self.table_.encode(self._table(X))
+        self._warn(unfit, "read")
+        return rows
 
     def _as_table(self, X: Any) -> Any:
         """An Arrow table, or a `SparseTable`; arrays must have as many columns as those before."""

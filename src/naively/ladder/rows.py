@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,12 @@ import pyarrow as pa
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.tables import values
-from naively.tables.frames import to_array, to_arrow
+from naively.tables.frames import to_arrow
+from naively.tables.inputs import is_untyped
 from naively.tables.learning import Held, Task, labelled, together
 from naively.tables.names import no_column
 from naively.tables.readers import open_source
+from naively.tables.targets import coded, label_column, typed
 
 ROWS = 100_000
 """Rows that are looked at, at most; or fewer of wide tables and long texts, of at most"""
@@ -52,7 +54,9 @@ class Rows:
         return dict(zip(self.classes.tolist(), counts.tolist(), strict=True))
 
 
-def of_stream(tasks: Iterable[Task], target: str, seed: int, threads: int) -> Rows:
+def of_stream(
+    tasks: Iterable[Task], target: str, missing: Collection[str], seed: int, threads: int
+) -> Rows:
     """The rows of a stream of batches; a sample if they are many, in constant memory.
 
     Every row gets a random number; those with the smallest ones are kept.
@@ -64,11 +68,14 @@ def of_stream(tasks: Iterable[Task], target: str, seed: int, threads: int) -> Ro
     """
     held, threshold, limit = Held(), 1.0, ROWS
     total = unlabelled = 0
+    untyped = False
     for number, batch in enumerate(in_order(lambda task: task(), tasks, threads)):
         table = pa.Table.from_batches([batch])
         if number == 0:
             limit = _limit(table)
-        classes, codes = labelled(table, target)
+        classes, codes = labelled(table, target, missing)
+        at = table.schema.get_field_index(target)
+        untyped = untyped or (at >= 0 and is_untyped(table.schema.field(at)))
         known = codes < len(classes)
         total, unlabelled = total + int(known.sum()), unlabelled + int((~known).sum())
         generator = np.random.default_rng([seed, number, 1])  # [0, 0] would be that of seed 0,
@@ -87,9 +94,11 @@ def of_stream(tasks: Iterable[Task], target: str, seed: int, threads: int) -> Ro
             else "there are no rows"
         )
     table = together(held.tables)
-    return _checked(
-        table.drop_columns([target]), labelled(table, target), total, unlabelled, target
-    )
+    classes, codes = labelled(table, target, missing)
+    if untyped:
+        classes, places = np.unique(typed(classes), return_inverse=True)
+        codes = places[codes]  # all are labelled
+    return _checked(table.drop_columns([target]), (classes, codes), total, unlabelled, target)
 
 
 def of_files(paths: Any, y: Any, seed: int, missing: Sequence[str]) -> tuple[Rows, tuple[str, ...]]:
@@ -111,7 +120,7 @@ def of_files(paths: Any, y: Any, seed: int, missing: Sequence[str]) -> tuple[Row
     source = open_source(several, missing=missing)
     if y not in source.names:
         raise ValueError(no_column(y, source.names))
-    return of_stream(source.tasks(), y, seed, workers(None).count), source.texts
+    return of_stream(source.tasks(), y, missing, seed, workers(None).count), source.texts
 
 
 def is_path(X: Any) -> bool:
@@ -119,12 +128,13 @@ def is_path(X: Any) -> bool:
     return isinstance(X, str | Path)
 
 
-def of_table(X: Any, y: Any, seed: int) -> Rows:
+def of_table(X: Any, y: Any, seed: int, missing: Collection[str]) -> Rows:
     """The rows of a data frame, Arrow table, dict of columns or array; a sample of many.
 
     Parameters
     ----------
     y : (n,) labels, or the name of the column of X that has them.
+    missing : spellings of a missing value.
 
     Raises
     ------
@@ -142,10 +152,10 @@ def of_table(X: Any, y: Any, seed: int) -> Rows:
         column = table.column(target)
         table = table.drop_columns([target])
     else:
-        column = to_array(y if hasattr(y, "dtype") or isinstance(y, list) else np.asarray(y))
+        column = label_column(y)
     if len(column) != table.num_rows:
         raise ValueError(f"X has {table.num_rows} rows, y has {len(column)}")
-    classes, codes = values.labels(values.flat(column))
+    classes, codes = coded(values.flat(column), missing)
     known = np.flatnonzero(codes < len(classes))
     total, limit = len(known), _limit(table)
     if total > limit:

@@ -121,7 +121,8 @@ def kinds(rule: Schema, wishes: Wishes, rows: Rows) -> tuple[tuple[str, ...], di
     A column of few whole numbers is both.
     """
     labels = rows.classes, rows.codes
-    numeric = infer(replace(wishes, numeric=Gaussian(floor="feature")), rows.table, labels)
+    asked = replace(wishes, numeric=Gaussian(floor="feature"))
+    numeric = infer(asked, rows.table, labels).varying
     blocks, _ = rule.encode(rows.table)
     levels = {
         name: len(own)

@@ -234,10 +234,10 @@ def _two_columns(table: pa.Table) -> Float64:
     if len(table.column_names) != 2:
         raise ValueError(_two(f"the columns {few(table.column_names)}"))
     found = [numbers(flat(column), MISSING) for column in table.columns]
-    for name, (_, strangers) in zip(table.column_names, found, strict=True):
-        if strangers:
-            raise ValueError(_two(f"column {name!r}, which holds {strangers[0]!r}"))
-    return np.column_stack([values for values, _ in found])
+    for name, read in zip(table.column_names, found, strict=True):
+        if read.example is not None:
+            raise ValueError(_two(f"column {name!r}, which holds {read.example!r}"))
+    return np.column_stack([read.values for read in found])
 
 
 def _two(given: str) -> str:

@@ -89,7 +89,7 @@ def given_rows(
             )
         arrow = arrow.rename_columns(learned)
     missing = table.schema.missing
-    values = {name: numbers(flat(arrow.column(name)), missing)[0] for name in names}
+    values = {name: numbers(flat(arrow.column(name)), missing).values for name in names}
     return values, codes(labels, table.model.classes)
 
 

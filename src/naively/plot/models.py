@@ -186,7 +186,7 @@ def part_of(table: TableModel, name: str) -> tuple[Parameters, int]:
 
 def log_density(table: TableModel, columns: dict[str, Any]) -> Float64:
     """log p(x | c) of rows in which all other features are missing, (C, n), in nats."""
-    X = table.encode(pa.table(columns))
+    X, _ = table.encode(pa.table(columns))
     parameters = table.model.parameters
     out = np.empty((len(table.model.classes), X.shape[0]))
     parameters.log_prob(X, 0, X.shape[0], out)

@@ -1,8 +1,8 @@
 """Delimited text (CSV and its kin): cut into blocks at rows, which Arrow then parses.
 
-Arrow's own reader of blocks does not say on which line something is wrong, and fixes the types
-with the first block for good. Here each block is parsed on its own, with the types of the first as
-a guess.
+Arrow's own reader of blocks does not say on which line something is wrong. All fields stay the
+text that they are: what it means is up to the model (see `naively.tables.values`), not to the
+other fields of a block.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as csv
 
 from naively.tables import inputs
 from naively.tables.inputs import (
     BOM,
-    TEXT,
+    UNTYPED,
     Block,
     Input,
     Options,
@@ -35,18 +34,17 @@ from naively.tables.inputs import (
     brief,
     checked_names,
     first_bad_byte,
+    marked,
     message_of,
     no_utf8,
     one_batch,
+    repeating,
 )
 
 Positions = npt.NDArray[np.int64]
 QUOTE, LF, CR = b'"\n\r'
 NONE = np.zeros(0, np.int64)
 DELIMITERS = b",;\t|"
-NUMBERS = (pa.int64(), pa.float64())
-LEADING_ZERO = re.compile(rb"(?:^|[^0-9.])0[0-9]")
-BAD_VALUE = re.compile(r"In CSV column #(\d+):(?: Row #\d+:)? CSV conversion error to ")
 BAD_COUNT = re.compile(r"CSV parse error:(?: Row #(\d+):)? Expected (\d+) columns, got (\d+)")
 
 
@@ -69,24 +67,18 @@ class Delimited:
         return self._stream.raw.count if self._stream else 0
 
     def tasks(self) -> Iterator[Task]:
-        """One task a block; the first block of all files decides the types of the columns."""
+        """One task a block; the first says which columns repeat their values."""
         begun = self._begun or self._begin(self.source.open())
         self._begun = None
         self._stream, line = begun
-        types = self.options.types
+        kinds: dict[str, Any] = {}
         try:
             for block in blocks(self._stream, line, self._cut, self.newline):
-                if types:
-                    yield partial(self._parsed, block)
-                    continue
-                types |= dict.fromkeys(self._codes(block), TEXT)
-                batch = self._parsed(block)
-                types |= {f.name: f.type for f in batch.schema if not pa.types.is_null(f.type)}
-                documents = [n for n, kind in types.items() if kind == TEXT and n in self.wanted and
-                             inputs.is_long(batch.column(n))]  # fmt: skip
-                types |= dict.fromkeys(documents, pa.string())
-                yield partial(lambda found: found, batch)
-                del batch
+                if not kinds:
+                    table = self._read(block, dict.fromkeys(self.wanted, pa.string()))
+                    kinds = {name: repeating(table.column(name)) for name in self.wanted}
+                    del table
+                yield partial(self._parsed, block, kinds)
         finally:
             self._stream.close()
 
@@ -147,99 +139,32 @@ class Delimited:
 
     # ---- values ------------------------------------------------------------------------------
 
-    def _parsed(self, block: Block) -> pa.RecordBatch:
-        """The rows of a block.
+    def _parsed(self, block: Block, kinds: dict[str, Any]) -> pa.RecordBatch:
+        """The rows of a block: the text of each field, as it stands."""
+        return marked(one_batch(self._read(block, kinds)), UNTYPED)
 
-        Each column has the type it was found to have at first, if it can: otherwise whole numbers
-        become numbers, and all else text.
-        """
-        known = self.options.types
-        varied = self.options.varied
-        types = {name: kind for name, kind in known.items() if name not in varied}
-        while True:
-            try:
-                table = self._read(block, types)
-            except (pa.ArrowException, UnicodeDecodeError) as error:
-                culprit = self._culprit(block, error)
-                if types.get(culprit) in NUMBERS:
-                    # This may not be the only one. Arrow will find types for this block, which
-                    # takes one more pass however many columns of numbers fail.
-                    types = {name: kind for name, kind in types.items() if kind not in NUMBERS}
-                elif culprit in types and types[culprit] != TEXT:
-                    types[culprit] = TEXT
-                else:
-                    raise self._unreadable(block, error) from None
-                continue
-            if any(_is_binary(kind) for kind in table.schema.types):
-                raise self._no_utf8(block)
-            # What began as numbers goes on as text, not as dates or truth values.
-            wanted = set(self.wanted)
-            strange = [
-                name for name, kind in known.items()
-                if name in wanted and kind in NUMBERS and name not in types
-                and not _may_follow(table.schema.field(name).type)
-            ]  # fmt: skip
-            if not strange:
-                break
-            types |= dict.fromkeys(strange, TEXT)
-        return one_batch(self._widened(table))
-
-    def _codes(self, block: Block) -> list[str]:
-        """Columns of digits that are no numbers, such as 02139: a number has no leading zero."""
-        if not LEADING_ZERO.search(block.data):
-            return []
-        try:
-            table = self._read(block, dict.fromkeys(self.wanted, pa.string()))
-        except pa.ArrowException:
-            return []  # `_parsed` will say what is wrong
-        return [
-            name
-            for name, column in zip(table.column_names, table.columns, strict=True)
-            if pc.all(pc.match_substring_regex(column, "^[0-9]+$")).as_py()
-            and pc.any(pc.match_substring_regex(column, "^0[0-9]")).as_py()
-        ]
-
-    def _widened(self, table: Any) -> Any:
-        """Missing values, and whole numbers in a column of floats, have the column's type."""
-        for i, column in enumerate(table.schema):
-            kind = self.options.types.get(column.name)
-            if kind is None or kind == column.type:
-                continue
-            whole = kind == pa.float64() and column.type == pa.int64()
-            if whole or pa.types.is_null(column.type):
-                table = table.set_column(i, column.name, table.column(i).cast(kind, safe=False))
-            elif kind in NUMBERS:
-                self.options.varied.add(column.name)  # saves the next blocks a vain attempt
-        return table
-
-    def _read(self, block: Block, types: dict[str, Any]) -> Any:
+    def _read(self, block: Block, kinds: dict[str, Any]) -> Any:
         data = block.data
-        return csv.read_csv(
-            pa.BufferReader(data),
-            read_options=csv.ReadOptions(
-                use_threads=False, column_names=self.names, block_size=len(data) + 1
-            ),
-            parse_options=csv.ParseOptions(
-                delimiter=self.delimiter, newlines_in_values=b'"' in data
-            ),
-            convert_options=csv.ConvertOptions(
-                column_types=types,
-                include_columns=self.wanted,
-                null_values=list(self.options.missing),
-                strings_can_be_null=True,
-                # else a column of numbers in quotes would be text for a missing one
-                quoted_strings_can_be_null=True,
-                auto_dict_encode=True,
-                auto_dict_max_cardinality=2**31 - 1,
-            ),
-        )
+        try:
+            return csv.read_csv(
+                pa.BufferReader(data),
+                read_options=csv.ReadOptions(
+                    use_threads=False, column_names=self.names, block_size=len(data) + 1
+                ),
+                parse_options=csv.ParseOptions(
+                    delimiter=self.delimiter, newlines_in_values=b'"' in data
+                ),
+                convert_options=csv.ConvertOptions(
+                    column_types=kinds,
+                    include_columns=self.wanted,
+                    null_values=[],
+                    strings_can_be_null=False,
+                ),
+            )
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            raise self._unreadable(block, error) from None
 
     # ---- errors ------------------------------------------------------------------------------
-
-    def _culprit(self, block: Block, error: Exception) -> str:
-        """The column with a value that is not of its type."""
-        match = BAD_VALUE.match(message_of(error))
-        return self.names[int(match[1])] if match else ""
 
     def _unreadable(self, block: Block, error: Exception) -> TableError:
         text = message_of(error)
@@ -374,14 +299,3 @@ def _until(end: int, starts: Positions, ends: Positions) -> tuple[Positions, Pos
 
 def _bytes(data: bytes) -> npt.NDArray[np.uint8]:
     return np.frombuffer(data, np.uint8)
-
-
-def _is_binary(kind: Any) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_binary(kind))
-
-
-def _may_follow(kind: Any) -> bool:
-    """Whether a block may have values of this type in a column that began as numbers."""
-    return kind in NUMBERS or kind == TEXT or bool(pa.types.is_null(kind))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from naively.tables.values import level_text
+from naively.tables import values
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def to_arrow(X: Any) -> pa.Table:
     elif isinstance(X, Mapping):
         table = _columns([str(name) for name in X], list(X.values()))
     elif hasattr(X, "__arrow_c_stream__"):
-        table = pa.table(X)
+        table = _from_stream(X)
     elif hasattr(X, "__arrow_c_array__"):
         table = pa.Table.from_batches([pa.record_batch(X)])
     elif isinstance(X, list) and X and isinstance(X[0], Mapping):
@@ -91,19 +91,32 @@ def array_names(columns: int) -> list[str]:
 
 
 def _rows(X: Any) -> pa.Table:
-    values = np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
-    if values.ndim != 2:
+    cells = np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
+    if cells.ndim != 2:
         raise ValueError(
             f"Reshape your data: a table has rows and columns, but this {type(X).__name__} has "
-            f"{values.ndim} dimension{'s'[: values.ndim != 1]}"
+            f"{cells.ndim} dimension{'s'[: cells.ndim != 1]}"
         )
-    if values.dtype.kind == "c":
-        raise ValueError("Complex data not supported: numbers must be real")
-    return _columns(array_names(values.shape[1]), list(values.T))
+    return _columns(array_names(cells.shape[1]), list(cells.T))
+
+
+def _from_stream(X: Any) -> pa.Table:
+    """A frame that Arrow reads; column by column if it does not know a type."""
+    try:
+        table = pa.table(X)
+    except pa.ArrowException:
+        if not hasattr(X, "columns"):
+            raise
+        names = [str(name) for name in X.columns]
+        return _columns(names, [X[name] for name in X.columns])
+    for k, field in enumerate(table.schema):
+        if pa.types.is_string_view(field.type):  # which Arrow cannot filter
+            table = table.set_column(k, field.name, table.column(k).cast(pa.large_string()))
+    return table
 
 
 def _columns(names: list[str], columns: list[Any]) -> pa.Table:
-    arrays = [to_array(column) for column in columns]
+    arrays = [to_array(column, name) for name, column in zip(names, columns, strict=True)]
     lengths = {len(array) for array in arrays}
     if len(lengths) > 1:
         sizes = ", ".join(f"{n!r} has {len(a)}" for n, a in zip(names, arrays, strict=True))
@@ -114,17 +127,50 @@ def _columns(names: list[str], columns: list[Any]) -> pa.Table:
     return pa.table(dict(zip(names, arrays, strict=True)))
 
 
-def to_array(column: Any) -> pa.Array:
-    """One column; values of mixed types become text, as `level_text` writes them."""
+def to_array(column: Any, name: str = "y") -> pa.Array:
+    """One column; values of several types become text, as `level_text` writes them.
+
+    Raises
+    ------
+    ValueError : naming the column, if its values are complex or cannot be read.
+    """
     if isinstance(column, pa.Array | pa.ChunkedArray):
         return column
-    if isinstance(column, np.ndarray) and column.dtype.kind in "US":
-        column = column.astype(object)
-    elif hasattr(column, "__arrow_c_stream__") and not hasattr(column, "to_numpy"):
-        return pa.chunked_array(column)
-    if isinstance(column, np.ndarray) and not column.dtype.isnative:
-        column = column.astype(column.dtype.newbyteorder("="))
+    if getattr(getattr(column, "dtype", None), "kind", "") == "c":
+        raise ValueError(f"Complex data not supported: column {name!r} must hold real numbers")
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind in "US":
+            column = column.astype(object)
+        elif not column.dtype.isnative:
+            column = column.astype(column.dtype.newbyteorder("="))
     try:
-        return pa.array(column, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        return pa.array([level_text(value, ()) for value in column], pa.string())
+        if hasattr(column, "__arrow_c_stream__") and not hasattr(column, "iloc"):
+            return pa.chunked_array(column)
+        array = pa.array(column, from_pandas=True)
+        if _is_faithful(array.type, column):
+            return array
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        pass
+    try:
+        return pa.array([_text(value) for value in column], pa.string())
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r} cannot be read: {error}") from None
+
+
+def _is_faithful(kind: pa.DataType, column: Any) -> bool:
+    """Whether Arrow keeps apart what differs: it takes a date and a time for two dates."""
+    types = pa.types
+    inner = kind.value_type if types.is_dictionary(kind) else kind
+    if isinstance(inner, pa.BaseExtensionType):  # intervals, periods
+        return False
+    plain = values.is_text(kind) or types.is_boolean(kind) or types.is_null(kind)
+    if plain or getattr(getattr(column, "dtype", None), "kind", "O") != "O":
+        return True
+    if types.is_integer(kind) or types.is_floating(kind):  # NumPy's truth values are no numbers
+        return not {bool, np.bool_} & {*map(type, column)}
+    return len({type(value) for value in column if not values.is_nothing(value)}) < 2
+
+
+def _text(value: Any) -> str | None:
+    text = values.level_text(value, ())
+    return None if text is None else text.encode(errors="replace").decode()  # half a surrogate pair

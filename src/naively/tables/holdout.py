@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from naively.exact import Float64, Int64
 from naively.tables import values
-from naively.tables.model import Coded
+from naively.tables.targets import Coded
 
 UInt64 = npt.NDArray[np.uint64]
 FINEST = 10**9  # denominator of the part to hold out: no product below leaves int64
@@ -84,7 +84,7 @@ class Draw:
 
 
 def _name(label: Any) -> str:
-    """A label as text: that of a number that later batches have as text is the same."""
+    """A label as text: of a number, the text that other batches may have for it."""
     return label if isinstance(label, str) else str(values.level_text(label, ()))
 
 

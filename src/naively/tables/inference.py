@@ -6,12 +6,14 @@ the column holds                                    its family
 true and false                                      Bernoulli
 text, 6 words or more on average, mostly different  Text
 other text, categories                              Categorical
-whole numbers, at most 20 different ones            Categorical
+whole numbers, at most 20 different ones (below 20  Categorical
+rows, half as many as rows)
 whole numbers >= 0 of a variance of half to twice   Poisson
 their mean
 other numbers                                       Gaussian, or the family that was asked for
 a sparse matrix of counts (of other numbers)        Multinomial (Gaussian), one block
-one value only, or none                             left out: constant, or no values
+one value only, or none                             Categorical, left out of the product until
+                                                    a second value is met
 text of which more than 9 in 10 are different       left out: like an identifier
 whole numbers, each once, half of their range       left out: like an identifier
 dates and times, lists, structures                  left out
@@ -26,7 +28,6 @@ the type of the column: so files and frames of the same values get the same fami
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -46,9 +47,12 @@ from naively.tables import values
 from naively.tables.choice import choose
 from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
-from naively.tables.model import Coded
+from naively.tables.model import TableModel
 from naively.tables.names import no_column
-from naively.tables.schema import Block, Schema
+from naively.tables.schema import CONSTANT, NO_VALUES, UNVARIED, Block, Schema, together
+from naively.tables.targets import Coded
+from naively.tables.union import FEW as FEW_NUMBERS
+from naively.tables.union import counts, is_few
 
 ROWS = 100_000
 """Rows from which families are inferred: the first ones, or"""
@@ -56,8 +60,8 @@ CELLS = 50_000_000
 """fewer of wide tables."""
 
 ROUNDED = Gaussian(floor="feature", resolution=1.0)
-FEW = 20  # different whole numbers that are levels rather than amounts
-MANY = 20  # rows from which on a column of different values is an identifier
+FEW = 20  # different whole numbers that are levels rather than amounts; in few rows, half as many
+MANY = 20  # rows from which on they are many, and a column of different values an identifier
 
 Choice = Family | str
 Columns = Mapping[str | tuple[str, ...], Choice]
@@ -119,7 +123,7 @@ class Wishes:
             family, why[name] = self._rule(values.flat(table.column(name)))
             if family is not None:
                 blocks.append(Block(family, (name,)))
-        return Schema(tuple(_together(blocks, self.numeric)), why, self.missing)
+        return Schema(together(blocks, self.numeric), why, self.missing)
 
     def _given(
         self, names: list[str], known: list[str] | None
@@ -139,42 +143,54 @@ class Wishes:
                     given[name] = block, family
         return given
 
-    def _rule(self, column: pa.Array) -> tuple[Family | None, str]:
-        """(family of a column, or None to leave it out; the reason)."""
-        kind = column.type
-        if pa.types.is_boolean(kind):
-            met = len(column.unique().drop_null())
-            if met < 2:
-                return None, "constant" if met else "no values"
-            return Bernoulli(self.alpha, binarize=None), "true or false"
-        if pa.types.is_temporal(kind):
-            return None, "dates or times"
-        if values.is_number(kind):
-            return self._number_rule(values.numbers(column, self.missing)[0])
-        if not (values.is_text(kind) or pa.types.is_null(kind) or pa.types.is_dictionary(kind)):
+    def _rule(self, column: pa.Array, counted: bool = False) -> tuple[Family | None, str]:
+        """(family of a column, or None to leave it out; the reason).
+
+        Few numbers whose levels have been counted stay levels, even if none was met twice.
+        """
+        kind, declared = column.type, pa.types.is_dictionary(column.type)
+        kind = kind.value_type if declared else kind
+        text = values.is_text(kind)
+        plain = text or values.is_number(kind) or pa.types.is_boolean(kind)
+        if not (plain or pa.types.is_null(kind) or pa.types.is_temporal(kind)):
             return None, f"no plain values but {kind}"
-        if values.prose(column):
+        if text and values.prose(column, self.missing):
             return Text(alpha=self.alpha), "text of many words"
+        if not declared:
+            read = values.numbers(column, self.missing)
+            if not (read.truths or read.invalid.any() or (text and values.any_code(column))):
+                distinct = np.unique(read.values[np.isfinite(read.values)])
+                if _told_apart(distinct, column, self.missing):
+                    return self._number_rule(read.values, distinct, counted)
+        return self._level_rule(column)
+
+    def _level_rule(self, column: pa.Array) -> tuple[Family | None, str]:
         codes, known = values.levels(column, self.missing)
         counts = np.bincount(codes, minlength=len(known) + 1)[:-1]
-        levels, present = int((counts > 0).sum()), int(counts.sum())  # slices know more levels
+        met = [level for level, count in zip(known.tolist(), counts, strict=True) if count]
+        levels, present = len(met), int(counts.sum())  # slices know more levels
         if levels < 2:
-            return None, "constant" if levels else "no values"
-        if values.is_text(kind):
-            numbers, strangers = values.numbers(column, self.missing)
-            coded = any(re.match("0[0-9]", level) for level in known.tolist())  # such as 02139
-            if not strangers and not coded:
-                return self._number_rule(numbers)
+            return self._constant(levels)
+        if {*met} <= {"true", "false"}:
+            return Bernoulli(self.alpha, binarize=None), "true or false"
+        if all(level and values.MOMENT.fullmatch(level) for level in met):
+            return None, "dates or times"
         if present >= MANY and levels > 0.9 * present:
             return None, f"like an identifier: {levels} different values in {present} rows"
         return Categorical(self.alpha, unseen=self.unseen), f"text, {levels} levels"
 
-    def _number_rule(self, x: Any) -> tuple[Family | None, str]:
+    def _constant(self, levels: int) -> tuple[Family, str]:
+        """Of a column that may yet turn out to be anything: its value is counted."""
+        family = Categorical(self.alpha, unseen=self.unseen)
+        return family, CONSTANT if levels else NO_VALUES
+
+    def _number_rule(self, x: Any, distinct: Any, counted: bool) -> tuple[Family | None, str]:
+        """The same of numbers, of which these are different."""
         x = x[np.isfinite(x)]
-        distinct = np.unique(x)
         if len(distinct) < 2:
-            return None, "constant" if len(distinct) else "no values"
-        if not (x == np.floor(x)).all() or np.abs(distinct[[0, -1]]).max() > 2**53:
+            return self._constant(len(distinct))
+        whole = (x == np.floor(x)).all() and np.abs(distinct[[0, -1]]).max() <= 2**53
+        if not whole:
             return self.numeric or Gaussian(floor="feature"), "numbers"
         span = distinct[-1] - distinct[0] + 1
         if len(x) >= MANY and len(distinct) == len(x) >= span / 2:
@@ -182,14 +198,21 @@ class Wishes:
         if self.numeric is not None:
             plain = self.numeric == Gaussian(floor="feature")
             return ROUNDED if plain else self.numeric, "whole numbers"
-        if len(distinct) <= FEW:
+        if len(distinct) <= (FEW if counted or len(x) >= MANY else max(2, len(x) // 2)):
             return (
                 Categorical(self.alpha, unseen=self.unseen),
-                f"whole numbers, {len(distinct)} different",
+                FEW_NUMBERS.format(len(distinct)),
             )
         if distinct[0] >= 0 and 0.5 <= x.var() / x.mean() <= 2:
             return Poisson(self.alpha), "counts, variance about the mean"
         return ROUNDED, "whole numbers"
+
+
+def _told_apart(distinct: Any, column: pa.Array, missing: tuple[str, ...]) -> bool:
+    """Whether numbers are different ones as float64 too, as those beyond 2**53 may not be."""
+    if len(distinct) == 0 or np.abs(distinct[[0, -1]]).max() <= 2**53:
+        return True
+    return len(values.levels(column, missing)[1]) <= len(distinct)
 
 
 def first_rows(columns: int) -> int:
@@ -212,6 +235,35 @@ def infer(
     schema = wishes.schema(table, names)
     schema = _referring(schema, table)
     return _chosen(wishes, schema, table, labels) if wishes.auto else schema
+
+
+def reconsidered(wishes: Wishes, table: TableModel) -> TableModel:
+    """The model with the families that the rule gives for what has been counted since.
+
+    A column of one value, or of few whole numbers, is counted as levels. Once there are others,
+    the rule looks at what was counted, and the counts become the statistics of its family.
+    """
+    statistics: Any = table.model.statistics
+    changed: dict[str, tuple[Family, str]] = {}
+    for block, part in zip(table.schema.blocks, statistics.parts, strict=True):
+        for k, name in enumerate(block.names):
+            why = table.schema.why[name]
+            if not isinstance(block.family, Categorical) or len(part.levels[k]) < 2:
+                continue
+            if why in UNVARIED or (is_few(table.schema, name) and len(part.levels[k]) > FEW):
+                family, why = wishes._rule(_column_of(part, k), counted=True)
+                changed[name] = (family or block.family), why
+    return table.refamilied(changed) if changed else table
+
+
+def _column_of(part: Any, k: int) -> pa.Array:
+    """A column with as many of each level as were counted; fewer, if they are very many."""
+    levels, codes, _, weights = counts(part, k)
+    total = np.bincount(codes, weights, len(levels) + 1)[:-1]
+    total *= min(1.0, ROWS / max(total.sum(), 1.0))
+    return pa.array(levels.tolist(), pa.string()).take(
+        pa.array(np.repeat(np.arange(len(levels)), np.ceil(total).astype(np.int64)))
+    )
 
 
 def _referring(schema: Schema, table: pa.Table) -> Schema:
@@ -256,7 +308,7 @@ def _chosen(wishes: Wishes, schema: Schema, table: pa.Table, labels: Coded) -> S
     if not open_ or not known.any():
         return schema
     X = np.column_stack(
-        [values.numbers(values.flat(table.column(name)), wishes.missing)[0] for name in open_]
+        [values.numbers(values.flat(table.column(name)), wishes.missing).values for name in open_]
     )
     X[np.isinf(X)] = np.nan
     best = dict(zip(open_, choose(X[known], codes[known], len(classes)), strict=True))
@@ -270,7 +322,7 @@ def _chosen(wishes: Wishes, schema: Schema, table: pa.Table, labels: Coded) -> S
             continue
         blocks.append(Block(family, (name,)))
     blocks += [block for block in schema.blocks if asked & set(block.names)]
-    return Schema(tuple(_together(blocks)), why, schema.missing)
+    return Schema(together(blocks), why, schema.missing)
 
 
 def named(choice: Choice) -> Family | None:
@@ -290,28 +342,3 @@ def named(choice: Choice) -> Family | None:
         return FAMILIES[choice]()
     names = ", ".join(sorted(FAMILIES))
     raise ValueError(f'{choice!r} is no family: use one of {names}, or "skip"')
-
-
-def _together(blocks: list[Block], numeric: Family | None = None) -> list[Block]:
-    """Single columns of equal families in one block, for speed; and all those of `numeric`."""
-    shared: list[tuple[Family, list[str]]] = []
-    for block in blocks:
-        alone = len(block.names) == 1 and block.divisible
-        names = next(
-            (
-                names
-                for family, names in shared
-                if block.family is numeric is family or (alone and _equal(family, block.family))
-            ),
-            None,
-        )
-        if names is None:
-            shared.append((block.family, list(block.names)))
-        else:
-            names.extend(block.names)
-    return [Block(family, tuple(names)) for family, names in shared]
-
-
-def _equal(a: Family, b: Family) -> bool:
-    """Whether columns of these families can share a block."""
-    return type(a) is type(b) and Block(a, ()).divisible and a == b

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol, cast
 
@@ -29,6 +29,9 @@ MOST = 16 << 20
 HOLDS_ROWS = re.compile(rb"[^\r\n]")
 BOM = b"\xef\xbb\xbf"
 TEXT = pa.dictionary(pa.int32(), pa.string())
+ENCODED = {b"naively": b"encoded"}  # of a column of text: no categories that somebody declared
+UNTYPED = {b"naively": b"untyped"}  # the same, and what is text may be a number or truth value
+LOOKED_AT = 4096  # values of a column
 COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\0": "xz",
               b"BZh": "bz2"}  # fmt: skip
 
@@ -48,16 +51,12 @@ class Options:
     missing : spellings of a missing value.
     delimiter : of the fields, if it is known.
     columns : the columns to read, all if None.
-    types : of the columns of delimited text, inferred once for all files.
-    varied : columns of numbers that are known to hold other things further down.
     document : name of the column of documents, if lines of them may stand in a table's place.
     """
 
     missing: Sequence[str] = MISSING
     delimiter: str | None = None
     columns: Sequence[str] | None = None
-    types: dict[str, Any] = field(default_factory=dict)
-    varied: set[str] = field(default_factory=set)
     document: str | None = None
 
 
@@ -260,6 +259,32 @@ def checked_names(name: str, names: Sequence[str]) -> list[str]:
 def is_long(column: Any) -> bool:
     """Whether the texts of a column are long ones."""
     return column.nbytes > LONG * len(column)
+
+
+def repeating(column: Any) -> Any:
+    """The type that suits a column of text: encoded, if its first values repeat themselves."""
+    first = column.slice(0, LOOKED_AT)
+    if is_long(first) or 2 * len(first.unique()) > len(first):
+        return pa.string()
+    return TEXT
+
+
+def marked(batch: pa.RecordBatch, mark: dict[bytes, bytes]) -> pa.RecordBatch:
+    """A batch whose columns of text are marked as `ENCODED` or `UNTYPED`."""
+    if batch.num_columns == 0:  # the number of its rows would be lost
+        return batch
+    fields = [f.with_metadata(mark) if f.type in (TEXT, pa.string()) else f for f in batch.schema]
+    return pa.RecordBatch.from_arrays(batch.columns, schema=pa.schema(fields))
+
+
+def is_encoded(field: pa.Field) -> bool:
+    """Whether a column is text that may be encoded because it repeats itself."""
+    return field.metadata in (ENCODED, UNTYPED)
+
+
+def is_untyped(field: pa.Field) -> bool:
+    """Whether a column is of a file in which all values are text."""
+    return bool(field.metadata == UNTYPED)
 
 
 def one_batch(table: Any) -> pa.RecordBatch:

@@ -14,8 +14,11 @@ import pyarrow.compute as pc
 import pyarrow.json as arrow_json
 
 from naively.tables import inputs
+from naively.tables.frames import to_array
 from naively.tables.inputs import (
     BOM,
+    ENCODED,
+    TEXT,
     Block,
     Input,
     Options,
@@ -26,8 +29,10 @@ from naively.tables.inputs import (
     brief,
     first_bad_byte,
     lines_end,
+    marked,
     no_utf8,
     one_batch,
+    repeating,
 )
 
 NULL = re.compile(rb"\}\s*null")
@@ -88,33 +93,40 @@ class JsonLines:
 
         Arrow does what it can: keys of one type each. What it cannot, Python does.
         """
-        data = block.data
         try:
             self._check_safe(block)
-            table = arrow_json.read_json(
-                pa.BufferReader(data),
-                read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(data) + 1),
-            )
+            table = self._read(block, {})
+            moments = [f.name for f in table.schema if pa.types.is_temporal(f.type)]
+            if moments:  # text that looks like a date is text
+                names = table.schema.names
+                table = self._read(block, dict.fromkeys(moments, pa.string())).select(names)
+            if any(_loses_digits(column) for column in table.columns):
+                table = _from_objects(self.name, self._objects(block))
         except (pa.ArrowException, UnicodeDecodeError):
-            table = self._from_objects(self._objects(block))
+            table = _from_objects(self.name, self._objects(block))
         if not everything and self.options.columns is not None:
             have = set(table.schema.names)
             table = table.select([name for name in self.options.columns if name in have])
         if any(pa.types.is_nested(kind) for kind in table.schema.types):
-            whole = self._from_objects(self._objects(block))
+            whole = _from_objects(self.name, self._objects(block))
             table = whole.select(table.schema.names)
-        missing = pa.array(list(self.options.missing), pa.string())
         for i, column in enumerate(table.schema):
-            if pa.types.is_string(column.type):
-                if inputs.is_long(table.column(i)):
-                    continue  # documents, which hardly repeat
-                texts = table.column(i).dictionary_encode().combine_chunks()
-                if pc.any(pc.is_in(texts.dictionary, missing)).as_py():
-                    known = table.column(i)
-                    known = pc.if_else(pc.is_in(known, missing), None, known)
-                    texts = known.dictionary_encode().combine_chunks()
+            if pa.types.is_string(column.type) and repeating(table.column(i)) == TEXT:
+                texts = table.column(i).dictionary_encode()
                 table = table.set_column(i, column.name, texts)
-        return one_batch(table)
+        return marked(one_batch(table), ENCODED)
+
+    @staticmethod
+    def _read(block: Block, kinds: dict[str, Any]) -> Any:
+        """The rows as Arrow reads them, with the types of some columns."""
+        data = block.data
+        return arrow_json.read_json(
+            pa.BufferReader(data),
+            read_options=arrow_json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+            parse_options=arrow_json.ParseOptions(
+                explicit_schema=pa.schema(list(kinds.items())) if kinds else None
+            ),
+        )
 
     def _check_safe(self, block: Block) -> None:
         """Keep from Arrow what it does not look at, or crashes over.
@@ -160,14 +172,29 @@ class JsonLines:
             found.append(value)
         return found
 
-    def _from_objects(self, objects: list[dict[str, Any]]) -> Any:
-        """A table of objects: values of several types are text, nested ones JSON text."""
-        names = list(dict.fromkeys(name for row in objects for name in row))
-        columns = [_column([row.get(name) for row in objects]) for name in names]
-        try:
-            return pa.table(columns, names=names)
-        except (pa.ArrowException, UnicodeError) as error:
-            raise TableError(f"{self.name}: {brief(error)}") from None
+
+def _from_objects(name: str, objects: list[dict[str, Any]]) -> Any:
+    """A table of objects: values of several types are text, nested ones JSON text."""
+    names = list(dict.fromkeys(key for row in objects for key in row))
+    try:
+        columns = [to_array([_plain(row.get(key)) for row in objects], key) for key in names]
+        return pa.table(columns, names=names)
+    except (ValueError, UnicodeError) as error:
+        raise TableError(f"{name}: {brief(error)}") from None
+
+
+def _loses_digits(column: Any) -> bool:
+    """Whether whole numbers may have been rounded, as they stood beside others of a fraction."""
+    if not pa.types.is_float64(column.type):
+        return False
+    return bool(pc.any(pc.greater_equal(pc.abs(column), 2.0**53)).as_py())
+
+
+def _plain(value: Any) -> Any:
+    """A value that is no list or object; half of a surrogate pair is no text."""
+    if isinstance(value, list | dict):
+        value = json.dumps(value, ensure_ascii=False)
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 
 def _depth(line: bytes) -> int:
@@ -186,28 +213,3 @@ def _unique(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise TableError(f"{where}: the key {twice!r} is there twice")
     return found
-
-
-def _column(values: list[Any]) -> Any:
-    kinds = {type(value) for value in values if value is not None}
-    if not kinds:
-        return pa.nulls(len(values))
-    if kinds == {bool}:
-        return pa.array(values, pa.bool_())
-    if kinds == {int} and all(v is None or -(2**63) <= v < 2**63 for v in values):
-        return pa.array(values, pa.int64())
-    if kinds <= {int, float}:
-        return pa.array([None if v is None else _float(v) for v in values], pa.float64())
-    return pa.array([None if v is None else _text(v) for v in values], pa.string())
-
-
-def _float(value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
-
-
-def _text(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text.encode(errors="replace").decode()  # half of a surrogate pair is no text

@@ -12,13 +12,15 @@ import pyarrow as pa
 
 from naively.engines.stream import in_order
 from naively.exact import Float64
+from naively.labels import Labels
 from naively.prior import Prior
 from naively.tables import values
 from naively.tables.holdout import Draw
-from naively.tables.inference import Wishes, first_rows, infer
-from naively.tables.inputs import TableError
-from naively.tables.model import Coded, TableModel, slices
+from naively.tables.inference import Wishes, first_rows, infer, reconsidered
+from naively.tables.inputs import TableError, is_encoded, is_untyped
+from naively.tables.model import TableModel, slices
 from naively.tables.names import no_column
+from naively.tables.targets import Coded, coded
 
 CELLS = 1 << 22  # of rows held out, at most
 MOST = 100_000  # rows held out, at most
@@ -89,6 +91,9 @@ def learn(
 ) -> tuple[TableModel, Held]:
     """(what was learned from all rows but those held out, these).
 
+    If the table is of a file in which all values are text, the labels are text as well, until
+    `TableModel.type_labels` finds out what all of them read as.
+
     Families are inferred from the first 100,000 rows, unless the model is known. Labels, levels
     and whatever else the rows hold are counted as they come; the result does not depend on how
     the rows are cut into batches, nor on the number of threads.
@@ -112,6 +117,7 @@ def learn(
     )
     blank = TableModel.blank(schema, question.prior)
     blank.target = question.target
+    blank.untyped = known is None and _is_untyped([one for one, _ in head], question.target)
     limit = max(1, min(MOST, CELLS // max(1, len(names))))
     del seen
     needed = {*schema.known, question.target, question.weight}
@@ -124,7 +130,7 @@ def learn(
         task, own = drawn
         batch, out, draws = _split(task(), own, threshold)
         for _, part in slices(batch):
-            sums.add(summarise(blank, part, question))
+            sums.add(summarise(blank, part, question, known))
         return out, draws
 
     if not schema.commutes:
@@ -132,16 +138,16 @@ def learn(
     for out, draws in in_order(one, chain(_again(head), stream), threads):
         late = draws >= threshold  # lowered since: what is held out depends on no thread's pace
         if late.any():
-            sums.add(summarise(blank, out.filter(pa.array(late)), question))
+            sums.add(summarise(blank, out.filter(pa.array(late)), question, known))
         held.add(_compact(out.filter(pa.array(~late)), needed), draws[~late])
         if held.rows > 2 * limit:
             threshold = held.smallest(limit)
             for released in held.release(threshold):
-                sums.add(summarise(blank, released, question))
+                sums.add(summarise(blank, released, question, known))
     if held.rows > limit:
         for released in held.release(held.smallest(limit)):
-            sums.add(summarise(blank, released, question))
-    return sums.total(), held
+            sums.add(summarise(blank, released, question, known))
+    return reconsidered(question.wishes, sums.total()), held
 
 
 class _Sums:
@@ -177,7 +183,8 @@ def _drawn(tasks: Iterable[Task], question: Question, threads: int) -> Iterator[
 
     def read(task: Task) -> tuple[pa.RecordBatch, Coded]:
         batch = task()
-        return batch, labelled(pa.Table.from_batches([batch]), question.target)
+        table = pa.Table.from_batches([batch])
+        return batch, labelled(table, question.target, question.wishes.missing)
 
     for batch, labels in in_order(read, tasks, threads):
         yield (lambda batch=batch: batch), draw.of(labels)  # type: ignore[misc]
@@ -205,25 +212,34 @@ def _compact(table: pa.Table, needed: Collection[str | None]) -> pa.Table:
     return pa.table(columns)
 
 
-def summarise(like: TableModel, batch: pa.Table, question: Question) -> TableModel:
-    """A model like another one that learned these rows alone."""
+def summarise(
+    blank: TableModel, batch: pa.Table, question: Question, known: TableModel | None = None
+) -> TableModel:
+    """A model like a blank one that learned these rows alone; its labels are like known ones."""
     weights = None
     if question.weight is not None:
         weights = _weights(batch, question.weight, question.wishes.missing)
-    return like.summarise(batch, labelled(batch, question.target), weights)
+    like = None if known is None else known.model.classes
+    labels = labelled(batch, question.target, question.wishes.missing, like)
+    return blank.summarise(batch, labels, weights)
 
 
-def labelled(batch: pa.Table, target: str) -> Coded:
-    """The labels of a batch; none if it lacks the column, as JSON lines may."""
+def labelled(
+    batch: pa.Table, target: str, missing: Collection[str], like: Labels | None = None
+) -> Coded:
+    """The labels of a batch; none if it lacks the column, as JSON lines may.
+
+    `like` are those of a model, of which they take the type.
+    """
     if target not in batch.column_names:
-        return values.labels(pa.nulls(batch.num_rows, pa.string()))
-    return values.labels(values.flat(batch.column(target)))
+        column = pa.nulls(batch.num_rows, pa.string())
+    else:
+        column = values.flat(batch.column(target))
+    return coded(column, missing, like)
 
 
 def together(tables: Sequence[pa.Table]) -> pa.Table:
     """One table of several whose columns may differ in type: then they become numbers or text."""
-    if len(tables) == 1:
-        return tables[0]
     names = list(dict.fromkeys(name for table in tables for name in table.column_names))
     columns = {name: _joined([_column(table, name) for table in tables]) for name in names}
     return pa.table(columns)
@@ -236,7 +252,12 @@ def _without(batch: pa.RecordBatch, columns: Collection[str]) -> pa.RecordBatch:
 
 def _column(table: pa.Table, name: str) -> pa.Array:
     at = table.schema.get_field_index(name)
-    return pa.nulls(table.num_rows) if at < 0 else values.flat(table.column(at))
+    if at < 0:
+        return pa.nulls(table.num_rows)
+    column = table.column(at)
+    if is_encoded(table.schema.field(at)) and pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return values.flat(column)
 
 
 def _joined(arrays: list[pa.Array]) -> pa.ChunkedArray:
@@ -286,23 +307,31 @@ def _check(names: Sequence[str], question: Question) -> None:
         raise LearningError(f"{question.target!r} cannot be the target and the weight")
 
 
+def _is_untyped(head: Sequence[pa.RecordBatch], name: str) -> bool:
+    """Whether a column is of a file in which all values are text."""
+    return any(name in one.schema.names and is_untyped(one.schema.field(name)) for one in head)
+
+
 def _schema(table: pa.Table, names: list[str], question: Question) -> Any:
     first = table.slice(0, first_rows(len(names)))
     if question.weight is not None:  # rows of weight 0 are absent
         first = first.filter(
             pa.array(_weights(first, question.weight, question.wishes.missing) > 0)
         )
-    return infer(question.wishes, first, labelled(first, question.target), names)
+    return infer(
+        question.wishes, first, labelled(first, question.target, question.wishes.missing), names
+    )
 
 
 def _weights(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:
     if name not in batch.column_names:
         return np.zeros(batch.num_rows)
-    weights, strangers = values.numbers(values.flat(batch.column(name)), missing)
-    if strangers:
+    read = values.numbers(values.flat(batch.column(name)), missing)
+    if read.example is not None:
         raise LearningError(
-            f"the weight column {name!r} holds {strangers[0]!r}, which is no number"
+            f"the weight column {name!r} holds {read.example!r}, which is no number"
         )
+    weights = read.values
     weights = np.where(np.isnan(weights), 0.0, weights)  # a row of unknown weight weighs nothing
     if np.isinf(weights).any():
         raise LearningError(f"the weight column {name!r} holds an infinite weight")

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from naively.exact import Float64
+from naively.families.base import Family
 from naively.families.categorical import Categorical
 from naively.families.product import Blocks, ProductStatistics
 from naively.labels import Labels
 from naively.model import Model
 from naively.prior import Prior
-from naively.tables import values
-from naively.tables.schema import Block, Schema, Unfit
+from naively.tables.schema import UNVARIED, Block, Schema, Unfit, reasons
+from naively.tables.targets import Coded, are_text, as_text, typed
+from naively.tables.union import refamilied, same_blocks, spread, union
 
 MOST_LEVELS = 1_000_000
 """Levels of one column, beyond which it is no column of levels but an identifier."""
 
 BATCH = 1 << 17
 """Rows of a table that are encoded and counted at a time."""
-
-Coded = tuple[Labels, Any]
-"""(sorted classes, code of each row, the number of classes where its label is missing)."""
 
 
 @dataclass
@@ -39,6 +39,8 @@ class TableModel:
     rows, unlabelled : int, rows that were learned, and those left out for want of a label.
     unfit : values that their columns' families could not take, by column; they count as missing.
     target : name of the column of labels, if it has one.
+    untyped : whether the labels are the text of a file, which may all be numbers: see
+        `type_labels`.
     """
 
     schema: Schema
@@ -47,6 +49,7 @@ class TableModel:
     unlabelled: int = 0
     unfit: dict[str, Unfit] = field(default_factory=dict)
     target: str | None = None
+    untyped: bool = False
 
     @classmethod
     def blank(cls, schema: Schema, prior: Prior) -> TableModel:
@@ -95,9 +98,9 @@ class TableModel:
         ValueError : if the models cannot be added, then self is unchanged; or if a column has more
             than a million levels.
         """
-        if not self.schema.alike(other.schema):
-            wider = self.schema.union(other.schema)
-            mine, theirs = self._spread(wider), other._spread(wider)
+        if self.schema.why != other.schema.why or not same_blocks(self.schema, other.schema):
+            wider = union(self.schema, other.schema, self.unvaried, other.unvaried)
+            mine, theirs = self._spread(wider).copy(), other._spread(wider)
             mine.absorb(theirs)
             self.schema, self.model = wider, mine
         else:
@@ -105,22 +108,24 @@ class TableModel:
         self._check_levels()
         self.rows += other.rows
         self.unlabelled += other.unlabelled
-        for name, unfit in other.unfit.items():
-            before = self.unfit.get(name, Unfit(0, unfit.example))
-            example = min(before.example, unfit.example, key=str)  # in whatever order they come
-            self.unfit[name] = Unfit(before.count + unfit.count, example)
+        add_unfit(self.unfit, other.unfit)
 
     def like_labels(self, other: TableModel) -> TableModel:
         """The model, with its labels as text if those of another are: a stream may turn to text.
 
         The other one's become text too, in place.
         """
-        kinds = [table.model.classes.dtype.kind for table in (self, other)]
         empty = 0 in (len(self.model.classes), len(other.model.classes))
-        if empty or (kinds[0] in "OUT") == (kinds[1] in "OUT"):
+        if empty or are_text(self.model.classes) == are_text(other.model.classes):
             return self
-        other.model = _with_text_labels(other.model)
-        return replace(self, model=_with_text_labels(self.model))
+        other.model = _labelled(other.model, as_text)
+        return replace(self, model=_labelled(self.model, as_text))
+
+    def type_labels(self) -> None:
+        """Let labels that are the text of a file be what all of them read as: numbers, perhaps."""
+        if self.untyped and len(self.model.classes):
+            self.model = _labelled(self.model, typed)
+        self.untyped = False
 
     def _check_levels(self) -> None:
         statistics: Any = self.model.statistics
@@ -146,12 +151,14 @@ class TableModel:
         self.unlabelled = max(0, self.unlabelled - other.unlabelled)
 
     def _spread(self, wider: Schema) -> Model:
-        """The model under a schema with more columns."""
+        """The model under a schema with more columns, or other families."""
         model = self.model
+        if same_blocks(self.schema, wider):
+            return model
         statistics: Any = model.statistics
         return Model(
             wider.product, model.prior, len(wider.names), wider.names, model.classes,
-            model.class_weight, self.schema.spread(statistics, model.class_weight, wider),
+            model.class_weight, spread(self.schema, statistics, model.class_weight, wider),
             model.announced,
         )  # fmt: skip
 
@@ -159,12 +166,50 @@ class TableModel:
         """A copy that shares nothing that changes."""
         return TableModel(
             self.schema, self.model.copy(), self.rows, self.unlabelled, dict(self.unfit),
-            self.target,
+            self.target, self.untyped,
         )  # fmt: skip
 
-    def encode(self, batch: pa.Table) -> Blocks:
-        """The rows of a table, as the model takes them."""
-        return self.schema.encode(batch)[0]
+    def refamilied(self, changed: dict[str, tuple[Family, str]]) -> TableModel:
+        """The model with other families, and reasons for them, of some columns of levels."""
+        schema = refamilied(self.schema, changed)
+        return replace(self, schema=schema, model=self._spread(schema))
+
+    @property
+    def unvaried(self) -> dict[str, str]:
+        """The columns of levels of which one was met, or none: they are left out of the product."""
+        statistics: Any = self.model.statistics
+        return {
+            name: UNVARIED[1 - len(levels)]
+            for block, part in zip(self.schema.blocks, statistics.parts, strict=True)
+            if isinstance(block.family, Categorical)
+            for name, levels in zip(block.names, part.levels, strict=True)
+            if len(levels) < 2
+        }
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """The columns that are left out of the product, with the reason."""
+        unvaried = self.unvaried
+        known = self.schema.known
+        return {
+            name: unvaried.get(name, why)
+            for name, why in self.schema.why.items()
+            if name in unvaried or name not in known
+        }
+
+    @property
+    def nothing_told(self) -> str | None:
+        """What to say if no column tells anything; None if one does."""
+        left_out = self.left_out
+        if len(left_out) < len(self.schema.why):
+            return None
+        return (
+            f"no column tells anything yet ({reasons(left_out)}): predictions are the class prior"
+        )
+
+    def encode(self, batch: pa.Table) -> tuple[Blocks, dict[str, Unfit]]:
+        """(the rows to predict, as the model takes them; what it cannot take, by column)."""
+        return self.schema.encode(batch, without=self.unvaried)
 
     def strangers(self, names: Iterable[str]) -> tuple[list[str], list[str]]:
         """(features that are not among these columns, columns that the model never met)."""
@@ -174,16 +219,38 @@ class TableModel:
         return lacking, [name for name in given if name not in known]
 
 
-def _with_text_labels(model: Model) -> Model:
-    """The model, with its labels as text."""
-    if model.classes.dtype.kind in "OUT":
+def add_unfit(total: dict[str, Unfit], more: Mapping[str, Unfit]) -> None:
+    """Add values that columns could not take to the others, in whatever order they come."""
+    for name, unfit in more.items():
+        before = total.get(name, Unfit(0, unfit.example))
+        example = min(before.example, unfit.example, key=str)
+        total[name] = Unfit(before.count + unfit.count, example)
+
+
+def _labelled(model: Model, named: Callable[[Labels], Labels]) -> Model:
+    """The model with other names for its labels; those that become equal are one class."""
+    if len(model.classes) == 0 or (are_text(model.classes) and named is as_text):
         return model
-    texts = np.array([values.level_text(label, ()) for label in model.classes.tolist()], str)
-    order = np.argsort(texts)
-    return Model(
-        model.family, model.prior, model.n_features, model.feature_names, texts[order],
-        model.class_weight.taken(0, order), model.statistics.taken_classes(order),
-    )  # fmt: skip
+    names = named(model.classes)
+    total = Model(model.family, model.prior, model.n_features, model.feature_names)
+    for own in _alike(names):
+        part = Model(
+            model.family, model.prior, model.n_features, model.feature_names,
+            names[own], model.class_weight.taken(0, own), model.statistics.taken_classes(own),
+        )  # fmt: skip
+        total.absorb(part)
+    if len(model.announced):
+        total.know_classes(named(model.announced))
+    return total
+
+
+def _alike(labels: Labels) -> Iterator[npt.NDArray[np.int64]]:
+    """Positions of the labels, sorted, in runs in which none is there twice."""
+    order = np.argsort(labels, kind="stable")
+    while len(order):
+        first = np.append(True, labels[order][1:] != labels[order][:-1])
+        yield order[first]
+        order = order[~first]
 
 
 def _used(classes: Labels, codes: Any) -> Coded:

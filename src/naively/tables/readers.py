@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from naively.tables.delimited import Delimited, sniffed
 from naively.tables.documents import Documents, Files, Lines, Mailbox
 from naively.tables.inputs import (
     BOM,
+    ENCODED,
     MISSING,
     Input,
     Options,
@@ -75,7 +76,7 @@ class Source:
         """Pieces of work, in the order of the rows, each of which makes a batch when called.
 
         They may be called in other threads, several at once. Files are read as the iterator is
-        advanced, and here alone. The types of columns may differ from batch to batch: a column
+        advanced, and here alone. The types of columns may differ from batch to batch: keys of JSON
         that began with whole numbers may go on with floats, or with text.
         """
         some = False
@@ -222,8 +223,7 @@ def _in_file(source: Input, known: str | None, options: Options, label: str | No
         if known == "arrow":
             return Arrow(source, stream, options)
         if known == "tsv" and options.delimiter is None:
-            # the types inferred are shared with the other files
-            options = Options(options.missing, "\t", options.columns, options.types, options.varied)
+            options = replace(options, delimiter="\t")
         return Delimited(source, stream, options)
     except BaseException:
         stream.close()
@@ -328,9 +328,16 @@ class Parquet:
                 for batch in opened.iter_batches(count, columns=wanted, use_threads=True):
                     rows += batch.num_rows
                     self._done = rows / max(opened.metadata.num_rows, 1)
-                    yield partial(_checked, self.source.name, "Parquet", batch.select(wanted))
+                    chosen = self._marked(batch.select(wanted))
+                    yield partial(_checked, self.source.name, "Parquet", chosen)
         finally:
             file.close()
+
+    def _marked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch in which text that was read as encoded is known from declared categories."""
+        texts = {*self._texts}
+        fields = [f.with_metadata(ENCODED) if f.name in texts else f for f in batch.schema]
+        return pa.RecordBatch.from_arrays(batch.columns, schema=pa.schema(fields))
 
 
 def _bytes_of_row(metadata: Any) -> int:

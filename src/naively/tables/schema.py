@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from naively.exact import ExactArray
-from naively.families.base import Family, difference
+from naively.families.base import Family
 from naively.families.bernoulli import Bernoulli
 from naively.families.categorical import Categorical
 from naively.families.gaussian import Gaussian
@@ -18,11 +17,14 @@ from naively.families.joint import Joint
 from naively.families.levels import Encoded, Levels
 from naively.families.multinomial import Multinomial
 from naively.families.multivariate import MultivariateGaussian
-from naively.families.product import Blocks, Product, ProductStatistics
+from naively.families.product import Blocks, Product
 from naively.families.text import Text
 from naively.tables import values
 from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
+
+CONSTANT, NO_VALUES = UNVARIED = ("constant", "no values")
+"""Why a column tells nothing yet: its one value is counted until a second one is met."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,11 @@ class Schema:
         return [name for block in self.blocks for name in block.names]
 
     @property
+    def block_of(self) -> dict[str, Block]:
+        """The block of each feature, by name."""
+        return {name: block for block in self.blocks for name in block.names}
+
+    @property
     def skipped(self) -> dict[str, str]:
         """The columns that were left out, with the reason."""
         return {name: reason for name, reason in self.why.items() if name not in self.known}
@@ -125,11 +132,11 @@ class Schema:
         )
 
     def encode(
-        self, batch: pa.RecordBatch | pa.Table | SparseTable
+        self, batch: pa.RecordBatch | pa.Table | SparseTable, without: Collection[str] = ()
     ) -> tuple[Blocks, dict[str, Unfit]]:
         """(the rows as the families take them, what they cannot take, by column).
 
-        Columns that are absent count as missing.
+        Columns that are absent count as missing, and so do those that are to be left out.
 
         Raises
         ------
@@ -142,7 +149,11 @@ class Schema:
                     f"{len(self.names)} columns in {len(self.blocks)} blocks were learned"
                 )
             return Blocks([batch.matrix], batch.num_rows), {}
-        given = {name: batch.column(name) for name in batch.schema.names if name in self.known}
+        given = {
+            name: batch.column(name)
+            for name in batch.schema.names
+            if name in self.known and name not in without
+        }
         found = {
             name: values.flat(column)
             for name, column in given.items()
@@ -160,75 +171,50 @@ class Schema:
                 parts.append(_numbers(block, found, batch.num_rows, self.missing, unfit))
         return Blocks(parts, batch.num_rows), unfit
 
+    @property
+    def varying(self) -> Schema:
+        """The schema without the columns that have one value, or none, in the first rows."""
+        blocks = [
+            Block(block.family, tuple(n for n in block.names if self.why[n] not in UNVARIED))
+            for block in self.blocks
+        ]
+        return replace(self, blocks=tuple(block for block in blocks if block.names))
+
     def check_any(self, purpose: str) -> None:
         """Raise ValueError, saying for what, if no column is left."""
         if not self.names:
-            left = "; ".join(f"{name}: {why}" for name, why in list(self.why.items())[:10])
-            raise ValueError(f"no column is left to {purpose} ({left or 'there are none'})")
+            left_out = reasons(self.why) or "there are none"
+            raise ValueError(f"no column is left to {purpose} ({left_out})")
 
-    def alike(self, other: Schema) -> bool:
-        """Whether the blocks are of the same columns, and their statistics add."""
-        pairs = zip(self.blocks, other.blocks, strict=False)
-        return len(self.blocks) == len(other.blocks) and all(
-            a.names == b.names and a.family.adds_to(b.family) for a, b in pairs
+
+def reasons(left_out: Mapping[str, str]) -> str:
+    """Why the first of some columns are left out."""
+    return "; ".join(f"{name}: {why}" for name, why in list(left_out.items())[:10])
+
+
+def together(blocks: Iterable[Block], numeric: Family | None = None) -> tuple[Block, ...]:
+    """Single columns of equal families in one block, for speed; and all those of `numeric`."""
+    shared: list[tuple[Family, list[str]]] = []
+    for block in blocks:
+        alone = len(block.names) == 1 and block.divisible
+        names = next(
+            (
+                names
+                for family, names in shared
+                if block.family is numeric is family or (alone and _equal(family, block.family))
+            ),
+            None,
         )
+        if names is None:
+            shared.append((block.family, list(block.names)))
+        else:
+            names.extend(block.names)
+    return tuple(Block(family, tuple(names)) for family, names in shared)
 
-    def union(self, other: Schema) -> Schema:
-        """The columns of both.
 
-        Raises
-        ------
-        ValueError : if a column has families whose statistics differ.
-        """
-        mine, theirs = self.known, other.known
-        for name in mine.keys() & theirs.keys():
-            if mine[name].adds_to(theirs[name]):
-                continue
-            if mine[name].name == theirs[name].name:
-                raise ValueError(
-                    f"column {name!r} is of families that do not add up: "
-                    f"{difference(mine[name], theirs[name])}"
-                )
-            raise ValueError(
-                f"column {name!r} is {mine[name].name} in one model and {theirs[name].name} "
-                "in the other; name its family in `columns`"
-            )
-        blocks = list(self.blocks)
-        for block in other.blocks:
-            new = tuple(name for name in block.names if name not in mine)
-            if not new:
-                continue
-            if not block.divisible and len(new) < len(block.names):
-                raise ValueError(f"the columns {block.names} are one block in one model only")
-            at = next(
-                (k for k, b in enumerate(blocks) if b.divisible and b.family == block.family), None
-            )
-            if at is None or not block.divisible:
-                blocks.append(Block(block.family, new))
-            else:
-                blocks[at] = Block(block.family, blocks[at].names + new)
-        why = {**self.why, **{n: r for n, r in other.why.items() if n not in mine}}
-        return Schema(tuple(blocks), why, self.missing)
-
-    def spread(
-        self, statistics: ProductStatistics, class_weight: ExactArray, wider: Schema
-    ) -> ProductStatistics:
-        """The statistics under a schema with more columns, which all these rows lack."""
-        (classes,) = class_weight.shape
-        parts = []
-        for block in wider.blocks:
-            size = len(block.names)
-            whole = block.family.empty(classes, size)
-            place = {name: k for k, name in enumerate(block.names)}
-            for mine, part in zip(self.blocks, statistics.parts, strict=True):
-                own = [k for k, name in enumerate(mine.names) if name in place]
-                if own:
-                    places = np.array([place[mine.names[k]] for k in own])
-                    whole.add(part.with_columns(np.array(own), places, size), np.arange(classes))
-            lacking = [k for k, name in enumerate(block.names) if name not in self.known]
-            whole.lack(np.array(lacking, np.int64), class_weight)
-            parts.append(whole)
-        return ProductStatistics(parts)
+def _equal(a: Family, b: Family) -> bool:
+    """Whether columns of these families can share a block."""
+    return type(a) is type(b) and Block(a, ()).divisible and a == b
 
 
 def _levels(
@@ -255,20 +241,14 @@ def _numbers(
     for name, column in zip(block.names, table, strict=True):
         if name not in found:
             continue
-        given = found[name]
-        column[:], strangers = values.numbers(given, missing)
-        bad = (column < low) | (column > high)
-        if strangers:
-            absent = int(np.isnan(column).sum()) - _missing(given, missing)
-            unfit[name] = Unfit(absent, strangers[0])
-        if bad.any():
-            count = int(bad.sum()) + (unfit[name].count if name in unfit else 0)
-            unfit[name] = Unfit(count, float(column[bad][0]))
-            column[bad] = np.nan
+        given = values.numbers(found[name], missing)
+        column[:] = given.values
+        outside = (column < low) | (column > high)
+        examples = [] if given.example is None else [given.example]
+        if outside.any():
+            examples.append(min(np.unique(column[outside]).tolist(), key=str))
+            column[outside] = np.nan
+        if examples:
+            count = int(given.invalid.sum()) + int(outside.sum())
+            unfit[name] = Unfit(count, min(examples, key=str))
     return table.T
-
-
-def _missing(column: pa.Array, missing: Collection[str]) -> int:
-    """How many values are missing."""
-    codes, levels = values.levels(column, missing)
-    return int((codes == len(levels)).sum())

@@ -1,10 +1,18 @@
-"""The values of an Arrow column, as families take them: numbers or levels."""
+"""What the values of an Arrow column mean: numbers, levels, documents.
+
+A value has one meaning, whatever stands beside it and whichever type its column was given: text
+that was read from a file means what the same number or truth value means in a frame.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -18,9 +26,17 @@ from naively.text.documents import Documents
 
 Codes = npt.NDArray[np.int32]
 TEXT = np.dtypes.StringDType()
+WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 NUMBER = re.compile(r"[-+]?(?!0[0-9])([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+PLAIN = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
+MOMENT = re.compile(
+    r"(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d))?)?"
+    r"(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?", re.ASCII
+)  # fmt: skip
+IN_FULL = 1e21  # whole numbers below are written with all their digits
 PROSE, PROSE_ROWS = 6, 1000  # words a value on average, of the first values
-TRUTH = {"True", "TRUE", "False", "FALSE"}
+TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
+UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of durations, a second
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -32,9 +48,11 @@ def is_text(kind: pa.DataType) -> bool:
 
 def is_number(kind: pa.DataType) -> bool:
     """Whether a column of this type holds numbers."""
+    types = pa.types
     return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    )
+        types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+        or types.is_duration(kind)
+    )  # fmt: skip
 
 
 def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -45,95 +63,230 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
         column = column.combine_chunks()
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
-    if pa.types.is_string_view(column.type) or pa.types.is_large_string(column.type):
-        column = column.cast(pa.string())
+    kind = column.type
+    if pa.types.is_string_view(kind) or pa.types.is_large_string(kind):
+        return column.cast(pa.string())
+    if pa.types.is_float16(kind):
+        return column.cast(pa.float32())
+    if pa.types.is_duration(kind):  # in seconds
+        whole = column.cast(pa.int64()).cast(pa.float64(), safe=False)
+        return pc.divide(whole, UNITS[kind.unit])
     return column
 
 
-def numbers(column: pa.Array, missing: Collection[str]) -> tuple[Float64, list[Any]]:
-    """(float64 values, NaN where missing or no number; distinct values that are no numbers)."""
+# ---- numbers ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The values of a column as numbers.
+
+    Attributes
+    ----------
+    values : (n,) float64, NaN where a value is missing or no number.
+    invalid : (n,) bool, the values that are no numbers.
+    example : one of them, the first in alphabetical order; None if there is none.
+    truths : whether any value is written as a truth value.
+    """
+
+    values: Float64
+    invalid: npt.NDArray[np.bool_]
+    example: Any = None
+    truths: bool = False
+
+    def taken(self, places: npt.NDArray[Any]) -> Numbers:
+        """The values at some places, one beyond the last being missing."""
+        values, invalid = np.append(self.values, np.nan), np.append(self.invalid, False)
+        return Numbers(values[places], invalid[places], self.example, self.truths)
+
+
+def numbers(column: pa.Array, missing: Collection[str]) -> Numbers:
+    """The values of a column as numbers: true is 1, false is 0; dates and times are none."""
     kind = column.type
-    if pa.types.is_dictionary(kind) or is_text(kind):
-        return _parsed(column, missing)
-    if pa.types.is_boolean(kind):
-        column = column.cast(pa.uint8())
-    elif pa.types.is_date32(kind) or pa.types.is_time32(kind):
-        column = column.cast(pa.int32())
-    elif pa.types.is_temporal(kind):
-        column = column.cast(pa.int64())
-    elif pa.types.is_decimal(kind) or pa.types.is_float16(kind):
-        column = column.cast(pa.float64())
-    elif pa.types.is_null(kind):
-        return np.full(len(column), np.nan), []
-    elif not is_number(kind):
-        strangers = column.drop_null().slice(0, 1).to_pylist()
-        return np.full(len(column), np.nan), strangers
-    return column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False), []
+    if pa.types.is_dictionary(kind):
+        places, known = encoded(column)
+        return numbers(known, missing).taken(places)
+    if is_text(kind):
+        found = _parsed(column, missing)
+    elif pa.types.is_boolean(kind) or is_number(kind):
+        plain = pa.uint8() if pa.types.is_boolean(kind) else kind
+        values = _float64(column.cast(plain).cast(pa.float64(), safe=False))
+        truths = pa.types.is_boolean(kind)
+        found = Numbers(values, np.zeros(len(column), bool), truths=truths)
+    else:
+        strange = _mask(column.is_valid())
+        example = str(column.drop_null()[0].as_py()) if strange.any() else None
+        return Numbers(np.full(len(column), np.nan), strange, example)
+    for spelling in missing:
+        if NUMBER.fullmatch(spelling):
+            found.values[found.values == float(spelling)] = np.nan
+    return found
 
 
-def _parsed(column: pa.Array, missing: Collection[str]) -> tuple[Float64, list[Any]]:
-    indices, values = dictionary(column)
-    parsed = np.full(len(values) + 1, np.nan)
-    strangers = []
-    for k, value in enumerate(values):
-        text = level_text(value, missing)
-        if text is None:
-            continue
-        try:
-            parsed[k] = float(text)
-        except ValueError:
-            strangers.append(text)
-    return parsed[indices], strangers
+def _parsed(column: pa.Array, missing: Collection[str]) -> Numbers:
+    """Text as numbers: what looks like one by Arrow, all else value by value."""
+    nothing = np.zeros(len(column), bool)
+    try:
+        plain = column.cast(pa.float64())
+        if pc.all(pc.is_finite(plain)).as_py() is not False:
+            return Numbers(_float64(plain), nothing)
+    except pa.ArrowInvalid:
+        pass
+    column = pc.utf8_trim_whitespace(column)
+    looks = pc.match_substring_regex(column, PLAIN)
+    values = _float64(pc.if_else(looks, column, None).cast(pa.float64()))
+    others = np.flatnonzero(_mask(column.is_valid()) & ~_mask(looks))
+    places, known = encoded(column.take(pa.array(others)))
+    read = [_read(text, missing) for text in known.to_pylist()]
+    strange = [text for text, one in zip(known.to_pylist(), read, strict=True) if one is None]
+    truths = any(text in TRUTH for text in known.to_pylist())
+    values[others] = np.array([math.nan if one is None else one for one in read])[places]
+    nothing[others] = np.array([one is None for one in read], bool)[places]
+    return Numbers(values, nothing, min(strange, default=None), truths)
 
 
-def dictionary(column: pa.Array) -> tuple[npt.NDArray[Any], list[Any]]:
-    """(position of each value in the list, the distinct values); null is beyond the list."""
+def _read(text: str, missing: Collection[str]) -> float | None:
+    """What text that does not look like a number is as one; NaN if missing, None if it is none."""
+    if text in missing:
+        return math.nan
+    if text in TRUTH:
+        return TRUTH[text]
+    word = text.lstrip("+-").lower()
+    return float(text) if word in ("inf", "infinity", "nan") and len(text) - len(word) < 2 else None
+
+
+def _float64(column: pa.Array) -> Float64:
+    """A float64 column with NaN for null; a copy."""
+    return np.array(pc.fill_null(column, math.nan))
+
+
+def _mask(column: pa.Array) -> npt.NDArray[np.bool_]:
+    """A column of truth values, null being false."""
+    return np.asarray(pc.fill_null(column, False))
+
+
+def encoded(column: pa.Array) -> tuple[npt.NDArray[Any], pa.Array]:
+    """(position of each value among the distinct values, these); null is beyond them."""
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
     if len(column.dictionary) > len(column):  # a slice of a column with more values
-        column = pc.dictionary_encode(pa.array(column.to_pylist(), column.type.value_type))
-    values = column.dictionary.to_pylist()
+        column = pc.dictionary_encode(column.cast(column.type.value_type))
+    known = column.dictionary
+    if known.null_count:  # a null among the values
+        column = pc.dictionary_encode(column.cast(column.type.value_type))
+        known = column.dictionary
     indices = column.indices
     if indices.null_count:
-        indices = pc.fill_null(indices.cast(pa.int32()), len(values))
-    return indices.to_numpy(zero_copy_only=False), values
+        indices = pc.fill_null(indices.cast(pa.int64()), len(known))
+    return np.asarray(indices), flat(known)
+
+
+def any_code(column: pa.Array) -> bool:
+    """Whether any text is of digits with a leading zero, such as 02139: a code, no number."""
+    column = pc.utf8_ltrim_whitespace(column)
+    zero = column.filter(pc.starts_with(column, "0"))
+    return bool(pc.any(pc.match_substring_regex(zero, "^0[0-9]")).as_py())
+
+
+# ---- levels ----------------------------------------------------------------------------------
 
 
 def level_text(value: Any, missing: Collection[str]) -> str | None:
-    """A value as the text of a level, the same from whatever source; None if it is missing."""
+    """A value as the text of a level, the same from whatever source; None if it is missing.
+
+    Equal numbers are one level (5, 5.0 and "5"), so are True and "true", and the ways to write a
+    date or time (12:30 and 12:30:00).
+    """
     if value is None:
         return None
     if isinstance(value, str):
-        text = value.strip()
-        return None if text in missing else _canonical(text)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        if math.isnan(value):
-            return None
-        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
-    return str(value)
+        value = value.strip()
+        text = None if value in missing else _canonical(value)
+    elif isinstance(value, bool | np.bool_):
+        text = "true" if value else "false"
+    elif isinstance(value, Integral):
+        text = str(int(value))
+    elif isinstance(value, Real):
+        text = _number_text(float(value))
+    elif isinstance(value, timedelta):
+        text = _number_text(value.total_seconds())
+    elif isinstance(value, bytes):
+        text = _canonical(value.decode(errors="replace").strip())
+    else:
+        text = None if is_nothing(value) else _canonical(str(value).strip())
+    return None if text in missing else text
+
+
+def is_nothing(value: Any) -> bool:
+    """Whether it is None, or a not-a-number of some type: NaN, NaT, pandas' NA, a Decimal."""
+    if value is None:
+        return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # NA has no truth, an array has many
+        return not hasattr(value, "__len__")
 
 
 def _canonical(text: str) -> str:
-    """1.50 as 1.5 and True as true, as they are where a column of them is read as such."""
-    if NUMBER.fullmatch(text):
-        if text.isdigit():
-            return text
-        value = float(text)
-        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
-    return text.lower() if text in TRUTH else text
+    """1.50 as 1.5, True as true, 12:30:00 as 12:30."""
+    if WHOLE.fullmatch(text):
+        return text.lstrip("+") if text != "-0" else "0"
+    if NUMBER.fullmatch(text) and math.isfinite(value := float(text)):
+        return str(_number_text(value))
+    if text in TRUTH:
+        return text.lower()
+    if text and (found := MOMENT.fullmatch(text)):
+        return _moment_text(*found.groups())
+    return text
+
+
+def _number_text(value: float) -> str | None:
+    if math.isnan(value):
+        return None
+    return str(int(value)) if value.is_integer() and abs(value) < IN_FULL else repr(value)
+
+
+def _moment_text(
+    date: str | None, clock: str | None, seconds: str | None, fraction: str | None, zone: str | None
+) -> str:
+    """A date and a time without what is 0 at its end."""
+    fraction = (fraction or "").rstrip("0").rstrip(".")
+    if seconds and (seconds != "00" or fraction):
+        clock = f"{clock}:{seconds}{fraction}"
+    if zone:
+        zone = "+00:00" if zone == "Z" else f"{zone[:3]}:{zone[-2:]}"
+    elif date and clock == "00:00":
+        clock = None
+    return " ".join(part for part in (date, clock) if part) + (zone or "")
 
 
 def levels(column: pa.Array, missing: Collection[str]) -> tuple[Codes, Levels]:
     """(position of each value among the levels, or their number if missing; sorted levels)."""
-    indices, values = dictionary(column)
-    texts = [level_text(value, missing) for value in values]
+    places, texts = level_texts(column, missing)
     known = np.array([text for text in texts if text is not None], TEXT)
-    found, places = np.unique(known, return_inverse=True)
-    remap = np.full(len(values) + 1, len(found), np.int32)
-    remap[[k for k, text in enumerate(texts) if text is not None]] = places
-    return remap[indices], found
+    found, order = np.unique(known, return_inverse=True)
+    remap = np.full(len(texts) + 1, len(found), np.int32)
+    remap[[k for k, text in enumerate(texts) if text is not None]] = order
+    return remap[places], found
+
+
+def level_texts(
+    column: pa.Array, missing: Collection[str]
+) -> tuple[npt.NDArray[Any], list[str | None]]:
+    """(position of each value in the list, the texts of the distinct values); null is beyond."""
+    types = pa.types
+    if types.is_nested(column.type) and not types.is_dictionary(column.type):
+        column = pa.array([None if one is None else str(one) for one in column.to_pylist()],
+                          pa.string())  # fmt: skip
+    places, known = encoded(column)
+    if types.is_temporal(known.type):
+        known = known.cast(pa.string())
+    return places, [level_text(value, missing) for value in known.to_pylist()]
+
+
+# ---- documents -------------------------------------------------------------------------------
 
 
 def documents(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> Documents:
@@ -143,9 +296,8 @@ def documents(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> D
     if types.is_dictionary(kind):
         kind = kind.value_type
     if not (is_text(kind) or types.is_binary(kind) or types.is_large_binary(kind)):
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
-        column = pa.array([level_text(value, ()) for value in column.to_pylist()], pa.string())
+        places, texts = level_texts(flat(column), ())
+        column = pa.array([*texts, None], pa.string()).take(pa.array(places))
     found = Documents.of(column)
     valid = np.ones(len(found), bool) if found.valid is None else found.valid.copy()
     longest = 4 * max(map(len, missing), default=0)
@@ -154,27 +306,12 @@ def documents(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> D
     return found.where(valid)
 
 
-def prose(column: pa.Array) -> bool:
+def prose(column: pa.Array, missing: Collection[str]) -> bool:
     """Whether a column holds text of some length, as its first thousand values go."""
     first = column.slice(0, PROSE_ROWS)
     kind = first.type.value_type if pa.types.is_dictionary(first.type) else first.type
     if not is_text(kind):
         return False
-    texts = [text for text in first.to_pylist() if text is not None]
+    texts = [text for text in first.to_pylist() if text and text.strip() not in missing]
     words = sum(len(text.split()) for text in texts)
     return words >= PROSE * len(texts) > 0 and len(set(texts)) > 0.5 * len(texts)
-
-
-def labels(column: pa.Array) -> tuple[npt.NDArray[Any], Codes]:
-    """(sorted class labels with their type; code of each row, or their number if missing).
-
-    Labels stay as they are written; null, NaN and empty text are missing.
-    """
-    indices, values = dictionary(column)
-    if values and not isinstance(values[0], str | bool | int | float):
-        values = [None if value is None else str(value) for value in values]
-    present = [k for k, value in enumerate(values) if value not in (None, "") and value == value]
-    found, places = np.unique(np.array([values[k] for k in present]), return_inverse=True)
-    remap = np.full(len(values) + 1, len(found), np.int32)
-    remap[present] = places
-    return found, remap[indices]

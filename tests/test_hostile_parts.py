@@ -1,0 +1,243 @@
+"""Sums of models whose parts have something constant, rare, absent, or like an identifier.
+
+`a + b`, `partial_fit`, `naively merge` and `naively update` give the model of all rows, or refuse.
+"""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naively
+from naively import Categorical, NaiveBayes
+from naively.cli.main import run
+
+
+def fitted(X, y, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return NaiveBayes(**options).fit(X, y)
+
+
+def proba(model, X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return model.predict_proba(X)
+
+
+# Each makes the values of a column: all alike in the first half of the rows, or rare, or many.
+COLUMNS = {
+    "rare flag": lambda g, n: (g.random(n) < 0.01).astype(int).tolist(),
+    "flag": lambda g, n: [0] * (n // 2) + g.integers(0, 2, n - n // 2).tolist(),
+    "truth": lambda g, n: [True] * (n // 2) + (g.random(n - n // 2) < 0.5).tolist(),
+    "truth text": lambda g, n: (
+        ["TRUE"] * (n // 2) + np.where(g.random(n - n // 2) < 0.5, "TRUE", "False").tolist()
+    ),
+    "late": lambda g, n: [None] * (n // 2) + g.choice(["a", "b"], n - n // 2).tolist(),
+    "late number": lambda g, n: [None] * (n // 2) + g.normal(size=n - n // 2).tolist(),
+    "word": lambda g, n: ["x"] * (n // 2) + g.choice(["x", "y", "z"], n - n // 2).tolist(),
+    "number": lambda g, n: [0.0] * (n // 2) + g.normal(size=n - n // 2).round(3).tolist(),
+    "amount": lambda g, n: [5] * (n // 2) + g.integers(-500, 500, n - n // 2).tolist(),
+    "rare word": lambda g, n: g.choice(["r", "s", None], n, p=[0.99, 0.005, 0.005]).tolist(),
+    "some words": lambda g, n: [f"w{k % 1000}" for k in g.zipf(1.3, n)],
+    "some whole": lambda g, n: g.integers(0, g.integers(15, 30), n).tolist(),
+    "counts": lambda g, n: g.poisson(g.uniform(0.5, 12), n).tolist(),
+    "tail": lambda g, n: (g.zipf(2, n) % 500).tolist(),
+    "key": lambda g, n: [f"id{k}" for k in range(n)],
+    "dates": lambda g, n: (
+        ["2020-01-01"] * (n // 2) + [f"2021-01-{k % 28 + 1:02}" for k in range(n - n // 2)]
+    ),
+}
+
+
+@st.composite
+def halves(draw):
+    """(a table, labels) of which the first half knows less."""
+    g = np.random.default_rng(draw(st.integers(0, 10**6)))
+    n = draw(st.sampled_from([40, 200, 400]))
+    names = draw(st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4, unique=True))
+    X = {name: COLUMNS[name](g, n) for name in names}
+    return X, g.choice(["a", "b"], n, p=[0.7, 0.3]).tolist()
+
+
+def parts(X, y):
+    half = len(y) // 2
+    for rows in (slice(None, half), slice(half, None)):
+        yield {name: column[rows] for name, column in X.items()}, y[rows]
+
+
+def check_refusal(error):
+    """It says which column, and what to do; or that there are identifiers and dates alone."""
+    said = str(error)
+    clear = "column '" in said and ("`columns`" in said or "--columns" in said)
+    if not clear and "no column is left" not in said:
+        raise error
+
+
+@settings(max_examples=80)
+@given(halves())
+def test_sums_are_the_model_of_all_rows_or_refused(table):
+    X, y = table
+    try:
+        whole = fitted(X, y)
+    except ValueError as error:
+        check_refusal(error)
+        return
+    try:
+        a, b = (fitted(*part) for part in parts(X, y))
+        both, other = a + b, b + a
+    except ValueError as error:
+        check_refusal(error)
+        return
+    expected = proba(whole, X).tolist()
+    assert proba(both, X).tolist() == expected
+    assert proba(other, X).tolist() == expected
+    assert both.model_ == whole.model_
+
+
+@settings(max_examples=40)
+@given(halves(), st.sampled_from([1, 7, 50]))
+def test_learning_on_is_the_model_of_all_rows(table, size):
+    """Batch by batch, from the first row on."""
+    X, y = table
+    X = {name: column for name, column in X.items() if name not in ("key", "dates")}
+    if not X:
+        return
+    model = NaiveBayes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        first = max(size, 20)  # as many as settle what is an identifier
+        for start in [0, *range(first, len(y), size)]:
+            rows = slice(start, first if start == 0 else start + size)
+            try:
+                model.partial_fit({n: c[rows] for n, c in X.items()}, y[rows])
+            except ValueError as error:
+                check_refusal(error)
+                return
+    whole = fitted(X, y)
+    known, expected = model.table_.schema.known, whole.table_.schema.known
+    for name in {*known} & {*expected}:  # the rule may see something else in the first rows
+        if type(known[name]) is not type(expected[name]):
+            return
+    if {*known} == {*expected}:
+        assert model.model_ == whole.model_
+        assert proba(model, X).tolist() == proba(whole, X).tolist()
+
+
+def test_a_flag_that_was_constant_in_one_part(tmp_path, monkeypatch, capsys):
+    """The issue's example: 1,000 rows with flag = 0, then rows where it varies."""
+    monkeypatch.chdir(tmp_path)
+    g = np.random.default_rng(0)
+    n = 1000
+    y = np.where(g.random(2 * n) < 0.5, "a", "b")
+    flag = np.where(np.arange(2 * n) < n, 0, (g.random(2 * n) < 0.5).astype(int))
+    table = pd.DataFrame({"flag": flag, "x": g.normal(size=2 * n).round(3), "y": y})
+    table[:n].to_csv("one.csv", index=False)
+    table[n:].to_csv("two.csv", index=False)
+    table.to_csv("both.csv", index=False)
+    for name in ("one", "two", "both"):
+        assert run(["fit", f"{name}.csv", "--target", "y", "-o", name]) == 0
+    assert run(["merge", "one", "two", "-o", "sum"]) == 0
+    assert run(["merge", "two", "one", "-o", "turned"]) == 0
+    assert run(["update", "one", "two.csv"]) == 0
+    assert run(["update", "two", "one.csv"]) == 0
+    expected = naively.load("both")
+    rows = table.drop(columns="y")
+    for name in ("sum", "turned", "one", "two"):
+        model = naively.load(name)
+        assert model.model_ == expected.model_, name
+        assert model.predict_proba(rows).tolist() == expected.predict_proba(rows).tolist(), name
+
+
+def test_a_column_of_one_value_is_left_out_until_it_varies(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X = {"flag": [0] * 30, "x": np.arange(30) * 0.5}
+    y = ["a", "b", "b"] * 10
+    model = fitted(X, y)
+    assert model.table_.left_out == {"flag": "constant"}
+    alone = fitted({"x": X["x"]}, y)
+    for flag in (0, 1, None, "what"):  # it tells nothing, whatever it is
+        row = {"flag": [flag], "x": [3.0]}
+        assert model.predict_proba(row).tolist() == alone.predict_proba({"x": [3.0]}).tolist()
+    assert fitted(X, y, unseen="error").predict({"flag": [1], "x": [3.0]}).shape == (1,)
+    model.partial_fit({"flag": [1, 2], "x": [1.0, 2.0]}, ["a", "b"])
+    assert model.table_.left_out == {}
+    assert model.table_.schema.why["flag"] == "whole numbers, 3 different"
+    model.forget({"flag": [1, 2], "x": [1.0, 2.0]}, ["a", "b"])
+    assert model.table_.left_out == {"flag": "constant"}
+    assert model.predict_proba(X).tolist() == fitted(X, y).predict_proba(X).tolist()
+
+
+def test_a_table_in_which_nothing_varies_is_a_shard_all_the_same(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(UserWarning, match="no column tells anything yet .flag: constant"):
+        model = NaiveBayes().fit({"flag": [0] * 9}, ["a", "b", "b"] * 3)
+    assert model.predict_proba({"flag": [0]})[0] == pytest.approx([1 / 3, 2 / 3])
+    (tmp_path / "t.csv").write_text("flag,y\n" + "0,a\n0,b\n0,b\n" * 3)
+    assert run(["fit", "t.csv", "--target", "y", "-o", "m"]) == 0
+    assert "no column tells anything yet (flag: constant)" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="no column is left to learn from"):
+        NaiveBayes().fit({"id": [f"k{i}" for i in range(40)]}, ["a", "b"] * 20)
+
+
+def test_what_one_model_left_out_and_the_other_learned_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    y = ["a", "b"] * 20
+    x = np.arange(40) * 0.5
+    keys = fitted({"k": [f"id{i}" for i in range(40)], "x": x}, y)
+    words = fitted({"k": ["u", "v"] * 20, "x": x}, y)
+    skipped = fitted({"k": ["u", "v"] * 20, "x": x}, y, columns={"k": "skip"})
+    for other, why in ((keys, "like an identifier"), (skipped, "as asked")):
+        for a, b in ((other, words), (words, other)):
+            with pytest.raises(ValueError, match=rf"'k' was left out of one model .{why}.*skip it"):
+                a + b
+            before = a.model_.copy()
+            assert a.model_ == before
+    assert (keys + keys).table_.left_out["k"].startswith("like an identifier")
+    constant = fitted({"k": ["u"] * 40, "x": x}, y)
+    assert "k" not in (keys + constant).table_.schema.known, "nothing that it told is lost"
+    for name, model in (("keys", keys), ("words", words)):
+        model.save(tmp_path / name)
+    assert run(["merge", "keys", "words", "-o", "m"]) == 1
+    assert "column 'k' was left out of one model" in capsys.readouterr().err
+    assert not (tmp_path / "m").exists()
+
+
+def test_counts_of_levels_become_the_statistics_of_any_family():
+    """Weights and missing values too, exactly: as if those rows had been of that family."""
+    g = np.random.default_rng(1)
+    n = 300
+    y = g.choice(["a", "b"], n)
+    weight = g.random(n) * 3
+    x = np.where(g.random(n) < 0.1, np.nan, 2.0)
+    for family in ("gaussian", "poisson", "gamma", "kernel_density", "discretized", "bernoulli"):
+        v = g.integers(0, 2, n) if family == "bernoulli" else g.integers(1, 40, n)
+        one = np.where(np.isnan(x), np.nan, 1.0 if family == "bernoulli" else 2.0)
+        parts = []
+        for column, how in ((one, Categorical()), (v.astype(float), family)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                model = NaiveBayes({"v": how}).fit({"v": column}, y, sample_weight=weight)
+            parts.append(model)
+        whole = NaiveBayes({"v": family}).fit(
+            {"v": np.concatenate([one, v])}, np.concatenate([y, y]), np.concatenate([weight] * 2)
+        )
+        for a, b in (parts, parts[::-1]):
+            assert (a + b).model_ == whole.model_, family
+
+
+def test_few_whole_numbers_become_many():
+    """20 different ones are levels, 21 are numbers: whichever part had how many."""
+    y = ["a", "b"] * 60
+    few = (np.arange(120) % 15).tolist()
+    more = (np.arange(120) % 17 * 3).tolist()
+    a, b = fitted({"n": few}, y), fitted({"n": more}, y)
+    assert a.table_.schema.known["n"].name == b.table_.schema.known["n"].name == "categorical"
+    both = a + b
+    whole = fitted({"n": few + more}, y + y)
+    assert both.table_.schema.known["n"].name == "gaussian"
+    assert both.model_ == whole.model_
+    assert both.table_.schema.why == whole.table_.schema.why
