@@ -455,7 +455,7 @@ def test_explain_as_a_page(folder, capsys):
     page = Path("why.html").read_text()
     assert "<script" not in page
     assert page.count("<table") == 2
-    assert "<h2>x</h2>" in page
+    assert "<b>The words of x, " in page
     for tokens, code, said in (
         (["--html", "why.html", "--json"], 2, "choose one"),
         (["--html", "none/why.html"], 1, "there is no folder 'none'"),

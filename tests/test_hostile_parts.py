@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naively
@@ -77,7 +77,6 @@ def check_refusal(error):
         raise error
 
 
-@settings(max_examples=80)
 @given(halves())
 def test_sums_are_the_model_of_all_rows_or_refused(table):
     X, y = table
@@ -98,7 +97,6 @@ def test_sums_are_the_model_of_all_rows_or_refused(table):
     assert both.model_ == whole.model_
 
 
-@settings(max_examples=40)
 @given(halves(), st.sampled_from([1, 7, 50]))
 def test_learning_on_is_the_model_of_all_rows(table, size):
     """Batch by batch, from the first row on."""

@@ -341,8 +341,8 @@ def test_predictions_as_json_keep_their_rows(spam, capsys):
     rows = said(capsys, "m", "new.csv", "--proba")
     assert list(rows[0]) == ["prediction", "probabilities", "row"]
     assert [row["row"] for row in rows] == [
-        {"id": 2**60 + 1, "links": 1.5, "word": "free", "prediction": "mine"},
-        {"id": 7, "links": None, "word": "ü,\n", "prediction": "too"},
+        {"id": str(2**60 + 1), "links": "1.5", "word": "free", "prediction": "mine"},
+        {"id": "7", "links": "", "word": "ü,\n", "prediction": "too"},
     ]
     assert {row["prediction"] for row in rows} <= {"bad", "good"}
     model = naively.load("m")

@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import naively
@@ -94,7 +94,6 @@ def cells(draw):
     return table
 
 
-@settings(max_examples=60)
 @given(cells())
 def test_rows_alone_as_in_the_table(model, table):
     whole = proba(model, table)
@@ -118,7 +117,6 @@ def asked(model_path, data, *options):
     return frame[said].astype(float).to_numpy(), frame
 
 
-@settings(max_examples=40)
 @given(cells())
 def test_formats_say_the_same(model, tmp_path_factory, table):
     folder = tmp_path_factory.mktemp("f")
@@ -155,7 +153,6 @@ OBJECTS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=150)
 @given(st.lists(st.sampled_from(range(len(OBJECTS))), min_size=1, max_size=6))
 def test_objects_mean_the_same_in_every_slice(model, chosen):
     """A column of Python objects of any types, one by one and together."""

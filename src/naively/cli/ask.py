@@ -112,14 +112,15 @@ def explain(
     model: Path,
     /,
     *data: str,
-    row: int = 1,
+    row: list[str] | None = None,
     label: str | None = None,
     against: str | None = None,
+    output: Output = None,
     html: Path | None = None,
     format: str | None = None,
     json: bool = False,
 ) -> None:
-    """Say why a row is of its class: the columns and words that moved the log-odds, most first.
+    """Say why rows are of their classes: what moved the log-odds, columns and words, most first.
 
     Parameters
     ----------
@@ -128,36 +129,43 @@ def explain(
     data
         Tables with the model's columns.
     row
-        Which row, counted from 1.
+        Which rows, counted from 1: 3, 1-300 or all; may be repeated. The first unless given, and
+        all with --output.
     label
-        The class to speak for; the predicted one unless given.
+        The class to speak for; the predicted one of each row unless given.
     against
-        The class to compare it with; the next best unless given.
+        The class to compare it with; the next best of each row unless given.
+    output
+        Write a flat table, a line for each column or word of a row, instead of printing: .csv,
+        .csv.gz, .tsv or .parquet.
     html
         Write a page with the words of texts marked, instead of printing.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     json
-        Print one JSON object.
+        Print a JSON object a row.
     """
-    from naively.cli import layout, models, reasons, sources, work
+    from naively.cli import models, predictions, reasons, rows, sources
     from naively.cli.errors import UsageError
 
-    if row < 1:
-        raise UsageError(f"--row counts from 1, but is {row}")
-    if html is not None:
-        if json:
-            raise UsageError("--json prints, --html writes a file: choose one")
-        sources.check_output(html, data)
+    asked = rows.Asked.of(row or ["1" if output is None else "all"])
+    if sum((json, html is not None, output is not None)) > 1:
+        raise UsageError("--json prints, --html and --output write a file: choose one")
+    if output is not None:
+        predictions.check_output(output)
+    if written := output or html:
+        sources.check_output(written, data)
     saved = models.load(model)
     source = sources.opened_for(saved, tables_of(data), format)
-    explained = work.explain(saved, source, row - 1, label, against)
+    explained = rows.explained(saved, source, asked, label, against)
     if json:
-        layout.print_json(reasons.as_json(explained))
+        reasons.to_json(explained)
     elif html is not None:
-        reasons.to_html(explained, html)
+        reasons.to_html(explained, source, html, asked.one)
+    elif output is not None:
+        reasons.to_file(explained, source, output)
     else:
-        reasons.explained(explained)
+        reasons.printed(explained)
 
 
 @app.command

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
@@ -22,6 +23,7 @@ from naively.explanation import Explanation
 from naively.families.base import Data, Family, difference
 from naively.model import Model
 from naively.prior import Prior
+from naively.tables.cells import ArrayCells
 from naively.workers import Workers
 
 Question = Callable[[Model, Data, Workers], npt.NDArray[Any]]
@@ -234,10 +236,12 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def explain(self, X: Any) -> Explanation:
         """What each feature and the prior contribute to each class's joint log-likelihood.
 
-        The result has a number for each row, class and feature: pass the rows to explain.
+        The result has a number for each row, class and feature: pass the rows to explain. It is a
+        sequence of explanations of rows, which can be printed; `to_html` makes a page of it, and
+        `to_arrow` a flat table.
         """
         X = self._rows(X)
-        return self.model_.explain(X)
+        return replace(self.model_.explain(X), cells=ArrayCells(X))
 
     def to_linear(self) -> LinearForm:
         """W and b where the log-odds are linear in x (lecture 1, "Naive Bayes is a linear

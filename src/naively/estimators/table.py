@@ -29,6 +29,7 @@ from naively.model import Model
 from naively.prior import Prior
 from naively.tables import values
 from naively.tables.decode import to_columns
+from naively.tables.explaining import explain
 from naively.tables.frames import SparseTable, array_names, is_named, to_arrow
 from naively.tables.inference import Wishes, infer, named, reconsidered
 from naively.tables.inputs import MISSING
@@ -326,10 +327,15 @@ class NaiveBayes(NaiveBayesClassifier):
         return np.concatenate([part for part, _ in parts])
 
     def _rows(self, X: Any) -> Blocks:
+        return self._encoded(X)[1]
+
+    def _encoded(self, X: Any) -> tuple[Any, Blocks]:
+        """(the table, its rows as the model takes them)."""
         self._check_classes()
-        rows, unfit = self.table_.encode(self._table(X))
+        table = self._table(X)
+        rows, unfit = self.table_.encode(table)
         self._warn(unfit, "read")
-        return rows
+        return table, rows
 
     def _as_table(self, X: Any) -> Any:
         """An Arrow table, or a `SparseTable`; arrays must have as many columns as those before."""
@@ -377,14 +383,14 @@ class NaiveBayes(NaiveBayesClassifier):
     # ---- looking inside ----------------------------------------------------------------------
 
     def explain(self, X: Any) -> Explanation:
-        """What each column and the prior contribute to each class's joint log-likelihood."""
-        explained = super().explain(X)
-        schema = self.table_.schema
-        places = {name: k for k, name in enumerate(schema.names)}
-        order = [places[name] for name in schema.ordered]
-        return Explanation(
-            explained.classes, schema.ordered, explained.prior, explained.contributions[:, :, order]
-        )
+        """What each column and the prior contribute to each class's joint log-likelihood.
+
+        The result has a number for each row, class and column: pass the rows to explain. It is a
+        sequence of explanations of rows, which can be printed; `to_html` makes a page of it, and
+        `to_arrow` a flat table. Of columns of text each term is told.
+        """
+        table, rows = self._encoded(X)
+        return explain(self.table_.schema, self.model_, table, rows)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
         """Rows drawn from the model: (Arrow table, labels)."""

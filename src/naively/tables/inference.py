@@ -154,14 +154,14 @@ class Wishes:
         plain = text or values.is_number(kind) or pa.types.is_boolean(kind)
         if not (plain or pa.types.is_null(kind) or pa.types.is_temporal(kind)):
             return None, f"no plain values but {kind}"
-        if text and values.prose(column, self.missing):
-            return Text(alpha=self.alpha), "text of many words"
         if not declared:
             read = values.numbers(column, self.missing)
             if not (read.truths or read.invalid.any() or (text and values.any_code(column))):
                 distinct = np.unique(read.values[np.isfinite(read.values)])
                 if _told_apart(distinct, column, self.missing):
                     return self._number_rule(read.values, distinct, counted)
+        if text and values.prose(column, self.missing):
+            return Text(alpha=self.alpha), "text of many words"
         return self._level_rule(column)
 
     def _level_rule(self, column: pa.Array) -> tuple[Family | None, str]:

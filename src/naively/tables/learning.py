@@ -117,7 +117,7 @@ def learn(
     )
     blank = TableModel.blank(schema, question.prior)
     blank.target = question.target
-    blank.untyped = known is None and _is_untyped([one for one, _ in head], question.target)
+    blank.untyped = known is None and _is_untyped([batch for batch, _ in head], question.target)
     limit = max(1, min(MOST, CELLS // max(1, len(names))))
     del seen
     needed = {*schema.known, question.target, question.weight}
@@ -183,8 +183,9 @@ def _drawn(tasks: Iterable[Task], question: Question, threads: int) -> Iterator[
 
     def read(task: Task) -> tuple[pa.RecordBatch, Coded]:
         batch = task()
-        table = pa.Table.from_batches([batch])
-        return batch, labelled(table, question.target, question.wishes.missing)
+        return batch, labelled(
+            pa.Table.from_batches([batch]), question.target, question.wishes.missing
+        )
 
     for batch, labels in in_order(read, tasks, threads):
         yield (lambda batch=batch: batch), draw.of(labels)  # type: ignore[misc]

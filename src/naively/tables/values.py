@@ -12,6 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
+from functools import cache
 from numbers import Integral, Real
 from typing import Any
 
@@ -117,19 +118,24 @@ def numbers(column: pa.Array, missing: Collection[str]) -> Numbers:
         strange = _mask(column.is_valid())
         example = str(column.drop_null()[0].as_py()) if strange.any() else None
         return Numbers(np.full(len(column), np.nan), strange, example)
-    for spelling in missing:
-        if NUMBER.fullmatch(spelling):
-            found.values[found.values == float(spelling)] = np.nan
+    for number in _numbers_among(tuple(missing)):
+        found.values[found.values == number] = np.nan
     return found
+
+
+@cache
+def _numbers_among(missing: tuple[str, ...]) -> list[float]:
+    """The spellings of a missing value that are numbers, such as -999."""
+    return [float(spelling) for spelling in missing if NUMBER.fullmatch(spelling)]
 
 
 def _parsed(column: pa.Array, missing: Collection[str]) -> Numbers:
     """Text as numbers: what looks like one by Arrow, all else value by value."""
     nothing = np.zeros(len(column), bool)
     try:
-        plain = column.cast(pa.float64())
-        if pc.all(pc.is_finite(plain)).as_py() is not False:
-            return Numbers(_float64(plain), nothing)
+        values = _float64(column.cast(pa.float64()))
+        if np.isfinite(values).sum() == len(values) - column.null_count:
+            return Numbers(values, nothing)
     except pa.ArrowInvalid:
         pass
     column = pc.utf8_trim_whitespace(column)
@@ -157,7 +163,7 @@ def _read(text: str, missing: Collection[str]) -> float | None:
 
 def _float64(column: pa.Array) -> Float64:
     """A float64 column with NaN for null; a copy."""
-    return np.array(pc.fill_null(column, math.nan))
+    return np.array(pc.fill_null(column, math.nan) if column.null_count else column)
 
 
 def _mask(column: pa.Array) -> npt.NDArray[np.bool_]:
@@ -183,9 +189,7 @@ def encoded(column: pa.Array) -> tuple[npt.NDArray[Any], pa.Array]:
 
 def any_code(column: pa.Array) -> bool:
     """Whether any text is of digits with a leading zero, such as 02139: a code, no number."""
-    column = pc.utf8_ltrim_whitespace(column)
-    zero = column.filter(pc.starts_with(column, "0"))
-    return bool(pc.any(pc.match_substring_regex(zero, "^0[0-9]")).as_py())
+    return bool(pc.any(pc.match_substring_regex(column, r"^\s*0[0-9]")).as_py())
 
 
 # ---- levels ----------------------------------------------------------------------------------
