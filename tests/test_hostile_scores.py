@@ -354,17 +354,6 @@ def test_predictions_as_json_keep_their_rows(spam, capsys):
     assert alone == [{"prediction": row["prediction"]} for row in rows]
 
 
-def test_predictions_as_json_say_what_text_means(spam, capsys):
-    fitted(capsys, data="train.csv", target="kind")
-    Path("new.csv").write_text("links,word,zip,paid,code,long\n+2,free,02139,TRUE,1.50,"
-                               f"{10**30}\n,NA, 7 ,no, x,1e999\n,,,,,{'1' * 5000}\n")  # fmt: skip
-    assert [row["row"] for row in said(capsys, "m", "new.csv")] == [
-        {"links": 2, "word": "free", "zip": "02139", "paid": True, "code": 1.5, "long": 10**30},
-        {"links": None, "word": "NA", "zip": 7, "paid": "no", "code": " x", "long": "1e999"},
-        {"links": None, "word": None, "zip": None, "paid": None, "code": None, "long": "1" * 5000},
-    ]
-
-
 def test_predictions_as_json_of_values_that_json_lacks(spam, capsys):
     fitted(capsys, data="train.csv", target="kind")
     table = pa.table({

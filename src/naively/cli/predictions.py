@@ -17,12 +17,9 @@ import pyarrow.parquet as parquet
 from naively.cli.errors import UsageError
 from naively.files.atomic import replacing
 from naively.labels import Labels
-from naively.tables import values
-from naively.tables.inputs import is_untyped
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".parquet", ".pq")
 PREDICTION = "prediction"
-DIGITS = 300  # of a whole number
 ENCODER = json.JSONEncoder(allow_nan=False, default=str)
 
 
@@ -123,8 +120,7 @@ def to_stdout(batches: Iterator[pa.Table]) -> None:
 def to_json(batches: Iterable[Any], classes: Labels, only: bool) -> None:
     """Write a JSON object a row to standard output: what is predicted, and the row itself.
 
-    Batches are those of `tables`. Of files of text, a value that reads as a number or truth value
-    is one, and an empty one null, as is what is not finite; dates and the like are text.
+    Batches are those of `tables`. What is not finite is null; dates and the like are text.
     """
     names = [str(label) for label in classes.tolist()]
     for batch, labels, proba in batches:
@@ -132,37 +128,12 @@ def to_json(batches: Iterable[Any], classes: Labels, only: bool) -> None:
         if proba is not None:
             told["probabilities"] = [dict(zip(names, one, strict=True)) for one in proba.tolist()]
         if not only:
-            columns = map(_meant, batch.schema, batch.columns)
-            told["row"] = [
-                dict(zip(batch.schema.names, row, strict=True))
-                for row in zip(*columns, strict=True)
-            ]
+            told["row"] = batch.to_pylist()
         sys.stdout.writelines(
             _as_json(dict(zip(told, one, strict=True))) + "\n"
             for one in zip(*told.values(), strict=True)
         )
         sys.stdout.flush()  # somebody may be waiting for each line
-
-
-def _meant(field: pa.Field, column: pa.Array) -> list[Any]:
-    """The values of a column; what they mean, if they are text of a file of nothing else."""
-    if not is_untyped(field):
-        return column.to_pylist()
-    places, known = values.encoded(column)
-    meant = [*map(_value, known.to_pylist()), None]
-    return [meant[place] for place in places.tolist()]
-
-
-def _value(text: str) -> Any:
-    """What a text means; digits with leading zeros, or very many of them, are a code: text."""
-    plain = text.strip()
-    if values.WHOLE.fullmatch(plain) and len(plain) <= DIGITS:
-        return int(plain)
-    if values.NUMBER.fullmatch(plain) and math.isfinite(number := float(plain)):
-        return number
-    if plain in values.TRUTH:
-        return values.TRUTH[plain] == 1.0
-    return text if plain else None
 
 
 def _as_json(value: Any) -> str:
