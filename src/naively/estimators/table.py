@@ -159,7 +159,9 @@ class NaiveBayes(NaiveBayesClassifier):
             tuple(self.missing),
         )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, like: NaiveBayes | None = None
+    ) -> Self:
         """Learn from the rows of X alone.
 
         Parameters
@@ -168,18 +170,25 @@ class NaiveBayes(NaiveBayesClassifier):
         y : (n,) labels of at least two classes, or the name of the column of X that has them.
             Rows without a label are left out, with a warning.
         sample_weight : (n,) non-negative weights; a row of weight w counts as w rows.
+        like : a fitted model, whose columns have the same families here, so that the two add up.
+            Then one class is enough: this may be one part of the rows.
 
         Raises
         ------
         ValueError : saying what is wrong and where.
         """
-        given = self._given(X, y, sample_weight, None)
-        check_several(given[1][0])
-        learned = self._learned(given, y, None)
-        check_several(learned.model.classes)
-        if said := learned.nothing_told:
-            warnings.warn(said, UserWarning, stacklevel=2)
-        learned.model.check(workers(self.n_jobs))
+        if like is not None:
+            check_is_fitted(like)
+        known = None if like is None else like.table_
+        given = self._given(X, y, sample_weight, known)
+        if known is None:
+            check_several(given[1][0])
+        learned = self._learned(given, y, known)
+        if known is None:
+            check_several(learned.model.classes)
+            if said := learned.nothing_told:
+                warnings.warn(said, UserWarning, stacklevel=2)
+            learned.model.check(workers(self.n_jobs))
         self._take(learned)
         self._kind = given[3]
         return self
