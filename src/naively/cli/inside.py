@@ -23,6 +23,7 @@ from naively.families.lognormal import LogNormalParameters
 from naively.families.multinomial import MultinomialParameters
 from naively.families.multivariate_parameters import MultivariateParameters
 from naively.families.poisson import PoissonParameters
+from naively.families.terms import TextStatistics
 from naively.families.text_parameters import TextParameters
 from naively.tables.model import TableModel
 from naively.tables.telling import bits, in_order
@@ -65,8 +66,9 @@ class Column:
 
 
 def columns(table: TableModel) -> list[Column]:
-    """The columns of a model, in the order of its table."""
+    """The columns of a model, in the order of its table; but for `wordless` ones."""
     schema = table.schema
+    silent = wordless(table)
     told = bits(table)
     gone: dict[str, float] = {}
     statistics: Any = table.model.statistics
@@ -76,7 +78,18 @@ def columns(table: TableModel) -> list[Column]:
     return [
         Column(name, schema.known[name].name, schema.why[name], gone[name], told.get(name))
         for name in schema.ordered
+        if name not in silent
     ]
+
+
+def wordless(table: TableModel) -> dict[str, str]:
+    """The columns of text without a term, which tell nothing so far, with the reason."""
+    statistics: Any = table.model.statistics
+    return {
+        block.names[0]: "no terms in it so far"
+        for block, part in zip(table.schema.blocks, statistics.parts, strict=True)
+        if isinstance(part, TextStatistics) and part.wordless
+    }
 
 
 def sections(table: TableModel) -> list[Section]:

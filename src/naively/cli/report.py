@@ -76,7 +76,7 @@ def warned(table: TableModel) -> None:
 def _print_columns(out: Console, table: TableModel, told: list[inside.Column], limit: int) -> None:
     """The columns that were learned, and those left out."""
     out.print(_columns(table, told, limit, out.width))
-    skipped = table.schema.skipped
+    skipped = table.schema.skipped | inside.wordless(table)
     for name, reason in list(skipped.items())[:limit]:
         out.print(note(f"left out: {clean(name)} ({clean(reason, 80)})"))
     if len(skipped) > limit:
@@ -426,7 +426,7 @@ def _model_json(table: TableModel) -> dict[str, Any]:
         "class_prior": model.class_prior.tolist(),
         "n_parameters": countable(model.n_parameters),
         "columns": [vars(column) for column in inside.columns(table)],
-        "left_out": table.schema.skipped,
+        "left_out": table.schema.skipped | inside.wordless(table),
         "unfit": {
             name: {"values": one.count, "example": str(one.example)}
             for name, one in table.unfit.items()
