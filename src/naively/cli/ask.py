@@ -34,7 +34,9 @@ def evaluate(
     from naively.cli import layout, models, report, sources, work
 
     saved = models.load(model)
-    result = work.evaluate(saved, sources.opened_for(saved, tables_of(data), format), target)
+    classes = models.names_of(models.classes_of(saved))
+    source = sources.opened_for(saved, tables_of(data), format, classes=classes)
+    result = work.evaluate(saved, source, target)
     if json:
         layout.print_json(
             {
@@ -61,7 +63,9 @@ def predict(
 ) -> None:
     """Predict the class of every row: the table with one more column, `prediction`.
 
-    A model of text alone takes plain lines, each a text, where there is no table.
+    A model of text alone takes plain lines, each a text, where there is no table. Documents that
+    are files of their own have a column `file`. Rows that come through a pipe are answered as they
+    come.
 
     Parameters
     ----------
@@ -74,7 +78,7 @@ def predict(
     proba
         Add a column P(class) for each class.
     only
-        Write the predictions without the columns of the table.
+        Write the predictions without the columns of the table, but for the file of a document.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     json
@@ -89,11 +93,11 @@ def predict(
         predictions.check_output(output)
         sources.check_output(output, data)
     saved = models.load(model)
-    source = sources.opened_for(saved, tables_of(data), format)
-    known = saved.model if hasattr(saved.model, "classes") else saved.model.model
+    source = sources.opened_for(saved, tables_of(data), format, live=True, named=True)
     batches = predictions.tables(
-        work.predict(saved, source, proba), known.classes, only or json, bool(source.files.texts)
-    )
+        work.predict(saved, source, proba), models.classes_of(saved), only or json,
+        bool(source.files.texts), source.file,
+    )  # fmt: skip
     if json:
         predictions.to_json(batches)
     elif output is None:

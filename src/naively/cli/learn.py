@@ -26,6 +26,7 @@ def fit(
     unseen: Unseen = "smooth",
     missing: list[str] | None = None,
     format: str | None = None,
+    label: str | None = None,
     seed: int = 0,
     features: int = 20,
     json: bool = False,
@@ -69,6 +70,8 @@ def fit(
         Text that means a missing value, instead of ?, NA, null and the like; may be repeated.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
+    label
+        The class of all documents; `naively update --label` then adds those of others.
     seed
         Which rows are held out.
     features
@@ -76,26 +79,29 @@ def fit(
     json
         Print one JSON object.
     """
-    from naively.cli import layout, models, report, sources, work
+    from naively.cli import layout, models, progress, report, sources, work
     from naively.cli.options import question
     from naively.tables.inputs import MISSING
 
     check_features(features)
     sources.check_output(output, data)
     spelled = MISSING if missing is None else ("", *missing)
-    source = sources.opened(tables_of(data), format, spelled)
+    source = sources.opened(tables_of(data), format, spelled, label)
     asked = question(
         sources.target_among(source, target), columns, text, source.files.texts, skip, family,
         weight, holdout, alpha, prior, unseen, spelled, seed,
     )  # fmt: skip
-    fitted = work.fit(source, asked)
+    fitted = work.fit(source, asked, alone=label is not None)
     wishes = asked.wishes
     params = {
         "columns": wishes.columns or None, "family": "auto" if wishes.auto else wishes.numeric,
         "alpha": alpha, "prior": prior, "unseen": unseen, "missing": wishes.missing,
     }  # fmt: skip
-    models.write(fitted.table, output, params, {"weight": weight} if weight else {})
+    extra = {"weight": weight, "documents": source.files.kind}
+    models.write(fitted.table, output, params, {key: text for key, text in extra.items() if text})
     report.warned(fitted.table)
+    if len(fitted.table.model.classes) == 1:
+        progress.note(f"the model knows one class: `naively update {output} --label` adds others")
     if json:
         layout.print_json(report.fit_json(fitted, str(output)))
     else:
@@ -105,7 +111,7 @@ def fit(
 @app.command
 def update(
     model: Path, /, *data: str, output: Output = None, weight: str | None = None,
-    format: str | None = None,
+    format: str | None = None, label: str | None = None,
 ) -> None:  # fmt: skip
     """Learn more rows: the model is the one that had seen them all at once.
 
@@ -121,6 +127,8 @@ def update(
         A column of weights; the one that `fit` was given unless named.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
+    label
+        The class of all documents; by default the name of their file, or folder, tells.
     """
     from naively.cli import models, report, sources, work
     from naively.cli.options import again
@@ -128,7 +136,7 @@ def update(
     saved = models.load_table(model)
     output = output or model
     sources.check_output(output, data)
-    source = sources.opened_for(saved, tables_of(data), format)
+    source = sources.opened_to_learn(saved, tables_of(data), format, label)
     fitted = work.fit(source, again(saved, weight), saved.model)
     saved.model.absorb(fitted.table)
     models.write(saved.model, output, saved.params, saved.extra, saved.estimator)
@@ -139,7 +147,7 @@ def update(
 @app.command
 def forget(
     model: Path, /, *data: str, output: Output = None, weight: str | None = None,
-    format: str | None = None,
+    format: str | None = None, label: str | None = None,
 ) -> None:  # fmt: skip
     """Unlearn rows: the model is the one that never met them.
 
@@ -155,6 +163,8 @@ def forget(
         A column of weights; the one that `fit` was given unless named.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
+    label
+        The class of all documents; by default the name of their file, or folder, tells.
     """
     from naively.cli import models, report, sources, work
     from naively.cli.options import again
@@ -162,7 +172,7 @@ def forget(
     saved = models.load_table(model)
     output = output or model
     sources.check_output(output, data)
-    source = sources.opened_for(saved, tables_of(data), format)
+    source = sources.opened_to_learn(saved, tables_of(data), format, label)
     rows = work.forget(saved, source, again(saved, weight))
     models.write(saved.model, output, saved.params, saved.extra, saved.estimator)
     report.changed("forgot", rows, saved.model, str(output))

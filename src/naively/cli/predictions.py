@@ -31,22 +31,24 @@ def check_output(output: Path) -> None:
 
 
 def tables(
-    batches: Iterable[Any], classes: Labels, only: bool, documents: bool = False
-) -> Iterator[pa.Table]:
+    batches: Iterable[Any], classes: Labels, only: bool, documents: bool = False,
+    file: str | None = None,
+) -> Iterator[pa.Table]:  # fmt: skip
     """The columns that were read, with the predictions and probabilities beside them.
 
-    Documents, which are long, come last. A column of numbers that turns into text further down is
-    text from there on.
+    Documents, which are long, come last, and the column of their files first. A column of numbers
+    that turns into text further down is text from there on.
     """
     for batch, labels, proba in batches:
-        columns = {}
-        if not only:
-            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        said = {_free(PREDICTION, columns): pa.array(_plain(labels))}
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        first = {file: columns.pop(file)} if file else {}
+        if only:
+            columns = {}
+        said = {_free(PREDICTION, first | columns): pa.array(_plain(labels))}
         for c, label in enumerate(classes.tolist() if proba is not None else []):
-            name = _free(f"P({label})", columns | said)
+            name = _free(f"P({label})", first | columns | said)
             said[name] = pa.array(np.ascontiguousarray(proba[:, c]))
-        columns = said | columns if documents else columns | said
+        columns = first | (said | columns if documents else columns | said)
         yield pa.table({name: _written(column) for name, column in columns.items()})
 
 
@@ -121,14 +123,16 @@ def to_stdout(batches: Iterator[pa.Table]) -> None:
 def to_json(batches: Iterator[pa.Table]) -> None:
     """Write a JSON object a row to standard output."""
     for table in batches:
-        sys.stdout.writelines(
-            json.dumps({PREDICTION: row.pop(PREDICTION), **_probabilities(row)}) + "\n"
-            for row in table.to_pylist()
-        )
+        sys.stdout.writelines(json.dumps(_told(row)) + "\n" for row in table.to_pylist())
+        sys.stdout.flush()
 
 
-def _probabilities(row: dict[str, Any]) -> dict[str, Any]:
-    return {"probabilities": {name[2:-1]: p for name, p in row.items()}} if row else {}
+def _told(row: dict[str, Any]) -> dict[str, Any]:
+    """The file, if the row has one; the prediction; and the probabilities that are left."""
+    told = {}
+    for name in list(row)[: list(row).index(PREDICTION) + 1]:
+        told[name] = row.pop(name)
+    return told | ({"probabilities": {name[2:-1]: p for name, p in row.items()}} if row else {})
 
 
 def _as_text(batches: Iterator[pa.Table], delimiter: str) -> Iterator[bytes]:

@@ -81,8 +81,13 @@ class Explained:
     total: float
 
 
-def fit(source: Opened, question: Question, known: TableModel | None = None) -> Fitted:
-    """Learn the rows of files; those held out are learned after they were a test."""
+def fit(
+    source: Opened, question: Question, known: TableModel | None = None, alone: bool = False
+) -> Fitted:
+    """Learn the rows of files; those held out are learned after they were a test.
+
+    There have to be two classes, unless the model is known or one `alone` is meant.
+    """
     start = time.perf_counter()
     check_columns(source, question)
     if known is not None:
@@ -111,7 +116,7 @@ def fit(source: Opened, question: Question, known: TableModel | None = None) -> 
         blank = TableModel.blank(table.schema, question.prior)
         for part in held.tables:
             table.absorb(summarise(blank, part, question))
-    if len(table.model.classes) < 2 and known is None:
+    if len(table.model.classes) < 2 and known is None and not alone:
         raise UserError(
             f"{source.name}: the target column {question.target!r} has one class only "
             f"({table.model.classes[0]}); a classifier needs two or more"
@@ -180,11 +185,10 @@ def predict(saved: Saved, source: Opened, proba: bool) -> Iterator[Any]:
         probabilities = model.proba(rows) if proba else None
         return batch, model.classes[model.predict_codes(rows)], probabilities
 
-    live = source.files.size is None and source.files.texts  # each line is answered at once
-    threads = 1 if live else workers(None).count
     empty, told, known = True, False, set(source.names)
     with progress.bar("predicting", source.files):
-        for batch, labels, probabilities in in_order(one, source.tasks(), threads):
+        tasks = source.live_tasks()
+        for batch, labels, probabilities in in_order(one, tasks, workers(None).count):
             empty = False
             new = [name for name in batch.schema.names if name not in known]
             if new and not told:

@@ -68,7 +68,7 @@ class Delimited:
         """Bytes of the file that have been read, before decompression."""
         return self._stream.raw.count if self._stream else 0
 
-    def tasks(self) -> Iterator[Task]:
+    def tasks(self) -> Iterator[Task | None]:
         """One task a block; the first block of all files decides the types of the columns."""
         begun = self._begun or self._begin(self.source.open())
         self._begun = None
@@ -76,8 +76,8 @@ class Delimited:
         types = self.options.types
         try:
             for block in blocks(self._stream, line, self._cut, self.newline):
-                if types:
-                    yield partial(self._parsed, block)
+                if types or block is None:
+                    yield block and partial(self._parsed, block)
                     continue
                 types |= dict.fromkeys(self._codes(block), TEXT)
                 batch = self._parsed(block)
@@ -94,7 +94,7 @@ class Delimited:
 
     def _begin(self, stream: Stream) -> tuple[Stream, int]:
         """Read the header; (the stream after it, the line on which that is)."""
-        data = stream.read(inputs.HEAD).removeprefix(BOM)
+        data = stream.some(inputs.HEAD).removeprefix(BOM)
         while True:
             text = data.lstrip(b"\r\n")
             # only files without any \n have lines that end in \r
@@ -105,7 +105,7 @@ class Delimited:
             end = first_end(text, starts, ends, self.newline)
             if end or len(data) > inputs.LONGEST:
                 break
-            if not (more := stream.read(max(inputs.HEAD, len(data)))):
+            if not (more := stream.some(max(inputs.HEAD, len(data)))):
                 break
             data += more
         line = 1 + data.count(self.newline, 0, len(data) - len(text))
