@@ -131,7 +131,7 @@ def opened_to_learn(
     if found.files.texts and classes.dtype.kind not in "OUT":
         found.labels = dict(zip(names_of(classes), classes.tolist(), strict=True))
     if label is not None and label not in names_of(classes):
-        progress.note(f"{label!r} is a new class: the model knows {some(classes)}")
+        progress.note(f"the model did not know the class {label!r}; it knows {some(classes)}")
     if found.files.texts and target is not None and target not in found.names:
         raise UserError(
             f"{found.name}: say with --label which class these documents are of; the model knows "
@@ -149,7 +149,8 @@ def target_among(table: Opened, asked: str | None) -> str:
     if table.files.texts:
         raise UsageError(
             f"{table.name}: documents have classes if there are several files, such as ham.txt and "
-            "spam.txt, or folders in the folder; or name a column of theirs with --target"
+            "spam.txt, or folders in the folder; else `fit --label` says the class of all, or "
+            "--target names a column of theirs"
         )
     raise UsageError(
         f"{table.name}: name the column that holds the classes with --target; there are "
