@@ -44,7 +44,8 @@ def evaluate(
 
     saved = models.load(model)
     scored.check(saved, positive, threshold, at_recall)
-    source = sources.opened_for(saved, tables_of(data), format)
+    classes = models.names_of(models.classes_of(saved))
+    source = sources.opened_for(saved, tables_of(data), format, classes=classes)
     result = work.evaluate(saved, source, target, positive)
     found = scored.decisions(result, threshold, at_recall, source.name)
     if json:
@@ -66,7 +67,9 @@ def predict(
 ) -> None:
     """Predict the class of every row: the table with one more column, `prediction`.
 
-    A model of text alone takes plain lines, each a text, where there is no table.
+    A model of text alone takes plain lines, each a text, where there is no table. Documents that
+    are files of their own have a column `file`. Rows that come through a pipe are answered as they
+    come.
 
     Parameters
     ----------
@@ -79,7 +82,7 @@ def predict(
     proba
         Add a column P(class) for each class.
     only
-        Write the predictions without the columns of the table.
+        Write the predictions without the columns of the table, but for the file of a document.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     json
@@ -95,12 +98,12 @@ def predict(
         predictions.check_output(output)
         sources.check_output(output, data)
     saved = models.load(model)
-    source = sources.opened_for(saved, tables_of(data), format)
-    known = saved.model if hasattr(saved.model, "classes") else saved.model.model
+    source = sources.opened_for(saved, tables_of(data), format, live=True, named=True)
+    classes = models.classes_of(saved)
     found = work.predict(saved, source, proba)
-    batches = predictions.tables(found, known.classes, only, bool(source.files.texts))
+    batches = predictions.tables(found, classes, only, bool(source.files.texts), source.file)
     if json:
-        predictions.to_json(found, known.classes, only)
+        predictions.to_json(found, classes, only, source.file)
     elif output is None:
         predictions.to_stdout(batches)
     else:

@@ -27,6 +27,7 @@ def fit(
     unseen: Unseen = "smooth",
     missing: list[str] | None = None,
     format: str | None = None,
+    label: str | None = None,
     seed: int = 0,
     features: int = 20,
     like: Path | None = None,
@@ -71,6 +72,8 @@ def fit(
         Text that means a missing value, instead of ?, NA, null and the like; may be repeated.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
+    label
+        The class of all documents; `naively update --label` then adds those of others.
     seed
         Which rows are held out.
     features
@@ -81,7 +84,7 @@ def fit(
     json
         Print one JSON object.
     """
-    from naively.cli import layout, models, report, sources, work
+    from naively.cli import layout, models, progress, report, sources, work
     from naively.cli.errors import UsageError
     from naively.cli.options import again, question
     from naively.files import locks
@@ -99,7 +102,7 @@ def fit(
         if twice := [option for option, value in said.items() if value is not None]:
             raise UsageError(f"--like takes that from the model: leave out {', '.join(twice)}")
         model = models.load_table(like)
-        source = sources.opened_for(model, tables_of(data), format)
+        source = sources.opened_to_learn(model, tables_of(data), format, label)
         asked = replace(again(model, weight), holdout=holdout, seed=seed)
         if target not in (None, asked.target):
             raise UsageError(f"the target of {like} is {asked.target!r}: leave out --target")
@@ -107,21 +110,24 @@ def fit(
         params, extra, estimator = model.params, model.extra, model.estimator
     else:
         spelled = MISSING if missing is None else ("", *missing)
-        source = sources.opened(tables_of(data), format, spelled)
+        source = sources.opened(tables_of(data), format, spelled, label)
         asked = question(
             sources.target_among(source, target), columns, text, source.files.texts, skip, family,
             weight, holdout, alpha, prior, unseen, spelled, seed,
         )  # fmt: skip
-        fitted = work.fit(source, asked)
+        fitted = work.fit(source, asked, alone=label is not None)
         wishes = asked.wishes
         params = {
             "columns": wishes.columns or None, "family": "auto" if wishes.auto else wishes.numeric,
             "alpha": alpha, "prior": prior, "unseen": unseen, "missing": wishes.missing,
         }  # fmt: skip
-        extra, estimator = {"weight": weight} if weight else {}, "NaiveBayes"
+        noted = {"weight": weight, "documents": source.files.kind}
+        extra, estimator = {key: text for key, text in noted.items() if text}, "NaiveBayes"
     with locks.alone(output):
         models.write(fitted.table, output, params, extra, estimator)
     models.unread(fitted.table, fitted.table.unfit, "learned")
+    if len(fitted.table.model.classes) == 1 and like is None:
+        progress.note(f"the model knows one class: `naively update {output} --label` adds others")
     if json:
         layout.print_json(report.fit_json(fitted, str(output)))
     else:
@@ -131,7 +137,7 @@ def fit(
 @app.command
 def update(
     model: Path, /, *data: str, output: Output = None, weight: str | None = None,
-    format: str | None = None,
+    format: str | None = None, label: str | None = None,
 ) -> None:  # fmt: skip
     """Learn more rows: the model is the one that had seen them all at once.
 
@@ -147,6 +153,8 @@ def update(
         A column of weights; the one that `fit` was given unless named.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
+    label
+        The class of all documents; by default the name of their file, or folder, tells.
     """
     from naively.cli import models, report, sources, work
     from naively.cli.options import again, wishes_of
@@ -155,7 +163,7 @@ def update(
     saved = models.load_table(model)
     output = output or model
     sources.check_output(output, data)
-    source = sources.opened_for(saved, tables_of(data), format)
+    source = sources.opened_to_learn(saved, tables_of(data), format, label)
     fitted = work.fit(source, again(saved, weight), saved.model)
     with models.changing(saved, model, output) as now:
         now.model.absorb(fitted.table)
@@ -168,7 +176,7 @@ def update(
 @app.command
 def forget(
     model: Path, /, *data: str, output: Output = None, weight: str | None = None,
-    format: str | None = None,
+    format: str | None = None, label: str | None = None,
 ) -> None:  # fmt: skip
     """Unlearn rows: the model is the one that never met them.
 
@@ -184,6 +192,8 @@ def forget(
         A column of weights; the one that `fit` was given unless named.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
+    label
+        The class of all documents; by default the name of their file, or folder, tells.
     """
     from naively.cli import models, report, sources, work
     from naively.cli.options import again
@@ -191,7 +201,7 @@ def forget(
     saved = models.load_table(model)
     output = output or model
     sources.check_output(output, data)
-    source = sources.opened_for(saved, tables_of(data), format)
+    source = sources.opened_to_learn(saved, tables_of(data), format, label)
     gone = work.rows_of(saved, source, again(saved, weight))
     with models.changing(saved, model, output) as now:
         now.model.forget(gone)

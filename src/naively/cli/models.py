@@ -147,6 +147,22 @@ def document_of(saved: Saved) -> str | None:
     return features_of(saved)[0] if [type(family) for family in families] == [Text] else None
 
 
+def kind_of(saved: Saved) -> str | None:
+    """What the documents are that a model learned, text or mail; None if it learned tables."""
+    return saved.extra.get("documents")
+
+
+def classes_of(saved: Saved) -> Labels:
+    """The classes that a model knows."""
+    model = saved.model if isinstance(saved.model, Model) else saved.model.model
+    return model.classes
+
+
+def names_of(classes: Labels) -> list[str]:
+    """Classes as one writes them on the command line."""
+    return [text for label in classes.tolist() if (text := values.level_text(label, ()))]
+
+
 def as_table(saved: Saved, names: list[str], data: str) -> TableModel:
     """The model as one of a table; that of an array takes its columns by order if it has no names.
 

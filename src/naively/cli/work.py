@@ -58,8 +58,13 @@ class Evaluated:
     seconds: float
 
 
-def fit(source: Opened, question: Question, known: TableModel | None = None) -> Fitted:
-    """Learn the rows of files; those held out are learned after they were a test."""
+def fit(
+    source: Opened, question: Question, known: TableModel | None = None, alone: bool = False
+) -> Fitted:
+    """Learn the rows of files; those held out are learned after they were a test.
+
+    There have to be two classes, unless the model is known or one `alone` is meant.
+    """
     start = time.perf_counter()
     check_columns(source, question)
     if known is not None:
@@ -91,15 +96,15 @@ def fit(source: Opened, question: Question, known: TableModel | None = None) -> 
             table.absorb(summarise(blank, part, question, known).like_labels(table))
         table = reconsidered(question.wishes, table)
     table.type_labels()
-    if len(table.model.classes) < 2 and known is None:
+    if len(table.model.classes) < 2 and known is None and not alone:
         raise UserError(
             f"{source.name}: the target column {question.target!r} has one class only "
             f"({table.model.classes[0]}); a classifier needs two or more"
         )
     if known is None:
+        table.model.check()
         if said := table.nothing_told:
             progress.note(f"{source.name}: {said}")
-        table.model.check()
     table.model.prior.check_room(len(table.model.classes))
     return Fitted(table, time.perf_counter() - start, scores)
 
@@ -171,12 +176,11 @@ def predict(saved: Saved, source: Opened, proba: bool) -> Iterator[Any]:
         probabilities = model.proba(rows) if proba else None
         return batch, model.classes[model.predict_codes(rows)], probabilities, invalid
 
-    live = source.files.size is None and source.files.texts  # each line is answered at once
-    threads = 1 if live else workers(None).count
     empty, told, known = True, False, set(source.names)
     unfit: dict[str, Unfit] = {}
     with progress.bar("predicting", source.files):
-        for batch, labels, probabilities, invalid in in_order(one, source.tasks(), threads):
+        tasks = source.live_tasks()
+        for batch, labels, probabilities, invalid in in_order(one, tasks, workers(None).count):
             empty = False
             add_unfit(unfit, invalid)
             new = [name for name in batch.schema.names if name not in known]

@@ -186,9 +186,9 @@ class NaiveBayes(NaiveBayesClassifier):
         learned = self._learned(given, y, known)
         if known is None:
             check_several(learned.model.classes)
+            learned.model.check(workers(self.n_jobs))
             if said := learned.nothing_told:
                 warnings.warn(said, UserWarning, stacklevel=2)
-            learned.model.check(workers(self.n_jobs))
         self._take(learned)
         self._kind = given[3]
         return self

@@ -14,6 +14,7 @@ from naively.exact import Float64
 from naively.families.base import Family
 from naively.families.categorical import Categorical
 from naively.families.product import Blocks, ProductStatistics
+from naively.families.terms import TextStatistics
 from naively.labels import Labels
 from naively.model import Model
 from naively.prior import Prior
@@ -188,8 +189,13 @@ class TableModel:
 
     @property
     def left_out(self) -> dict[str, str]:
-        """The columns that are left out of the product, with the reason."""
-        unvaried = self.unvaried
+        """The columns that are left out of the product, or add nothing to it, with the reason."""
+        statistics: Any = self.model.statistics
+        unvaried = self.unvaried | {
+            block.names[0]: "no terms in it so far"
+            for block, part in zip(self.schema.blocks, statistics.parts, strict=True)
+            if isinstance(part, TextStatistics) and part.wordless
+        }
         known = self.schema.known
         return {
             name: unvaried.get(name, why)
