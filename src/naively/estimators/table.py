@@ -29,6 +29,7 @@ from naively.families.categorical import Unseen
 from naively.families.product import Blocks
 from naively.families.text import Text
 from naively.model import Model
+from naively.posterior import Posterior
 from naively.prior import Prior
 from naively.tables.decode import to_columns
 from naively.tables.explaining import explain
@@ -336,7 +337,7 @@ class NaiveBayes(NaiveBayesClassifier):
 
         def one(batch: tuple[int, pa.Table]) -> tuple[npt.NDArray[Any], dict[str, Unfit]]:
             try:
-                rows, invalid = known.encode(batch[1])
+                rows, invalid = known.encode(batch[1], posterior)
                 return question(posterior, rows, Serial()), invalid
             except InvalidValueError as error:
                 error.row += batch[0]
@@ -352,10 +353,12 @@ class NaiveBayes(NaiveBayesClassifier):
     def _rows(self, X: Any, known: TableModel | None = None) -> Blocks:
         return self._encoded(X, known or self.table_)[1]
 
-    def _encoded(self, X: Any, known: TableModel) -> tuple[Any, Blocks]:
+    def _encoded(
+        self, X: Any, known: TableModel, posterior: Posterior | None = None
+    ) -> tuple[Any, Blocks]:
         """(the table, its rows as the model takes them)."""
         table = self._table(X, known)
-        rows, unfit = known.encode(table)
+        rows, unfit = known.encode(table, posterior)
         self._warn(unfit, "read")
         return table, rows
 
@@ -408,7 +411,7 @@ class NaiveBayes(NaiveBayesClassifier):
         check_is_fitted(self)
         known = self.table_
         posterior = settled(known.model, workers(self.n_jobs))
-        table, rows = self._encoded(X, known)
+        table, rows = self._encoded(X, known, posterior)
         return explain(known.schema, posterior, table, rows)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
