@@ -801,7 +801,7 @@ def test_labels_of_csv_files(cells, classes, folder, capsys):
 
 
 def test_bool_and_float_labels_of_parquet_files(folder, capsys):
-    for y, kind in (([True, False, None], bool), ([1.5, np.nan, 0.5], float)):
+    for y, kind in (([True, False, None], bool), ([2.0, np.nan, 1.0], float)):
         parquet.write_table(pa.table({"x": [1, 2, 3], "y": y}), "b.parquet")
         fitted(capsys, data="b.parquet", target="y")
         assert model_of().class_weight.rounded().tolist() == [1, 1]

@@ -285,12 +285,7 @@ def test_a_flat_table_of_all_rows(folder, capsys):
             assert line["against"] == model.classes_[other]
             assert float(line["probability"]) == pytest.approx(np.exp(own[best]))
             name = line["column"]
-            if name == "sunny":
-                assert line["value"] == cells[name].lower()
-            elif name == "age" and cells[name]:
-                assert float(line["value"]) == float(cells[name])
-            else:
-                assert line["value"] == cells.get(name, "")
+            assert line["value"] == cells.get(name, "")
     naive(capsys, "explain", "m", "people.csv", "-o", "why.parquet", "--label", "ham")
     found = parquet.read_table("why.parquet")
     assert found.column_names == FLAT

@@ -12,7 +12,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
-from naively import NBSVM, TextNB
+from naively import NBSVM, TextNB, load
+from naively.cli.main import run
+from naively.files import safetensors
+from naively.files.safetensors import ModelFileError
 
 rng = np.random.default_rng(12)
 WORDS = np.array([f"w{k}" for k in range(40)])
@@ -225,3 +228,78 @@ def test_it_is_an_estimator():
         "cat",
         "dog",
     ]
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS, ids=str)
+@pytest.mark.parametrize("data", [TWO, THREE], ids=["two", "three"])
+def test_a_saved_model_is_the_same(data, parameters, tmp_path):
+    texts, y = data
+    model = NBSVM(**parameters).fit(texts, np.array(["é", "bé", "c"])[y])
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert type(again) is NBSVM
+    assert again.get_params() == model.get_params()
+    assert_array_equal(again.classes_, model.classes_)
+    assert_array_equal(again.terms_, model.terms_)
+    assert_array_equal(again.coef_, model.coef_)
+    scores = model.decision_function([*texts, None, "never met"])
+    assert again.decision_function([*texts, None, "never met"]).tobytes() == scores.tobytes()
+    assert_array_equal(again.predict(texts), model.predict(texts))
+    assert again.bayes_.model_ == model.bayes_.model_  # the statistics, too
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+    again.fit(texts[:99], y[:99])
+    assert_array_equal(again.coef_, clone(model).fit(texts[:99], y[:99]).coef_)
+
+
+def test_what_a_file_cannot_hold_is_not_written(tmp_path):
+    texts, y = TWO
+    with pytest.raises(NotFittedError):
+        NBSVM().save(tmp_path / "m")
+    with pytest.raises(ValueError, match="cannot be saved"):
+        NBSVM(tokenizer=str.split).fit(texts, y).save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_forged_file_is_refused(tmp_path):
+    model = NBSVM().fit(*TWO)
+    model.save(tmp_path / "m")
+    saved = safetensors.load(tmp_path / "m")
+    coef, intercept = model.coef_, model.intercept_
+    for learned in (
+        {},
+        {"coef": coef},
+        {"coef": coef[:, 1:], "intercept": intercept},
+        {"coef": coef[0], "intercept": intercept},
+        {"coef": coef, "intercept": intercept.repeat(2)},
+        {"coef": coef, "intercept": intercept + np.nan},
+        {"coef": "coef", "intercept": intercept},
+        {"coef": coef, "intercept": intercept, "more": 1},
+    ):
+        safetensors.save(saved.model, tmp_path / "m", "NBSVM", saved.params, learned=learned)
+        with pytest.raises(ModelFileError, match="damaged"):
+            load(tmp_path / "m")
+    learned = {"coef": coef, "intercept": intercept}
+    for other in (TextNB("binary").fit(*THREE), TextNB("binary").fit(*TWO).forget(*TWO)):
+        safetensors.save(other.model_, tmp_path / "m", "NBSVM", saved.params, learned=learned)
+        with pytest.raises(ModelFileError, match="damaged"):
+            load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    "command", ["inspect m", "predict m t", "explain m t", "evaluate m t", "update m t"]
+)
+def test_the_command_line_says_what_reads_it(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    NBSVM().fit(*TWO).save("m")
+    (tmp_path / "t").write_text("text,label\nw1 w2,1\n")
+    before = (tmp_path / "m").read_bytes()
+    assert run(command.split()) == 1
+    assert capsys.readouterr() == (
+        "",
+        "naively: m: a model of NBSVM: use naively.load, in Python\n",
+    )
+    assert (tmp_path / "m").read_bytes() == before

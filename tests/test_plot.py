@@ -4,6 +4,7 @@
 """
 
 import math
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -42,6 +43,7 @@ from naively import (
     PoissonNB,
     TextNB,
 )
+from naively import plot as displays
 from naively.comparison.comparison import Candidate, Comparison
 from naively.ladder.trial import Curve
 from naively.plot import (
@@ -1122,3 +1124,8 @@ if __name__ == "__main__":
     with plt.style.context("default"):
         for each, draw in DISPLAYS.items():
             picture(draw().figure_, BASELINE / f"{each}.png")
+
+
+def test_the_readme_names_every_display():
+    text = (Path(__file__).parents[1] / "README.md").read_text()
+    assert sorted(re.findall(r"^\| `(\w+Display)` \|", text, re.MULTILINE)) == displays.__all__

@@ -35,6 +35,18 @@ def encode_labels(y: Labels) -> Coded:
     return classes, codes.astype(np.int64, copy=False)
 
 
+def check_whole(labels: Labels, called: str = "y") -> None:
+    """Raise ValueError for numbers with a fraction: they measure something, and are no classes."""
+    if labels.dtype.kind != "f":
+        return
+    odd = labels[~(np.isfinite(labels) & (labels == np.floor(labels)))]
+    if len(odd):
+        raise ValueError(
+            f"Unknown label type: continuous. {called} holds {odd[0]}, where classes are text, "
+            "whole numbers or truth values; cut it into ranges first"
+        )
+
+
 def merge_labels(a: Labels, b: Labels) -> Labels:
     """The sorted union of two sorted sets of labels.
 

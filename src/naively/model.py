@@ -1,9 +1,11 @@
-"""One model: a class prior times a family. The algebra, the posterior, the explanation."""
+"""One model: a class prior times a family, and the algebra of what it learned."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import RLock
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +23,10 @@ from naively.families.base import (
     difference,
 )
 from naively.families.sums import class_weights
-from naively.kernels import scores
 from naively.labels import Coded, Labels, encode_labels, merge_labels
+from naively.posterior import Posterior
 from naively.prior import Prior
 from naively.workers import Serial, Workers
-
-VANISHING = 746.0  # nats below the best class at which a probability is 0 in float64
-CHUNK = 1 << 12  # rows of which the terms in x alone are computed at a time
 
 
 class SingularModelError(ValueError):
@@ -38,6 +37,10 @@ class SingularModelError(ValueError):
 class Model:
     """A class prior times a family, with everything that it learned.
 
+    One thread may learn while others predict: each answer is that of one state of the model. What
+    it learns, or reads to estimate its parameters, is under a lock; a `Posterior` needs none, for
+    what it refers to does not change any more.
+
     Attributes
     ----------
     family, prior : the event model and the class prior; parameters follow from both.
@@ -47,6 +50,7 @@ class Model:
     class_weight : ExactArray (C,), total weight of the rows of each class.
     statistics : Statistics of the family.
     announced : labels that were named before any of their rows was met, sorted.
+    lock : held while what was learned changes, or is read where it must not change meanwhile.
     """
 
     family: Family
@@ -57,9 +61,10 @@ class Model:
     class_weight: ExactArray = field(default_factory=lambda: ExactArray.zeros((0,)))
     statistics: Statistics = field(default=None)  # type: ignore[assignment]
     announced: Labels = field(default_factory=lambda: np.empty(0, np.int64))
-    _estimate: tuple[Parameters, Float64, Float64] | None = field(
-        default=None, repr=False, compare=False
-    )
+    lock: Any = field(default_factory=RLock, init=False, repr=False)
+    _estimate: Posterior | None = field(default=None, init=False, repr=False)
+    _lent: bool = field(default=False, init=False, repr=False)
+    """Whether a copy that is being pickled may refer to the sums, so that these stay."""
 
     def __post_init__(self) -> None:
         if self.statistics is None:
@@ -90,28 +95,38 @@ class Model:
         except InvalidValueError as error:
             if kept is not None:
                 error.row = int(kept[error.row])
-            raise self.located(error) from None
+            raise error.named(self.feature_names) from None
         return Model(
             self.family, self.prior, self.n_features, self.feature_names,
             classes, class_weights(batch), statistics,
         )  # fmt: skip
 
-    def absorb(self, other: Model) -> None:
+    def absorb(
+        self, other: Model, family: Family | None = None, prior: Prior | None = None
+    ) -> None:
         """Add what another model learned, in place; classes merge by union.
+
+        Parameters
+        ----------
+        other : Model
+        family, prior : those to go on with, if they are others than before.
 
         Raises
         ------
         ValueError : if the models cannot be added; then self is unchanged.
         """
-        self._check_compatible(other)
-        classes = merge_labels(self.classes, other.classes)
-        self.prior.check_room(len(classes))
-        self._spread(classes)
-        self.announced = merge_labels(self.announced, other.announced)
-        positions = np.searchsorted(self.classes, other.classes)
-        self.class_weight = self.class_weight.add(other.class_weight, rows=positions)
-        self.statistics.add(other.statistics, positions)
-        self._estimate = None
+        with self.lock:
+            family, prior = family or self.family, prior or self.prior
+            self._check_compatible(other, family)
+            classes = merge_labels(self.classes, other.classes)
+            prior.check_room(len(classes))
+            self._own()
+            self.family, self.prior = family, prior
+            self._spread(classes)
+            self.announced = merge_labels(self.announced, other.announced)
+            positions = np.searchsorted(self.classes, other.classes)
+            self.class_weight = self.class_weight.add(other.class_weight, rows=positions)
+            self.statistics.add(other.statistics, positions)
 
     def forget(self, other: Model) -> None:
         """Subtract what another model learned, in place; classes without weight are forgotten.
@@ -120,7 +135,22 @@ class Model:
         ------
         ValueError : if self did not learn that, as far as the sums can tell; self is unchanged.
         """
-        self._check_compatible(other)
+        with self.lock:
+            left = self._less(other)
+            kept = np.flatnonzero(
+                left.class_weight.nonzero() | np.isin(self.classes, self.announced)
+            )
+            weight = left.class_weight.taken(0, kept).trimmed()
+            statistics = left.statistics.taken_classes(kept).canonical()
+            classes = self.classes[kept]
+            if classes.dtype.kind == "U":  # only as wide as the longest label, as before the others
+                classes = np.array(classes.tolist(), str)
+            self.classes, self.class_weight, self.statistics = classes, weight, statistics
+            self._estimate, self._lent = None, False
+
+    def _less(self, other: Model) -> Model:
+        """A copy that learned less, with all of the classes; ValueError if that cannot be."""
+        self._check_compatible(other, self.family)
         known = self.classes.tolist()
         for label in other.classes.tolist():
             if label not in known:
@@ -136,14 +166,7 @@ class Model:
         )
         if problem:
             raise ValueError(f"cannot forget what was never learned: {problem}")
-        kept = np.flatnonzero(left.class_weight.nonzero() | np.isin(self.classes, self.announced))
-        weight = left.class_weight.taken(0, kept).trimmed()
-        statistics = left.statistics.taken_classes(kept).canonical()
-        classes = self.classes[kept]
-        if classes.dtype.kind == "U":  # only as wide as the longest label, as before the others
-            classes = np.array(classes.tolist(), str)
-        self.classes, self.class_weight, self.statistics = classes, weight, statistics
-        self._estimate = None
+        return left
 
     def decay(self, gamma: float) -> None:
         """Multiply all that was learned by gamma, in place.
@@ -155,16 +178,18 @@ class Model:
         gamma = float(gamma)
         if not 0 < gamma <= 1:
             raise ValueError(f"gamma must be above 0 and at most 1, not {gamma!r}")
-        self.class_weight = self.class_weight.scaled(gamma)
-        self.statistics = self.statistics.scaled(gamma)
-        self._estimate = None
+        with self.lock:
+            self.class_weight = self.class_weight.scaled(gamma)
+            self.statistics = self.statistics.scaled(gamma)
+            self._estimate, self._lent = None, False
 
     def copy(self) -> Model:
         """A copy that shares nothing that changes."""
-        return Model(
-            self.family, self.prior, self.n_features, self.feature_names,
-            self.classes, self.class_weight.copy(), self.statistics.copy(), self.announced,
-        )  # fmt: skip
+        with self.lock:
+            return Model(
+                self.family, self.prior, self.n_features, self.feature_names,
+                self.classes, self.class_weight.copy(), self.statistics.copy(), self.announced,
+            )  # fmt: skip
 
     def canonical(self) -> Model:
         """A copy with statistics in their one smallest form: equal models have equal bits."""
@@ -190,9 +215,23 @@ class Model:
     def know_classes(self, labels: Labels) -> None:
         """Make room for classes before any of their rows is met; they outlive forgetting."""
         announced = encode_labels(labels)[0]
-        self._spread(merge_labels(self.classes, announced))
-        self.announced = merge_labels(self.announced, announced)
+        with self.lock:
+            self._own()
+            self._spread(merge_labels(self.classes, announced))
+            self.announced = merge_labels(self.announced, announced)
+
+    def _own(self) -> None:
+        """Drop the estimate; copy the sums, which are about to change, if others refer to them.
+
+        Some parameters are computed from the sums when they are first needed. Most often nobody
+        asks for them any more, and a row is learned without a copy.
+        """
+        asked = None if self._estimate is None else ref(self._estimate.parameters)
         self._estimate = None
+        if self._lent or (asked is not None and asked() is not None):
+            self.class_weight = self.class_weight.copy()
+            self.statistics = self.statistics.copy()
+            self._lent = False
 
     def _spread(self, classes: Labels) -> None:
         """Make room for a superset of the classes."""
@@ -204,11 +243,10 @@ class Model:
         self.statistics = self.statistics.with_classes(positions, len(classes))
         self.classes = classes
 
-    def _check_compatible(self, other: Model) -> None:
-        if not self.family.adds_to(other.family):
+    def _check_compatible(self, other: Model, family: Family) -> None:
+        if not family.adds_to(other.family):
             raise ValueError(
-                "cannot combine models whose statistics differ: "
-                f"{difference(self.family, other.family)}"
+                f"cannot combine models whose statistics differ: {difference(family, other.family)}"
             )
         if self.n_features != other.n_features:
             raise ValueError(
@@ -219,47 +257,58 @@ class Model:
         if None not in names and names[0] != names[1]:
             raise ValueError(f"cannot combine models of different features: {names[0]}, {names[1]}")
 
-    def located(self, error: InvalidValueError) -> InvalidValueError:
-        """The error with the column's name, if it has one."""
-        names = self.feature_names
-        column = error.column if names is None else repr(names[error.column])
-        error.args = (error.problem.format(where=f"row {error.row}, column {column}"),)
-        return error
-
     def __getstate__(self) -> dict[str, Any]:
         """Without the parameters, which follow from the rest."""
-        return {**vars(self), "_estimate": None}
+        with self.lock:
+            self._lent = True  # what is pickled, or copied, afterwards must not change
+            return {**vars(self), "_estimate": None, "lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, lock=RLock())
 
     # ---- the posterior -----------------------------------------------------------------------
 
+    def posterior(self, workers: Workers | None = None) -> Posterior:
+        """What the model answers as it is now, estimated when first asked for.
+
+        Raises
+        ------
+        SingularModelError : if a covariance matrix has no density.
+        """
+        found = self._estimate  # read once: it may be gone the next moment
+        if found is None:
+            with self.lock:
+                found = self._estimate
+                if found is None:
+                    found = self._estimate = self._estimated(workers or Serial())
+        return found
+
+    def _estimated(self, workers: Workers) -> Posterior:
+        prior = self.prior.estimate(self.class_weight)
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(prior)
+        try:
+            parameters = self.family.estimate_on(self.statistics, self.class_weight, workers)
+        except SingularCovarianceError as error:
+            raise SingularModelError(self._singular(error)) from None
+        return Posterior(
+            self.family, self.feature_names, self.classes, parameters, prior, log_prior
+        )
+
     @property
     def parameters(self) -> Parameters:
-        """The family's parameters, estimated when first asked for."""
-        return self._estimated()[0]
+        """The family's parameters."""
+        return self.posterior().parameters
 
     @property
     def class_prior(self) -> Float64:
         """π_c, (C,)."""
-        return self._estimated()[1]
+        return self.posterior().class_prior
 
     @property
     def log_prior(self) -> Float64:
         """log π_c, (C,); -inf of a class that has no rows."""
-        return self._estimated()[2]
-
-    def _estimated(self, workers: Workers | None = None) -> tuple[Parameters, Float64, Float64]:
-        if self._estimate is None:
-            prior = self.prior.estimate(self.class_weight)
-            with np.errstate(divide="ignore"):
-                log_prior = np.log(prior)
-            try:
-                parameters = self.family.estimate_on(
-                    self.statistics, self.class_weight, workers or Serial()
-                )
-            except SingularCovarianceError as error:
-                raise SingularModelError(self._singular(error)) from None
-            self._estimate = parameters, prior, log_prior
-        return self._estimate
+        return self.posterior().log_prior
 
     def _singular(self, error: SingularCovarianceError) -> str:
         """What is wrong with a covariance matrix, and what to do."""
@@ -281,137 +330,42 @@ class Model:
         self.prior.estimate(self.class_weight)
         self.family.check(self.statistics, self.class_weight)
         if self.family.may_be_singular:
-            self._estimated(workers)
+            self.posterior(workers)
 
     @property
     def n_parameters(self) -> int:
         """C - 1 for the prior, plus the family's."""
-        return len(self.classes) - 1 + self.parameters.n_free
-
-    def joint(self, X: Data, start: int, stop: int, margin: float = np.inf) -> Float64:
-        """log π_c + log p(x_i | c) for rows start:stop, (C, stop - start), in nats.
-
-        Up to the term of log p(x | c) that depends on x alone (see `score_samples`); classes more
-        than `margin` nats below the best may have -inf.
-        """
-        parameters, _, log_prior = self._estimated()
-        out = np.empty((len(log_prior), stop - start))
-        try:
-            parameters.leading(X, start, stop, log_prior, margin, out)
-        except InvalidValueError as error:
-            raise self.located(error) from None
-        return out
-
-    def _in_chunks(
-        self, X: Data, out: Any, finish: Any, workers: Workers | None, margin: float = np.inf
-    ) -> Any:
-        """finish(joint, out[rows]) for chunks of rows, on the workers."""
-        workers = workers or Serial()
-        self._estimated(workers)[0].prepare(X, workers)
-        n = X.shape[0]
-        rows = self.parameters.chunk(X, len(self.classes))
-
-        def one(start: int) -> None:
-            stop = min(start + rows, n)
-            finish(self.joint(X, start, stop, margin), out[start:stop])
-
-        workers.map(one, range(0, n, rows))
-        return out
+        posterior = self.posterior()
+        return len(posterior.classes) - 1 + posterior.parameters.n_free
 
     def predict_codes(self, X: Data, workers: Workers | None = None) -> Int64:
-        """The position of the most probable class of each row; the first of equals."""
-        out = np.empty(X.shape[0], np.int64)
-        likeliest = np.int64(self.class_prior.argmax())
-
-        def finish(joint: Float64, out: Int64) -> None:
-            scores.best_class(joint, likeliest, out)
-
-        return self._in_chunks(X, out, finish, workers, margin=0.0)
+        """As `Posterior.predict_codes`."""
+        return self.posterior(workers).predict_codes(X, workers)
 
     def joint_log_proba(self, X: Data, workers: Workers | None = None) -> Float64:
-        """The joint log-likelihoods, (n, C)."""
-        out = np.empty((X.shape[0], len(self.classes)))
-        return self._in_chunks(X, out, lambda joint, out: np.copyto(out, joint.T), workers)
+        """As `Posterior.joint_log_proba`."""
+        return self.posterior(workers).joint_log_proba(X, workers)
 
     def log_proba(self, X: Data, workers: Workers | None = None) -> Float64:
-        """log P(c | x_i), (n, C)."""
-        out = np.empty((X.shape[0], len(self.classes)))
-
-        def finish(joint: Float64, out: Float64) -> None:
-            joint = self._below_best(joint)
-            np.subtract(joint, np.log(np.exp(joint).sum(axis=0)), out=out.T)
-
-        return self._in_chunks(X, out, finish, workers)
+        """As `Posterior.log_proba`."""
+        return self.posterior(workers).log_proba(X, workers)
 
     def proba(self, X: Data, workers: Workers | None = None) -> Float64:
-        """P(c | x_i), (n, C)."""
-        out = np.empty((X.shape[0], len(self.classes)))
-
-        def finish(joint: Float64, out: Float64) -> None:
-            joint = self._below_best(joint)
-            np.exp(joint, out=joint)
-            np.divide(joint, joint.sum(axis=0), out=out.T)
-
-        return self._in_chunks(X, out, finish, workers, VANISHING)
-
-    def _below_best(self, joint: Float64) -> Float64:
-        """The (C, n) table minus the best of each row; -inf where the distance has no number."""
-        joint = self._possible(joint)
-        with np.errstate(over="ignore"):
-            joint -= joint.max(axis=0)
-        return joint
-
-    def _possible(self, joint: Float64) -> Float64:
-        """The (C, n) table with the prior in the place of rows that every class rules out."""
-        nowhere = np.isneginf(joint.max(axis=0))
-        if nowhere.any():
-            joint[:, nowhere] = self.log_prior[:, np.newaxis]
-        return joint
+        """As `Posterior.proba`."""
+        return self.posterior(workers).proba(X, workers)
 
     def score_samples(self, X: Data, workers: Workers | None = None) -> Float64:
-        """log p(x_i), (n,), in nats: the density or probability of the row itself.
-
-        Raises
-        ------
-        ValueError : if the family's scores are no density.
-        """
-        if not self.family.is_density:
-            raise ValueError(f"the scores of {self.family.name} naive Bayes are no density of x")
-        out = np.empty(X.shape[0])
-
-        def finish(joint: Float64, out: Float64) -> None:
-            top = joint.max(axis=0)
-            with np.errstate(invalid="ignore", over="ignore"):
-                total = top + np.log(np.exp(joint - top).sum(axis=0))
-            out[:] = np.where(np.isneginf(top), top, total)
-
-        self._in_chunks(X, out, finish, workers)
-        for start in range(0, len(out), CHUNK):
-            with np.errstate(over="ignore"):
-                out[start : start + CHUNK] += self.parameters.log_base(X[start : start + CHUNK])
-        return out
-
-    # ---- looking inside ----------------------------------------------------------------------
+        """As `Posterior.score_samples`."""
+        return self.posterior(workers).score_samples(X, workers)
 
     def explain(self, X: Data) -> Explanation:
-        """What the prior and each feature contribute to the score of each class."""
-        proba, codes = self.proba(X), self.predict_codes(X)  # refuse what cannot be scored
-        contributions = self.parameters.contributions(X)
-        return Explanation(
-            self.classes, self.feature_names, self.log_prior, contributions, proba, codes
-        )
+        """As `Posterior.explain`."""
+        return self.posterior().explain(X)
 
     def linear(self) -> tuple[Float64, Float64]:
-        """(w, b), (C, d) and (C,): log P(c | x) = w_c . x + b_c up to a term in x alone.
-
-        Raises
-        ------
-        ValueError : where the model is not linear in x, saying why.
-        """
-        weight, bias = self.parameters.linear()
-        return weight, bias + self.log_prior
+        """As `Posterior.linear`."""
+        return self.posterior().linear()
 
     def sample(self, n: int, generator: np.random.Generator) -> tuple[npt.NDArray[Any], Labels]:
-        """N rows and their labels, drawn from the model: a class from the prior, then its row."""
-        codes = generator.choice(len(self.classes), size=n, p=self.class_prior)
-        return self.parameters.sample(codes, generator), self.classes[codes]
+        """As `Posterior.sample`."""
+        return self.posterior().sample(n, generator)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -28,6 +29,7 @@ def fit(
     format: str | None = None,
     seed: int = 0,
     features: int = 20,
+    like: Path | None = None,
     json: bool = False,
 ) -> None:
     """Learn from the rows of a table, and write the model to a file.
@@ -73,30 +75,52 @@ def fit(
         Which rows are held out.
     features
         How many columns the report lists.
+    like
+        A model file: its target, families and smoothing are taken, so that the two models add up.
+        One class is enough then. For parts of a table that are learned apart.
     json
         Print one JSON object.
     """
     from naively.cli import layout, models, report, sources, work
-    from naively.cli.options import question
+    from naively.cli.errors import UsageError
+    from naively.cli.options import again, question
     from naively.files import locks
     from naively.tables.inputs import MISSING
 
     check_features(features)
     sources.check_output(output, data)
-    spelled = MISSING if missing is None else ("", *missing)
-    source = sources.opened(tables_of(data), format, spelled)
-    asked = question(
-        sources.target_among(source, target), columns, text, source.files.texts, skip, family,
-        weight, holdout, alpha, prior, unseen, spelled, seed,
-    )  # fmt: skip
-    fitted = work.fit(source, asked)
-    wishes = asked.wishes
-    params = {
-        "columns": wishes.columns or None, "family": "auto" if wishes.auto else wishes.numeric,
-        "alpha": alpha, "prior": prior, "unseen": unseen, "missing": wishes.missing,
-    }  # fmt: skip
+    if like is not None:
+        said = {
+            "--columns": columns, "--text": text, "--skip": skip, "--family": family,
+            "--missing": missing, "--alpha": None if alpha == 1.0 else alpha,
+            "--prior": None if prior == "empirical" else prior,
+            "--unseen": None if unseen == "smooth" else unseen,
+        }  # fmt: skip
+        if twice := [option for option, value in said.items() if value is not None]:
+            raise UsageError(f"--like takes that from the model: leave out {', '.join(twice)}")
+        model = models.load_table(like)
+        source = sources.opened_for(model, tables_of(data), format)
+        asked = replace(again(model, weight), holdout=holdout, seed=seed)
+        if target not in (None, asked.target):
+            raise UsageError(f"the target of {like} is {asked.target!r}: leave out --target")
+        fitted = work.fit(source, asked, model.model)
+        params, extra, estimator = model.params, model.extra, model.estimator
+    else:
+        spelled = MISSING if missing is None else ("", *missing)
+        source = sources.opened(tables_of(data), format, spelled)
+        asked = question(
+            sources.target_among(source, target), columns, text, source.files.texts, skip, family,
+            weight, holdout, alpha, prior, unseen, spelled, seed,
+        )  # fmt: skip
+        fitted = work.fit(source, asked)
+        wishes = asked.wishes
+        params = {
+            "columns": wishes.columns or None, "family": "auto" if wishes.auto else wishes.numeric,
+            "alpha": alpha, "prior": prior, "unseen": unseen, "missing": wishes.missing,
+        }  # fmt: skip
+        extra, estimator = {"weight": weight} if weight else {}, "NaiveBayes"
     with locks.alone(output):
-        models.write(fitted.table, output, params, {"weight": weight} if weight else {})
+        models.write(fitted.table, output, params, extra, estimator)
     models.unread(fitted.table, fitted.table.unfit, "learned")
     if json:
         layout.print_json(report.fit_json(fitted, str(output)))

@@ -41,13 +41,16 @@ def write(
 def load(path: Path) -> Saved:
     """Read a model file."""
     try:
-        return safetensors.load(path)
+        saved = safetensors.load(path)
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such model file; `naively fit` writes one") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     except safetensors.ModelFileError as error:
         raise UserError(str(error)) from None
+    if saved.learned:  # more than a model of sums, which is all that the commands ask
+        raise UserError(f"{path}: a model of {saved.estimator}: use naively.load, in Python")
+    return saved
 
 
 def load_table(path: Path) -> Saved:

@@ -125,7 +125,9 @@ def _chunks(table: TableModel, source: Opened, asked: Asked) -> Iterator[tuple[i
                 yield number, explain(table.schema, table.model, part, encoded)
             except InvalidValueError as error:
                 error.row += number
-                raise UserError(f"{source.name}: {table.model.located(error)}") from None
+                raise UserError(
+                    f"{source.name}: {error.named(table.model.feature_names)}"
+                ) from None
     unread(table, unfit)
 
 

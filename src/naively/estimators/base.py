@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,11 +23,12 @@ from naively.exact import Float64
 from naively.explanation import Explanation
 from naively.families.base import Data, Family, difference
 from naively.model import Model
+from naively.posterior import Posterior
 from naively.prior import Prior
 from naively.tables.cells import ArrayCells
 from naively.workers import Workers
 
-Question = Callable[[Model, Data, Workers], npt.NDArray[Any]]
+Question = Callable[[Posterior, Data, Workers], npt.NDArray[Any]]
 
 
 def _has_density(estimator: NaiveBayesClassifier) -> bool:
@@ -103,13 +105,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if not family.adds_to(model.family):
             unlike = difference(model.family, family)
             raise ValueError(f"what was learned cannot go on as another family: {unlike}")
-        before = model.family, model.prior
-        model.family, model.prior = family, self._prior()
-        try:
-            model.absorb(delta)
-        except ValueError:
-            model.family, model.prior = before
-            raise
+        model.absorb(delta, family, self._prior())
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows: the model is again, bit for bit, one that never met them.
@@ -138,7 +134,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(other)
         total = clone(self)
         total._keep(self.model_.copy(), vars(self))
-        total._go_on(other.model_)
+        with other.model_.lock:  # another thread may be teaching it
+            total._go_on(other.model_)
         return total
 
     def __radd__(self, other: Any) -> Self:
@@ -192,36 +189,37 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     # ---- predicting --------------------------------------------------------------------------
 
-    def _check_classes(self) -> None:
+    def _posterior(self) -> Posterior:
+        """What the model answers as it is now; to be asked for once an answer, as it may change."""
         check_is_fitted(self)
-        if len(self.model_.classes) == 0:
-            raise ValueError("every row was forgotten: the model knows no class")
+        return settled(self.model_, workers(self.n_jobs))
 
     def _rows(self, X: Any) -> Data:
-        self._check_classes()
+        """The rows as the model takes them."""
         return check_data(self, X, reset=False, sparse=self._takes_sparse)
 
     def _ask(self, X: Any, question: Question) -> npt.NDArray[Any]:
         """The model's answer for the rows of X."""
-        rows = self._rows(X)
-        return question(self.model_, rows, workers(self.n_jobs))
+        check_is_fitted(self)
+        jobs = workers(self.n_jobs)
+        posterior = settled(self.model_, jobs)
+        return question(posterior, self._rows(X), jobs)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row, (n,)."""
-        codes = self._ask(X, Model.predict_codes)
-        return self.model_.classes[codes]
+        return self._ask(X, Posterior.predict)
 
     def predict_proba(self, X: Any) -> Float64:
         """P(c | x), (n, C), in the order of `classes_`."""
-        return self._ask(X, Model.proba)
+        return self._ask(X, Posterior.proba)
 
     def predict_log_proba(self, X: Any) -> Float64:
         """log P(c | x), (n, C), in nats."""
-        return self._ask(X, Model.log_proba)
+        return self._ask(X, Posterior.log_proba)
 
     def predict_joint_log_proba(self, X: Any) -> Float64:
         """log P(x, c), (n, C), in nats, up to a term that depends on x alone."""
-        return self._ask(X, Model.joint_log_proba)
+        return self._ask(X, Posterior.joint_log_proba)
 
     @available_if(_has_density)  # type: ignore[untyped-decorator]
     def score_samples(self, X: Any) -> Float64:
@@ -229,7 +227,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
         Complement naive Bayes does not have this method: its scores are no density.
         """
-        return self._ask(X, Model.score_samples)
+        return self._ask(X, Posterior.score_samples)
 
     # ---- looking inside ----------------------------------------------------------------------
 
@@ -240,8 +238,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         sequence of explanations of rows, which can be printed; `to_html` makes a page of it, and
         `to_arrow` a flat table.
         """
-        X = self._rows(X)
-        return replace(self.model_.explain(X), cells=ArrayCells(X))
+        posterior, rows = self._posterior(), self._rows(X)
+        return replace(posterior.explain(rows), cells=ArrayCells(rows))
 
     def to_linear(self) -> LinearForm:
         """W and b where the log-odds are linear in x (lecture 1, "Naive Bayes is a linear
@@ -251,8 +249,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         ------
         ValueError : where they are not, saying why.
         """
-        self._check_classes()
-        return LinearForm.of(self.model_)
+        return LinearForm.of(self._posterior())
 
     def to_logistic(self) -> Any:
         """The logistic regression that predicts the same, where the log-odds are linear in x.
@@ -275,16 +272,20 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         ------
         ValueError : where the log-odds are not linear in x, saying why.
         """
-        form = self.to_linear()
-        encoder = self._encoder()
+        now = copy.deepcopy(self)  # another thread may be teaching this one
+        form = now.to_linear()
+        encoder = now._encoder()
         if encoder is None:
-            return form.regression(getattr(self, "feature_names_in_", None))
+            return form.regression(getattr(now, "feature_names_in_", None))
         from sklearn.pipeline import make_pipeline
 
         return make_pipeline(encoder, form.regression())
 
     def _encoder(self) -> Any:
-        """A fitted transformer from X to what the log-odds are linear in; None if it is X."""
+        """A fitted transformer from X to what the log-odds are linear in; None if it is X.
+
+        It may keep self.
+        """
         themselves = self.model_.parameters.linear_columns() is None
         return None if themselves else LinearColumns.learned(self)
 
@@ -296,9 +297,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         n_samples : int
         random_state : None, int or RandomState, as in scikit-learn.
         """
-        self._check_classes()
+        posterior = self._posterior()
         seed = check_random_state(random_state).randint(2**31)
-        return self.model_.sample(n_samples, np.random.default_rng(seed))
+        return posterior.sample(n_samples, np.random.default_rng(seed))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, with its exact statistics, to a file: see `naively.load`."""
@@ -315,7 +316,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     @property
     def class_count_(self) -> Float64:
         """Total weight of the rows of each class, (C,)."""
-        return self.model_.class_weight.rounded()
+        model = self.model_
+        with model.lock:
+            return model.class_weight.rounded()
 
     @property
     def class_prior_(self) -> Float64:
@@ -336,3 +339,17 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.positive_only = self._only_positive
         return tags
+
+
+def settled(model: Model, jobs: Workers) -> Posterior:
+    """What a model answers as it is now.
+
+    Raises
+    ------
+    ValueError : if it has forgotten all classes.
+    """
+    if len(model.classes):
+        posterior = model.posterior(jobs)
+        if len(posterior.classes):  # another thread may have made it forget them all
+            return posterior
+    raise ValueError("every row was forgotten: the model knows no class")

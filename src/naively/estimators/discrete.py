@@ -64,7 +64,8 @@ class FeatureCountNB(DiscreteNB):
     @property
     def feature_count_(self) -> Float64:
         """Weighted counts of each class and feature, (C, d)."""
-        return self.model_.statistics.tables["sum"].rounded()
+        with self.model_.lock:
+            return self.model_.statistics.tables["sum"].rounded()
 
     def _columns(self) -> slice:
         return slice(0, self.n_features_in_)
@@ -186,7 +187,8 @@ class ComplementNB(FeatureCountNB):
     @property
     def feature_all_(self) -> Float64:
         """Counts over all classes, (d,)."""
-        return self.model_.statistics.tables["sum"].summed(0).rounded()
+        with self.model_.lock:
+            return self.model_.statistics.tables["sum"].summed(0).rounded()
 
     @property
     def feature_log_prob_(self) -> Float64:
@@ -404,7 +406,8 @@ class CategoricalNB(DiscreteNB):
     def feature_log_prob_(self) -> list[Float64]:
         """Log [θ_jc]_α, d arrays (C, K_α)."""
         parameters = self._parameters
-        return [parameters.log_theta(j, np.arange(k)) for j, k in enumerate(self.n_categories_)]
+        sizes = enumerate(parameters.n_categories)
+        return [parameters.log_theta(j, np.arange(k)) for j, k in sizes]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

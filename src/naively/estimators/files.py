@@ -15,14 +15,14 @@ from naively.files.safetensors import ModelFileError
 
 ESTIMATORS = (
     "BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianBayes", "GaussianNB", "JointBayes",
-    "MultinomialNB", "NaiveBayes", "PoissonNB", "TextNB",
+    "MultinomialNB", "NBSVM", "NaiveBayes", "PoissonNB", "TextNB",
 )  # fmt: skip
 
 
 def load(path: str | PathLike[str]) -> Any:
     """The fitted estimator that `save` or ``naively fit`` wrote to a file.
 
-    It predicts the same bits, and can go on learning, forgetting and adding up.
+    It predicts the same bits, and can go on learning, forgetting and adding up, if it could before.
 
     Raises
     ------
@@ -38,7 +38,8 @@ def load(path: str | PathLike[str]) -> Any:
     kind = getattr(naively, saved.estimator)
     if strangers := saved.params.keys() - kind._get_param_names():
         raise ModelFileError(f"{path}: {saved.estimator} has no parameter {min(strangers)!r}")
-    estimator = kind(**saved.params)
+    loaded = kind(**saved.params)
+    estimator = loaded._bayes() if saved.estimator == "NBSVM" else loaded
     if hasattr(model, "schema") != (saved.estimator in ("NaiveBayes", "JointBayes")):
         raise ModelFileError(f"{path} is a damaged model file: its model is no {saved.estimator}")
     try:
@@ -57,7 +58,12 @@ def load(path: str | PathLike[str]) -> Any:
     estimator.n_features_in_ = model.n_features
     if model.feature_names is not None:
         estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
-    return estimator
+    if loaded is not estimator:
+        try:
+            loaded._take(estimator, **saved.learned)
+        except (ValueError, TypeError) as error:
+            raise ModelFileError(f"{path} is a damaged model file: {error}") from None
+    return loaded
 
 
 def _check_parameters(estimator: Any) -> None:

@@ -159,6 +159,7 @@ class GaussianBayes(NaiveBayesClassifier):
 
     def to_quadratic(self) -> QuadraticForm:
         """The boundary's coefficients, of any covariance: see `QuadraticForm` (lecture 2)."""
-        self._check_classes()
-        quadratic, weight, bias = self._parameters.quadratic()
-        return QuadraticForm(quadratic, weight, bias + self.model_.log_prior, self.classes_)
+        posterior = self._posterior()
+        parameters: Any = posterior.parameters
+        quadratic, weight, bias = parameters.quadratic()
+        return QuadraticForm(quadratic, weight, bias + posterior.log_prior, posterior.classes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from naively.exact import Float64
 from naively.families.base import InvalidValueError
 from naively.families.product import ProductParameters
-from naively.model import Model
+from naively.posterior import Posterior
 from naively.tables.names import few
 
 if TYPE_CHECKING:
@@ -55,8 +54,8 @@ class LinearForm:
     levels: npt.NDArray[np.object_] | None = None
 
     @classmethod
-    def of(cls, model: Model) -> Self:
-        """That of a model.
+    def of(cls, model: Posterior) -> Self:
+        """That of a model as it is now.
 
         Raises
         ------
@@ -93,7 +92,7 @@ class LinearForm:
         return regression
 
 
-def _blame(model: Model) -> None:
+def _blame(model: Posterior) -> None:
     """Raise the error of the first block of columns that is not linear, with their names."""
     parameters = model.parameters
     if not isinstance(parameters, ProductParameters) or model.feature_names is None:
@@ -128,9 +127,8 @@ class LinearColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def learned(cls, estimator: NaiveBayesClassifier) -> Self:
-        """Those of a fitted classifier as it is now."""
-        columns = cls(clone(estimator))
-        return columns._take(copy.deepcopy(estimator))
+        """Those of a fitted classifier, which it keeps."""
+        return cls(clone(estimator))._take(estimator)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn levels and terms.
@@ -162,12 +160,12 @@ class LinearColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ValueError : for what the estimator cannot score.
         """
         check_is_fitted(self)
-        model = self.estimator_.model_
+        posterior = self.estimator_._posterior()
         rows = self.estimator_._rows(X)
         try:
-            return model.parameters.linear_rows(rows)
+            return posterior.parameters.linear_rows(rows)
         except InvalidValueError as error:
-            raise model.located(error) from None
+            raise error.named(posterior.feature_names) from None
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Names such as ``age`` and ``job_clerk``, (D,); `input_features` are not needed."""

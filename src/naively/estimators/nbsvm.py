@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
+from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -137,8 +138,7 @@ class NBSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.alpha == 0:
             raise ValueError("alpha must be above 0: without smoothing, ratios are infinite")
         texts = X if isinstance(X, pa.Array) else to_array(X)
-        bayes = TextNB("binary", **{name: getattr(self, name) for name in OPTIONS})
-        bayes.fit(texts, y, sample_weight)
+        bayes = self._bayes().fit(texts, y, sample_weight)
         rows = _rows(bayes, Documents.of(texts))
         labels = check_labels(y, len(texts))
         count = bayes.class_count_
@@ -153,11 +153,30 @@ class NBSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             svm.fit(x, labels == label, sample_weight)
             w[c], b[c] = svm.coef_[0], svm.intercept_[0]
         mean = np.abs(w).mean(axis=1)
+        coef = ((1 - self.beta) * mean[:, np.newaxis] + self.beta * w) * ratios
+        self._take(bayes, coef, (1 - self.beta) * mean * odds + self.beta * b)
+        return self
+
+    def _bayes(self) -> TextNB:
+        """The naive Bayes classifier that learns the counts."""
+        return TextNB("binary", **{name: getattr(self, name) for name in OPTIONS})
+
+    def _take(self, bayes: TextNB, coef: Float64, intercept: Float64) -> None:
+        """Take what was learned as this estimator's own.
+
+        Raises
+        ------
+        ValueError : if it does not fit together.
+        """
+        classes, terms = _parameters(bayes).total.shape
+        rows = classes if classes > 2 else classes - 1
+        for weights, shape in ((coef, (rows, terms)), (intercept, (rows,))):
+            if rows < 1 or np.shape(weights) != shape or not np.isfinite(weights).all():
+                raise ValueError(f"its weights do not fit {classes} classes and {terms} terms")
         self.bayes_ = bayes
         self.classes_ = bayes.classes_
-        self.coef_ = ((1 - self.beta) * mean[:, np.newaxis] + self.beta * w) * ratios
-        self.intercept_ = (1 - self.beta) * mean * odds + self.beta * b
-        return self
+        self.coef_ = coef
+        self.intercept_ = intercept
 
     def decision_function(self, X: Any) -> Float64:
         """How far a document is on the side of each class, (n, C); of the second of two, (n,)."""
@@ -171,6 +190,18 @@ class NBSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self.decision_function(X)
         codes = scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0).astype(np.int64)
         return self.classes_[codes]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model, with the counts that naive Bayes learned, to a file: see `naively.load`.
+
+        The command line does not read it.
+        """
+        from naively.files.safetensors import save
+
+        check_is_fitted(self)
+        params = self.get_params(deep=False)
+        learned = {"coef": self.coef_, "intercept": self.intercept_}
+        save(self.bayes_.model_, path, type(self).__name__, params, learned=learned)
 
     @property
     def terms_(self) -> npt.NDArray[Any]:

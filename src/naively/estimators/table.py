@@ -13,12 +13,15 @@ import pyarrow as pa
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
-from naively.estimators.base import NaiveBayesClassifier, Question
-from naively.estimators.validation import check_data, check_several
+from naively.estimators.base import NaiveBayesClassifier, Question, settled
+from naively.estimators.given import apart, check_weights_of, is_flat, labels_of
+from naively.estimators.kinds import Kind, as_kind, kind_of
+from naively.estimators.nested import inside, replaced
+from naively.estimators.validation import check_data, check_labels, check_several
 from naively.exact import Float64
 from naively.explanation import Explanation
 from naively.families.base import Family, InvalidValueError
@@ -27,7 +30,6 @@ from naively.families.product import Blocks
 from naively.families.text import Text
 from naively.model import Model
 from naively.prior import Prior
-from naively.tables import values
 from naively.tables.decode import to_columns
 from naively.tables.explaining import explain
 from naively.tables.frames import SparseTable, array_names, is_named, to_arrow
@@ -36,12 +38,12 @@ from naively.tables.inputs import MISSING
 from naively.tables.model import TableModel, add_unfit, slices
 from naively.tables.names import few
 from naively.tables.schema import Schema, Unfit
-from naively.tables.targets import Coded, coded, label_column
+from naively.tables.targets import Coded
 from naively.tables.union import union
 from naively.workers import Serial
 
-Given = tuple[Any, Coded, Float64 | None]
-"""(table without the target, labels, weights)."""
+Given = tuple[Any, Coded, Float64 | None, Kind]
+"""(table without the target, labels, weights, the kind of table that X is)."""
 
 
 class NaiveBayes(NaiveBayesClassifier):
@@ -72,6 +74,14 @@ class NaiveBayes(NaiveBayesClassifier):
     n_jobs : int, optional
         Threads; the result is the same for any number. None for all processors.
 
+    Notes
+    -----
+    The parameters of families have nested names, for searches such as `GridSearchCV`:
+    ``family__alpha``, and ``columns__body__alpha`` with ``columns={"body": Text()}``, where
+    ``columns__body`` is the family itself. The columns of a tuple are joined by commas:
+    ``columns__a,b__alpha``. Names may hold ``__``: what follows the last one is the parameter,
+    unless all of it is the name of a column.
+
     Attributes
     ----------
     classes_ : (C,) the labels met so far, sorted.
@@ -85,6 +95,8 @@ class NaiveBayes(NaiveBayesClassifier):
     >>> NaiveBayes().fit(table, ["no", "yes", "yes", "yes"]).predict(table).tolist()
     ['no', 'yes', 'yes', 'yes']
     """
+
+    _kind: str = "arrow"
 
     def __init__(
         self,
@@ -107,6 +119,27 @@ class NaiveBayes(NaiveBayesClassifier):
         self.missing = missing
         self.n_jobs = n_jobs
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters; if `deep`, those of the families in them too: see the class."""
+        params = super().get_params(deep)
+        if deep:
+            for name in self._get_param_names():
+                params = inside(name, getattr(self, name)) | params
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by their names, nested ones too: see the class."""
+        known = self._get_param_names()
+        nested: dict[str, dict[str, Any]] = {}
+        for path in [path for path in params if "__" in path]:
+            name, _, within = path.partition("__")
+            if name in known:
+                nested.setdefault(name, {})[within] = params.pop(path)
+        super().set_params(**params)
+        for name, changes in nested.items():
+            setattr(self, name, replaced(name, getattr(self, name), changes))
+        return self
+
     # ---- learning ----------------------------------------------------------------------------
 
     def _family(self) -> Family:
@@ -126,7 +159,9 @@ class NaiveBayes(NaiveBayesClassifier):
             tuple(self.missing),
         )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, like: NaiveBayes | None = None
+    ) -> Self:
         """Learn from the rows of X alone.
 
         Parameters
@@ -135,19 +170,27 @@ class NaiveBayes(NaiveBayesClassifier):
         y : (n,) labels of at least two classes, or the name of the column of X that has them.
             Rows without a label are left out, with a warning.
         sample_weight : (n,) non-negative weights; a row of weight w counts as w rows.
+        like : a fitted model, whose columns have the same families here, so that the two add up.
+            Then one class is enough: this may be one part of the rows.
 
         Raises
         ------
         ValueError : saying what is wrong and where.
         """
-        given = self._given(X, y, sample_weight)
-        check_several(given[1][0])
-        learned = self._learned(given, y, None)
-        check_several(learned.model.classes)
-        if said := learned.nothing_told:
-            warnings.warn(said, UserWarning, stacklevel=2)
-        learned.model.check(workers(self.n_jobs))
+        if like is not None:
+            check_is_fitted(like)
+        known = None if like is None else like.table_
+        given = self._given(X, y, sample_weight, known)
+        if known is None:
+            check_several(given[1][0])
+        learned = self._learned(given, y, known)
+        if known is None:
+            check_several(learned.model.classes)
+            if said := learned.nothing_told:
+                warnings.warn(said, UserWarning, stacklevel=2)
+            learned.model.check(workers(self.n_jobs))
         self._take(learned)
+        self._kind = given[3]
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -156,15 +199,16 @@ class NaiveBayes(NaiveBayesClassifier):
         Families are inferred when a column is first met. Any split of the rows gives the same
         model, bit for bit, once all columns are known or named in `columns`.
         """
-        first = not hasattr(self, "table_")
-        given = self._given(X, y, sample_weight)
-        learned = self._learned(given, y, None if first else self.table_)
+        known = getattr(self, "table_", None)
+        given = self._given(X, y, sample_weight, known)
+        learned = self._learned(given, y, known)
         if classes is not None:
-            learned.model.know_classes(np.asarray(classes))
-        if first:
+            learned.model.know_classes(check_labels(classes, len(classes)))
+        if known is None:
             self._take(learned)
         else:
             self._absorb(learned)
+        self._kind = given[3]
         return self
 
     def _absorb(self, learned: TableModel) -> None:
@@ -182,8 +226,9 @@ class NaiveBayes(NaiveBayesClassifier):
             as it was.
         """
         check_is_fitted(self)
-        table, labels, weights = self._given(X, y, sample_weight)
-        self.table_.forget(self._summed(self.table_, table, labels, weights))
+        known = self.table_
+        table, labels, weights, _ = self._given(X, y, sample_weight, known)
+        known.forget(self._summed(known, table, labels, weights))
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -193,50 +238,27 @@ class NaiveBayes(NaiveBayesClassifier):
         check_is_fitted(self)
         check_is_fitted(other)
         total = clone(self)
-        total.table_ = self.table_
-        total._absorb(other.table_)
+        total.table_, total._kind, learned = self.table_, self._kind, other.table_
+        with learned.model.lock:  # another thread may be teaching it
+            total._absorb(learned)
         return total
 
-    def _given(self, X: Any, y: Any, sample_weight: Any) -> Given:
-        """(table without the target, labels, weights), checked."""
-        table = self._as_table(X)
+    def _given(self, X: Any, y: Any, sample_weight: Any, known: TableModel | None) -> Given:
+        """What there is to learn, checked."""
+        table = self._as_table(X, known)
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None"
             )
-        if isinstance(y, str):
-            if y not in table.column_names:
-                raise ValueError(f"y names {y!r}, which is no column of X")
-            column = table.column(y)
-            table = table.drop_columns([y])
-        else:
-            if getattr(y, "ndim", 1) == 2:
-                y = column_or_1d(y, warn=True)
-            column = label_column(y)
-        if len(table.column_names) == 0:
-            raise ValueError(
-                f"Found array with 0 feature(s) (shape=({len(column)}, 0)) while a minimum of "
-                "1 is required."
-            )
-        if len(column) != table.num_rows:
-            raise ValueError(f"X has {table.num_rows} rows, y has {len(column)}")
-        if table.num_rows == 0:
-            raise ValueError("X has no rows: Found array with 0 sample(s)")
-        labels = coded(values.flat(column), self.missing)
-        if labels[0].dtype.kind == "f" and np.isinf(labels[0]).any():
-            raise ValueError("Input y contains infinity: no label can be infinite")
-        found = labels[0]
-        if found.dtype.kind == "f" and (found != np.floor(found)).any():
-            raise ValueError(
-                f"Unknown label type: continuous. y holds {found[found != np.floor(found)][0]}, "
-                "where classes are text, whole numbers or truth values; cut it into ranges first"
-            )
-        return table, labels, _weights(sample_weight, table.num_rows)
+        kind = kind_of(X, table)
+        table, column = apart(table, y)
+        weights = check_weights_of(sample_weight, table.num_rows)
+        return table, labels_of(column, self.missing), weights, kind
 
     def _learned(self, given: Given, y: Any, known: TableModel | None) -> TableModel:
         """A model of these rows alone; self is unchanged."""
-        table, labels, weights = given
+        table, labels, weights, _ = given
         first, of_first = table, labels
         if weights is not None and not weights.all():  # rows of weight 0 are absent
             first = table.filter(pa.array(weights > 0))
@@ -295,7 +317,7 @@ class NaiveBayes(NaiveBayesClassifier):
         learned.model.prior.check_room(len(learned.model.classes))
         self.table_ = learned
         self.n_features_in_ = len(learned.schema.why)
-        if self._of_array:
+        if _array_columns(learned):
             self.__dict__.pop("feature_names_in_", None)
         else:
             self.feature_names_in_ = np.array(list(learned.schema.why), object)
@@ -308,62 +330,56 @@ class NaiveBayes(NaiveBayesClassifier):
     # ---- predicting --------------------------------------------------------------------------
 
     def _ask(self, X: Any, question: Question) -> npt.NDArray[Any]:
-        self._check_classes()
-        table = self._table(X)
+        check_is_fitted(self)
+        known, jobs = self.table_, workers(self.n_jobs)
+        posterior = settled(known.model, jobs)
 
         def one(batch: tuple[int, pa.Table]) -> tuple[npt.NDArray[Any], dict[str, Unfit]]:
             try:
-                rows, invalid = self.table_.encode(batch[1])
-                return question(self.model_, rows, Serial()), invalid
+                rows, invalid = known.encode(batch[1])
+                return question(posterior, rows, Serial()), invalid
             except InvalidValueError as error:
                 error.row += batch[0]
-                raise self.model_.located(error) from None
+                raise error.named(posterior.feature_names) from None
 
-        parts = list(in_order(one, slices(table), workers(self.n_jobs).count))
+        parts = list(in_order(one, slices(self._table(X, known)), jobs.count))
         unfit: dict[str, Unfit] = {}
         for _, invalid in parts:
             add_unfit(unfit, invalid)
         self._warn(unfit, "read")
         return np.concatenate([part for part, _ in parts])
 
-    def _rows(self, X: Any) -> Blocks:
-        return self._encoded(X)[1]
+    def _rows(self, X: Any, known: TableModel | None = None) -> Blocks:
+        return self._encoded(X, known or self.table_)[1]
 
-    def _encoded(self, X: Any) -> tuple[Any, Blocks]:
+    def _encoded(self, X: Any, known: TableModel) -> tuple[Any, Blocks]:
         """(the table, its rows as the model takes them)."""
-        self._check_classes()
-        table = self._table(X)
-        rows, unfit = self.table_.encode(table)
+        table = self._table(X, known)
+        rows, unfit = known.encode(table)
         self._warn(unfit, "read")
         return table, rows
 
-    def _as_table(self, X: Any) -> Any:
-        """An Arrow table, or a `SparseTable`; arrays must have as many columns as those before."""
+    def _as_table(self, X: Any, known: TableModel | None) -> Any:
+        """An Arrow table, or a `SparseTable`; arrays must have as many columns as those known."""
         table = SparseTable(check_data(clone(self), X, reset=True, sparse=self._takes_sparse)) if (
             issparse(X)) else to_arrow(X)  # fmt: skip
-        if hasattr(self, "table_") and self._of_array and not is_named(X):
-            expected, width = self._of_array, len(table.column_names)
-            if width != expected:
+        if known is not None and not is_named(X):
+            expected, width = _array_columns(known), len(table.column_names)
+            if expected and width != expected:
                 raise ValueError(
                     f"X has {width} features, but {type(self).__name__} is expecting {expected} "
                     "features as input"
                 )
         return table
 
-    @property
-    def _of_array(self) -> int:
-        """Number of columns of the array that was learned; 0 if it was no array."""
-        names = list(self.table_.schema.why)
-        return len(names) if names == array_names(len(names)) else 0
-
-    def _table(self, X: Any) -> pa.Table:
+    def _table(self, X: Any, known: TableModel) -> pa.Table:
         """The table, with a warning about columns that are missing or unknown."""
-        names = self.table_.schema.names
-        if len(names) == 1 and isinstance(self.table_.schema.known[names[0]], Text) and _flat(X):
+        names = known.schema.names
+        if len(names) == 1 and isinstance(known.schema.known[names[0]], Text) and is_flat(X):
             X = {names[0]: X}  # documents, one by one
-        table = self._as_table(X)
-        lacking, strangers = self.table_.strangers(table.column_names)
-        if len(lacking) == len(self.table_.schema.names):
+        table = self._as_table(X, known)
+        lacking, strangers = known.strangers(table.column_names)
+        if len(lacking) == len(names):
             raise ValueError(
                 f"X has none of the columns that were learned: {few(lacking)}; "
                 f"its columns are {few(table.column_names)}"
@@ -389,16 +405,26 @@ class NaiveBayes(NaiveBayesClassifier):
         sequence of explanations of rows, which can be printed; `to_html` makes a page of it, and
         `to_arrow` a flat table. Of columns of text each term is told.
         """
-        table, rows = self._encoded(X)
-        return explain(self.table_.schema, self.model_, table, rows)
+        check_is_fitted(self)
+        known = self.table_
+        posterior = settled(known.model, workers(self.n_jobs))
+        table, rows = self._encoded(X, known)
+        return explain(known.schema, posterior, table, rows)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
-        """Rows drawn from the model: (Arrow table, labels)."""
-        self._check_classes()
+        """Rows drawn from the model, with their labels.
+
+        They are of the kind that was learned last: a frame of pandas or polars, an Arrow table, a
+        dict of columns or an array. A file does not say which, as equal models are equal files:
+        rows drawn from a loaded model are an Arrow table.
+        """
+        check_is_fitted(self)
+        known = self.table_
+        posterior = settled(known.model, workers(self.n_jobs))
         seed = check_random_state(random_state).randint(2**31)
         rows: Any
-        rows, labels = self.model_.sample(n_samples, np.random.default_rng(seed))
-        return to_columns(rows, self.table_.schema), labels
+        rows, labels = posterior.sample(n_samples, np.random.default_rng(seed))
+        return as_kind(to_columns(rows, known.schema), self._kind), labels
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, with its exact statistics, to a file: see `naively.load`."""
@@ -417,23 +443,7 @@ class NaiveBayes(NaiveBayesClassifier):
         return tags
 
 
-def _flat(X: Any) -> bool:
-    """Whether something is a sequence of values rather than a table."""
-    if isinstance(X, list | tuple):
-        return all(isinstance(value, str | bytes | None) for value in X)
-    return getattr(X, "ndim", 2) == 1 or isinstance(X, pa.Array | pa.ChunkedArray)
-
-
-def _weights(sample_weight: Any, rows: int) -> Float64 | None:
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, np.float64)
-    if weights.shape != (rows,):
-        raise ValueError(f"sample_weight must be of shape ({rows},), not {weights.shape}")
-    bad = ~((weights >= 0) & np.isfinite(weights))
-    if bad.any():
-        row = int(bad.argmax())
-        raise ValueError(f"sample_weight must be finite and >= 0: row {row} weighs {weights[row]}")
-    if not weights.any():
-        raise ValueError("All values of sample_weight are zero: no class has any rows")
-    return weights
+def _array_columns(table: TableModel) -> int:
+    """Number of columns of the array that was learned; 0 if it was no array."""
+    names = list(table.schema.why)
+    return len(names) if names == array_names(len(names)) else 0

@@ -217,7 +217,6 @@ class TextNB(NaiveBayesClassifier):
         return blank.summarise(documents, labels, weights, jobs), {"n_features_in_": 1}
 
     def _rows(self, X: Any) -> Documents:
-        self._check_classes()
         return Documents.of(X)
 
     def explain(self, X: Any) -> TextExplanations:  # type: ignore[override]
@@ -226,7 +225,8 @@ class TextNB(NaiveBayesClassifier):
         Printing one shows the terms that matter most; a notebook also marks them in the text.
         `to_html` makes a page of all, and `to_arrow` a flat table.
         """
-        documents, model = self._rows(X), self.model_
+        model = self._posterior()
+        documents = self._rows(X)
         parameters: Any = model.parameters
         proba, codes = model.proba(documents), model.predict_codes(documents)
         told = [
@@ -257,12 +257,14 @@ class TextNB(NaiveBayesClassifier):
     @property
     def feature_count_(self) -> Float64:
         """What was counted of each term in each class, (C, V)."""
-        return self._parameters.total.rounded()
+        parameters = self._parameters  # which keeps its sums from changing
+        return parameters.total.rounded()
 
     @property
     def feature_log_prob_(self) -> Float64:
         """log θ_αc, log p_αc or the weights of "complement", (C, V)."""
-        inner = self._parameters.inner
+        parameters = self._parameters
+        inner = parameters.inner
         everything = slice(0, inner.n_features)
         if isinstance(inner, BernoulliParameters):
             return inner.log_probabilities(everything)[1]

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 
 from naively.exact import Float64
 from naively.families.base import Data
+from naively.labels import check_whole
 
 KERNEL_TYPES = {np.dtype(code) for code in ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4")}
 
@@ -37,6 +38,7 @@ def check_data(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
     """
     if not reset and is_ready(estimator, X):
         return X
+    X = _with_nan(X)
     try:
         checked = validate_data(
             estimator, X, reset=reset, accept_sparse="csr" if sparse else False,
@@ -83,6 +85,7 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
         and y.dtype.isnative
     ):
         return y
+    refuse_masked("y", y)
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise ValueError(
@@ -100,6 +103,7 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     if missing.any():
         row = int(missing.argmax())
         raise ValueError(f"Input y contains NaN: the label of row {row} is missing")
+    check_whole(y)
     check_classification_targets(y)
     return y.astype(y.dtype.newbyteorder("="), copy=False)
 
@@ -114,6 +118,13 @@ def check_several(classes: npt.NDArray[Any]) -> None:
         )
 
 
+def refuse_masked(name: str, values: Any) -> None:
+    """Raise ValueError if some of the values are masked, where none may be missing."""
+    if np.ma.is_masked(values):
+        row = int(np.ma.getmaskarray(values).argmax())
+        raise ValueError(f"Input {name} contains NaN: row {row} is masked, that is, missing")
+
+
 def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
     """Non-negative float64 weights, (n,), or None.
 
@@ -123,6 +134,7 @@ def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
     """
     if sample_weight is None:
         return None
+    refuse_masked("sample_weight", sample_weight)
     weights = np.ascontiguousarray(
         _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
     )
@@ -138,6 +150,14 @@ def _is_missing(label: Any) -> bool:
         return label is None or bool(label != label)
     except TypeError:  # NA has no truth
         return True
+
+
+def _with_nan(X: Any) -> Any:
+    """X, with NaN in the place of what a mask hides."""
+    if not np.ma.is_masked(X) or X.dtype.kind not in "biufO":
+        return X
+    kind = np.float64 if X.dtype.kind in "biu" else X.dtype
+    return X.astype(kind).filled(np.nan)
 
 
 def _native(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Self, cast
 
@@ -36,6 +36,12 @@ class InvalidValueError(ValueError):
         self.column = int(column)
         self.problem = problem
         super().__init__(problem.format(where=f"row {self.row}, column {self.column}"))
+
+    def named(self, names: Sequence[str] | None) -> Self:
+        """The same error, with the column's name if columns have names."""
+        column = self.column if names is None else repr(names[self.column])
+        self.args = (self.problem.format(where=f"row {self.row}, column {column}"),)
+        return self
 
     def __reduce__(self) -> Any:  # for the process pools of model selection
         return type(self)._restored, (self.row, self.column, self.problem, self.args)

@@ -59,6 +59,7 @@ class Saved:
     params : dict, that estimator's parameters.
     extra : dict of str, what else was noted: the command line keeps the target's name here.
     written_by : str, version of naively.
+    learned : dict, what an estimator learned beyond the model.
     stamp : of the file that it was read from; see `stamp_of`.
     """
 
@@ -67,6 +68,7 @@ class Saved:
     params: dict[str, Any]
     extra: dict[str, str] = field(default_factory=dict)
     written_by: str = __version__
+    learned: dict[str, Any] = field(default_factory=dict)
     stamp: Stamp | None = field(default=None, compare=False)
 
 
@@ -76,6 +78,7 @@ def save(
     estimator: str,
     params: dict[str, Any],
     extra: dict[str, str] | None = None,
+    learned: dict[str, Any] | None = None,
 ) -> None:
     """Write a `Model` or `TableModel` to a file, whole or not at all.
 
@@ -85,7 +88,8 @@ def save(
     OSError : if the file cannot be written; an old one stays as it was.
     """
     try:
-        document, arrays = _encoded(Saved(model, estimator, params, extra or {}))
+        saved = Saved(model, estimator, params, extra or {}, learned=learned or {})
+        document, arrays = _encoded(saved)
         document["checksum"] = checksum(document, arrays)
         text = _text(document)
         _decoded(_parsed(text), dict(arrays))  # what could not be read again is not written
@@ -183,6 +187,8 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
         "low": low,
         "extra": saved.extra,
     }
+    if saved.learned:
+        document["learned"] = {name: encode(one, arrays) for name, one in saved.learned.items()}
     if isinstance(saved.model, Model):
         document |= {
             "family": _family_fields(model.family, arrays),
@@ -252,10 +258,12 @@ def _decoded(document: Any, arrays: Arrays) -> Saved:
     checks.check_model(model)
     model.announced = classes[checks.positions(document["announced"], len(classes))]
     params = {name: decode(value, arrays) for name, value in document["params"].items()}
+    checks.expect({"learned": {}} | document, {"learned": dict})
+    learned = {name: decode(value, arrays) for name, value in document.get("learned", {}).items()}
     model = model.canonical()
     return Saved(
         model if table is None else tables.table_model(document["table"], table, model),
-        document["estimator"], params, document["extra"], document["written_by"],
+        document["estimator"], params, document["extra"], document["written_by"], learned,
     )  # fmt: skip
 
 

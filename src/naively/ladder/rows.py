@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
+from naively.labels import check_whole
 from naively.tables import values
 from naively.tables.frames import to_arrow
 from naively.tables.inputs import is_untyped
@@ -181,15 +182,7 @@ def _checked(
     if len(classes) < 2:
         met = f"one class only ({classes[0]})" if len(classes) else "no label"
         raise ValueError(f"the target{of} has {met}; two classes or more are needed")
-    if (
-        classes.dtype.kind == "f"
-        and not (whole := np.isfinite(classes) & (classes == np.floor(classes))).all()
-    ):
-        odd = classes[~whole][0]
-        raise ValueError(
-            f"the target{of} holds {odd}, where classes are text, whole numbers or truth values; "
-            "cut it into ranges first"
-        )
+    check_whole(classes, f"the target{of}")
     if np.bincount(codes).max() < 2:
         raise ValueError(f"the target{of} has one row of each class: none can be held out")
     return Rows(table, classes, codes, total, unlabelled, target)

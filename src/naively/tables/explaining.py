@@ -11,6 +11,7 @@ from naively.explanation import Explanation, TextExplanation
 from naively.families.product import Blocks
 from naively.families.text_parameters import TextParameters
 from naively.model import Model
+from naively.posterior import Posterior
 from naively.tables.cells import cells_of
 from naively.tables.schema import Schema
 
@@ -42,12 +43,12 @@ class ColumnTexts:
         }  # fmt: skip
 
 
-def explain(schema: Schema, model: Model, batch: Any, rows: Blocks) -> Explanation:
+def explain(schema: Schema, model: Model | Posterior, batch: Any, rows: Blocks) -> Explanation:
     """Why each row of a table has its scores.
 
     Parameters
     ----------
-    schema, model : the columns, and the model of their blocks.
+    schema, model : the columns, and the model of their blocks, or what it answers.
     batch : the rows, as a table or `SparseTable`.
     rows : the same, encoded.
     """

@@ -92,6 +92,8 @@ def array_names(columns: int) -> list[str]:
 
 def _rows(X: Any) -> pa.Table:
     cells = np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
+    if isinstance(X, np.ma.MaskedArray):
+        cells = X  # its columns know what is missing
     if cells.ndim != 2:
         raise ValueError(
             f"Reshape your data: a table has rows and columns, but this {type(X).__name__} has "
@@ -143,6 +145,8 @@ def to_array(column: Any, name: str = "y") -> pa.Array:
             column = column.astype(object)
         elif not column.dtype.isnative:
             column = column.astype(column.dtype.newbyteorder("="))
+    if isinstance(column, np.ma.MaskedArray) and column.dtype.kind == "O":
+        column = column.tolist()  # None where masked
     try:
         if hasattr(column, "__arrow_c_stream__") and not hasattr(column, "iloc"):
             return pa.chunked_array(column)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from naively.engines.stream import in_order
 from naively.exact import Float64
-from naively.labels import Labels
+from naively.labels import Labels, check_whole
 from naively.prior import Prior
 from naively.tables import values
 from naively.tables.holdout import Draw
@@ -20,7 +20,7 @@ from naively.tables.inference import Wishes, first_rows, infer, reconsidered
 from naively.tables.inputs import TableError, is_encoded, is_untyped
 from naively.tables.model import TableModel, slices
 from naively.tables.names import no_column
-from naively.tables.targets import Coded, coded
+from naively.tables.targets import Coded, coded, typed
 
 CELLS = 1 << 22  # of rows held out, at most
 MOST = 100_000  # rows held out, at most
@@ -112,12 +112,15 @@ def learn(
     _check(names, question)
     settled = question.wishes.settled
     seen = together([_split(_without(batch, settled), draws, 1.0)[0] for batch, draws in head])
+    untyped = known is None and _is_untyped([batch for batch, _ in head], question.target)
+    met, _ = labelled(seen, question.target, question.wishes.missing)
+    _check_classes(_read(met, untyped), question)
     schema = (
         known.schema if known is not None else _schema(seen, _features(names, question), question)
     )
     blank = TableModel.blank(schema, question.prior)
     blank.target = question.target
-    blank.untyped = known is None and _is_untyped([batch for batch, _ in head], question.target)
+    blank.untyped = untyped
     limit = max(1, min(MOST, CELLS // max(1, len(names))))
     del seen
     needed = {*schema.known, question.target, question.weight}
@@ -147,7 +150,21 @@ def learn(
     if held.rows > limit:
         for released in held.release(held.smallest(limit)):
             sums.add(summarise(blank, released, question, known))
-    return reconsidered(question.wishes, sums.total()), held
+    total = sums.total()
+    _check_classes(_read(total.model.classes, blank.untyped), question)
+    return reconsidered(question.wishes, total), held
+
+
+def _check_classes(labels: Labels, question: Question) -> None:
+    try:
+        check_whole(labels, f"the target column {question.target!r}")
+    except ValueError as error:
+        raise LearningError(str(error)) from None
+
+
+def _read(labels: Labels, untyped: bool) -> Labels:
+    """The labels as they will be, if they are the text of a file."""
+    return typed(labels) if untyped and len(labels) else labels
 
 
 class _Sums:

@@ -184,7 +184,7 @@ def to_array(texts: Any) -> pa.Array:
             raise ValueError(f"documents must be a flat sequence, not of shape {texts.shape}")
         if texts.dtype.kind in "SU":
             texts = texts.astype(object)
-    texts = list(texts)
+    texts = texts.tolist() if isinstance(texts, np.ma.MaskedArray) else list(texts)
     try:
         return pa.array(texts, pa.large_string(), from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError):

@@ -1,0 +1,92 @@
+"""What people pass to estimators of tables: labels, weights, documents one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sklearn.utils.validation import column_or_1d
+
+from naively.estimators.validation import refuse_masked
+from naively.exact import Float64
+from naively.labels import check_whole
+from naively.tables import values
+from naively.tables.targets import Coded, coded, label_column
+
+
+def apart(table: Any, y: Any) -> tuple[Any, Any]:
+    """(the table without its target, the column of labels), as long as each other.
+
+    Parameters
+    ----------
+    y : (n,) labels, or the name of the column that has them.
+
+    Raises
+    ------
+    ValueError : if one of them has no rows, or there is no such column.
+    """
+    if isinstance(y, str):
+        if y not in table.column_names:
+            raise ValueError(f"y names {y!r}, which is no column of X")
+        column = table.column(y)
+        table = table.drop_columns([y])
+    else:
+        if getattr(y, "ndim", 1) == 2:
+            refuse_masked("y", y)
+            y = column_or_1d(y, warn=True)
+        column = label_column(y)
+    if len(table.column_names) == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape=({len(column)}, 0)) while a minimum of "
+            "1 is required."
+        )
+    if len(column) != table.num_rows:
+        raise ValueError(f"X has {table.num_rows} rows, y has {len(column)}")
+    if table.num_rows == 0:
+        raise ValueError("X has no rows: Found array with 0 sample(s)")
+    return table, column
+
+
+def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> Coded:
+    """The labels in a column, which may lack some.
+
+    Raises
+    ------
+    ValueError : for numbers that can be no labels.
+    """
+    labels = coded(values.flat(column), missing)
+    if labels[0].dtype.kind == "f" and np.isinf(labels[0]).any():
+        raise ValueError("Input y contains infinity: no label can be infinite")
+    check_whole(labels[0])
+    return labels
+
+
+def check_weights_of(sample_weight: Any, rows: int) -> Float64 | None:
+    """Weights of so many rows, finite, not negative and not all zero; or None.
+
+    Raises
+    ------
+    ValueError : saying what is wrong and where.
+    """
+    if sample_weight is None:
+        return None
+    refuse_masked("sample_weight", sample_weight)
+    weights = np.asarray(sample_weight, np.float64)
+    if weights.shape != (rows,):
+        raise ValueError(f"sample_weight must be of shape ({rows},), not {weights.shape}")
+    bad = ~((weights >= 0) & np.isfinite(weights))
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(f"sample_weight must be finite and >= 0: row {row} weighs {weights[row]}")
+    if not weights.any():
+        raise ValueError("All values of sample_weight are zero: no class has any rows")
+    return weights
+
+
+def is_flat(X: Any) -> bool:
+    """Whether something is a sequence of values rather than a table."""
+    if isinstance(X, list | tuple):
+        return all(isinstance(value, str | bytes | None) for value in X)
+    return getattr(X, "ndim", 2) == 1 or isinstance(X, pa.Array | pa.ChunkedArray)

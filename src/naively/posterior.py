@@ -1,0 +1,174 @@
+"""What a model answers at one moment: a class prior times estimated parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import Float64, Int64
+from naively.explanation import Explanation
+from naively.families.base import Data, Family, InvalidValueError, Parameters
+from naively.kernels import scores
+from naively.labels import Labels
+from naively.workers import Serial, Workers
+
+VANISHING = 746.0  # nats below the best class at which a probability is 0 in float64
+CHUNK = 1 << 12  # rows of which the terms in x alone are computed at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """P(c | x) as it follows from what a model has learned so far.
+
+    What the model learns later changes nothing here: it may be asked on any thread.
+
+    Attributes
+    ----------
+    family : Family
+    feature_names : list of str or None
+    classes : (C,) labels, sorted.
+    parameters : Parameters of the family.
+    class_prior : (C,) π_c.
+    log_prior : (C,) log π_c; -inf of a class that has no rows.
+    """
+
+    family: Family
+    feature_names: list[str] | None
+    classes: Labels
+    parameters: Parameters
+    class_prior: Float64
+    log_prior: Float64
+
+    def joint(self, X: Data, start: int, stop: int, margin: float = np.inf) -> Float64:
+        """log π_c + log p(x_i | c) for rows start:stop, (C, stop - start), in nats.
+
+        Up to the term of log p(x | c) that depends on x alone (see `score_samples`); classes more
+        than `margin` nats below the best may have -inf.
+        """
+        out = np.empty((len(self.classes), stop - start))
+        try:
+            self.parameters.leading(X, start, stop, self.log_prior, margin, out)
+        except InvalidValueError as error:
+            raise error.named(self.feature_names) from None
+        return out
+
+    def _in_chunks(
+        self, X: Data, out: Any, finish: Any, workers: Workers | None, margin: float = np.inf
+    ) -> Any:
+        """finish(joint, out[rows]) for chunks of rows, on the workers."""
+        workers = workers or Serial()
+        self.parameters.prepare(X, workers)
+        n = X.shape[0]
+        rows = self.parameters.chunk(X, len(self.classes))
+
+        def one(start: int) -> None:
+            stop = min(start + rows, n)
+            finish(self.joint(X, start, stop, margin), out[start:stop])
+
+        workers.map(one, range(0, n, rows))
+        return out
+
+    def predict_codes(self, X: Data, workers: Workers | None = None) -> Int64:
+        """The position of the most probable class of each row; the first of equals."""
+        out = np.empty(X.shape[0], np.int64)
+        likeliest = np.int64(self.class_prior.argmax())
+
+        def finish(joint: Float64, out: Int64) -> None:
+            scores.best_class(joint, likeliest, out)
+
+        return self._in_chunks(X, out, finish, workers, margin=0.0)
+
+    def predict(self, X: Data, workers: Workers | None = None) -> Labels:
+        """The most probable class of each row, (n,)."""
+        return self.classes[self.predict_codes(X, workers)]
+
+    def joint_log_proba(self, X: Data, workers: Workers | None = None) -> Float64:
+        """The joint log-likelihoods, (n, C)."""
+        out = np.empty((X.shape[0], len(self.classes)))
+        return self._in_chunks(X, out, lambda joint, out: np.copyto(out, joint.T), workers)
+
+    def log_proba(self, X: Data, workers: Workers | None = None) -> Float64:
+        """log P(c | x_i), (n, C)."""
+        out = np.empty((X.shape[0], len(self.classes)))
+
+        def finish(joint: Float64, out: Float64) -> None:
+            joint = self._below_best(joint)
+            np.subtract(joint, np.log(np.exp(joint).sum(axis=0)), out=out.T)
+
+        return self._in_chunks(X, out, finish, workers)
+
+    def proba(self, X: Data, workers: Workers | None = None) -> Float64:
+        """P(c | x_i), (n, C)."""
+        out = np.empty((X.shape[0], len(self.classes)))
+
+        def finish(joint: Float64, out: Float64) -> None:
+            joint = self._below_best(joint)
+            np.exp(joint, out=joint)
+            np.divide(joint, joint.sum(axis=0), out=out.T)
+
+        return self._in_chunks(X, out, finish, workers, VANISHING)
+
+    def _below_best(self, joint: Float64) -> Float64:
+        """The (C, n) table minus the best of each row; -inf where the distance has no number."""
+        joint = self._possible(joint)
+        with np.errstate(over="ignore"):
+            joint -= joint.max(axis=0)
+        return joint
+
+    def _possible(self, joint: Float64) -> Float64:
+        """The (C, n) table with the prior in the place of rows that every class rules out."""
+        nowhere = np.isneginf(joint.max(axis=0))
+        if nowhere.any():
+            joint[:, nowhere] = self.log_prior[:, np.newaxis]
+        return joint
+
+    def score_samples(self, X: Data, workers: Workers | None = None) -> Float64:
+        """log p(x_i), (n,), in nats: the density or probability of the row itself.
+
+        Raises
+        ------
+        ValueError : if the family's scores are no density.
+        """
+        if not self.family.is_density:
+            raise ValueError(f"the scores of {self.family.name} naive Bayes are no density of x")
+        out = np.empty(X.shape[0])
+
+        def finish(joint: Float64, out: Float64) -> None:
+            top = joint.max(axis=0)
+            with np.errstate(invalid="ignore", over="ignore"):
+                total = top + np.log(np.exp(joint - top).sum(axis=0))
+            out[:] = np.where(np.isneginf(top), top, total)
+
+        self._in_chunks(X, out, finish, workers)
+        for start in range(0, len(out), CHUNK):
+            with np.errstate(over="ignore"):
+                out[start : start + CHUNK] += self.parameters.log_base(X[start : start + CHUNK])
+        return out
+
+    # ---- looking inside ----------------------------------------------------------------------
+
+    def explain(self, X: Data) -> Explanation:
+        """What the prior and each feature contribute to the score of each class."""
+        proba, codes = self.proba(X), self.predict_codes(X)  # refuse what cannot be scored
+        contributions = self.parameters.contributions(X)
+        return Explanation(
+            self.classes, self.feature_names, self.log_prior, contributions, proba, codes
+        )
+
+    def linear(self) -> tuple[Float64, Float64]:
+        """(w, b), (C, d) and (C,): log P(c | x) = w_c . x + b_c up to a term in x alone.
+
+        Raises
+        ------
+        ValueError : where the model is not linear in x, saying why.
+        """
+        weight, bias = self.parameters.linear()
+        return weight, bias + self.log_prior
+
+    def sample(self, n: int, generator: np.random.Generator) -> tuple[npt.NDArray[Any], Labels]:
+        """N rows and their labels, drawn from the model: a class from the prior, then its row."""
+        codes = generator.choice(len(self.classes), size=n, p=self.class_prior)
+        return self.parameters.sample(codes, generator), self.classes[codes]
