@@ -132,6 +132,8 @@ class Text(Family):
                 )
             if self.weighting in ("tfidf", "log-tfidf"):
                 raise ValueError("with n_features terms are hashed: weighting must be None or log")
+        if not isinstance(self.reference, Reference | None):
+            raise ValueError(f"reference must be a Reference or None, not {self.reference!r}")
         self.inner  # noqa: B018 - refuses a bad alpha
 
     @cached_property

@@ -26,7 +26,14 @@ from naively.families.product import Product
 from naively.families.registry import FAMILIES
 from naively.files import checks, tables
 from naively.files.atomic import replacing
-from naively.files.encoding import Arrays, decode, decode_labels, encode, encode_labels
+from naively.files.encoding import (
+    Arrays,
+    decode,
+    decode_labels,
+    encode,
+    encode_labels,
+    hyperparameters,
+)
 from naively.files.statistics import decode_statistics, encode_statistics
 from naively.model import Model
 from naively.prior import Prior
@@ -226,7 +233,7 @@ def _decoded(document: Any, arrays: Arrays) -> Saved:
     )  # fmt: skip
     if document["checksum"] != checksum(document, arrays):
         raise ValueError("its checksum is wrong: some of it was changed after it was written")
-    prior = Prior(**_hyperparameters(Prior, document["prior"], arrays))
+    prior = Prior(**hyperparameters(Prior, document["prior"], arrays))
     classes = decode_labels(document["classes"], arrays)
     checks.check_texts(document["extra"])
     n_features, low = document["n_features"], document["low"]
@@ -265,15 +272,4 @@ def _family(encoded: dict[str, Any], arrays: Arrays) -> Family:
     if name not in FAMILIES:
         raise ValueError(f"naively {__version__} knows no family {name!r}")
     values = {key: value for key, value in encoded.items() if key != "name"}
-    return FAMILIES[name](**_hyperparameters(FAMILIES[name], values, arrays))
-
-
-def _hyperparameters(kind: Any, encoded: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-    """The hyperparameters of a family or prior, where those of text are text, and so on."""
-    known = {one.name for one in fields(kind)}
-    if strangers := encoded.keys() - known:
-        raise ValueError(f"{kind.__name__} has no hyperparameter {min(strangers)!r}")
-    values = {name: decode(value, arrays) for name, value in encoded.items()}
-    for name, value in values.items():
-        checks.check_hyperparameter(name, value)
-    return values
+    return FAMILIES[name](**hyperparameters(FAMILIES[name], values, arrays))
