@@ -8,12 +8,16 @@ from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("kit")
 
-# The first call of a kernel compiles it, so no example has a deadline.
+# The first call of a kernel compiles it, so no example has a deadline. Examples are the same in
+# each run; `--hypothesis-profile thorough` draws others, and more.
 settings.register_profile(
-    "naively", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow]
+    "naively", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+)  # fmt: skip
+settings.register_profile(
+    "thorough", settings.get_profile("naively"), max_examples=300, derandomize=False
 )
-settings.register_profile("thorough", settings.get_profile("naively"), max_examples=300)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "naively"))
+settings.load_profile("naively")
 
 
 @pytest.fixture(scope="session")

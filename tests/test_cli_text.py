@@ -198,7 +198,7 @@ def test_lines_of_standard_input(folder, capsys, monkeypatch):
     piped(monkeypatch, LINES)
     assert "nothing to compare" in naive(capsys, "evaluate", "m", code=1)[1]
     piped(monkeypatch, LINES)
-    assert "there is no column 'kind'" in naive(capsys, "update", "m", "-", code=1)[1]
+    assert "say with --label which class" in naive(capsys, "update", "m", "-", code=1)[1]
 
 
 @pytest.mark.parametrize(
@@ -209,6 +209,14 @@ def test_lines_of_standard_input(folder, capsys, monkeypatch):
         (b'{"message": "free prize"}\n', [["message", "prediction"], ["free prize", "spam"]]),
         (b"\xef\xbb\xbfmessage;x\nwin;1\n", [["message", "x", "prediction"], ["win", "1", "spam"]]),
         (b"kind,text\n", [["prediction", "message"], ["ham", "kind,text"]]),
+        (b"message, win now\nhi\n", [["prediction", "message"], ["spam", "message, win now"],
+                                     ["ham", "hi"]]),
+        (b"win cash, message\nhi\n", [["prediction", "message"], ["spam", "win cash, message"],
+                                      ["ham", "hi"]]),
+        (b"message\n", [["prediction", "message"], ["ham", "message"]]),
+        (b"kind,message", [["prediction", "message"], ["ham", "kind,message"]]),
+        (b"message\nwin\n", [["message", "prediction"], ["win", "spam"]]),
+        (b"kind, message\n,win\n", [["kind", "message", "prediction"], ["", "win", "spam"]]),
         (b"{free} prize\n", [["prediction", "message"], ["spam", "{free} prize"]]),
         (b'"free prize\n', [["prediction", "message"], ["spam", '"free prize']]),
         (b"free\r\nnoon", [["prediction", "message"], ["spam", "free"], ["ham", "noon"]]),
@@ -252,8 +260,8 @@ def test_files_of_lines_and_folders_fit_any_name(folder, capsys):
     assert (found["target"], found["rows"], found["accuracy"]) == ("kind", 32, 1)
     assert asked(capsys, "evaluate", "m", "dirs")["accuracy"] == 1
     rows = rows_of(naive(capsys, "predict", "m", "dirs")[0])
-    assert rows[0] == ["prediction", "kind", "message"]
-    assert all(row[0] == row[1] for row in rows[1:])
+    assert rows[0] == ["file", "prediction", "kind", "message"]
+    assert all(row[1] == row[2] == Path(row[0]).parent.name for row in rows[1:])
     rows = rows_of(naive(capsys, "predict", "m", "spam.txt")[0])
     assert rows[:2] == [["prediction", "message"], ["spam", SPAM[0]]]
 
@@ -455,7 +463,7 @@ def test_explain_as_a_page(folder, capsys):
     page = Path("why.html").read_text()
     assert "<script" not in page
     assert page.count("<table") == 2
-    assert "<h2>x</h2>" in page
+    assert "<b>The words of x, " in page
     for tokens, code, said in (
         (["--html", "why.html", "--json"], 2, "choose one"),
         (["--html", "none/why.html"], 1, "there is no folder 'none'"),

@@ -221,7 +221,7 @@ def test_a_slow_pipe_is_read_as_it_comes(name, tmp_path, monkeypatch):
 
     writer = threading.Thread(target=slowly)
     writer.start()
-    source = open_source(tmp_path / name, format="text" if name == "pipe" else None)
+    source = open_source(tmp_path / name, format="text" if name == "pipe" else None, live=True)
     found = []
     for batch in source.batches():
         found += batch.column("text").to_pylist()

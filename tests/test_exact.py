@@ -127,12 +127,31 @@ def test_sums_of_many_terms_do_not_overflow():
     assert array.summed(0).fractions() == -70_001
 
 
+def numbers(*numbers, low=0):
+    """What `arrays` draws, of these numbers."""
+    exact = np.array([n * Fraction(2) ** (32 * low) for n in numbers], object)
+    return ExactArray.from_numbers(list(numbers), (len(numbers),), low), exact
+
+
 @given(arrays(), st.floats(0, 1, exclude_min=True))
-def test_scaling_keeps_224_bits(pair, gamma):
+@example(numbers(2**146 + 1, -1, 2**200 - 1, low=-40), 5e-324)
+@example(numbers(1, 3, -1, -3, low=-70), 0.5)
+@example(numbers(2**256 - 1, 2**257 + 1, 2**288 - 1, -(2**300) + 1), 1 - 2**-53)
+def test_scaling_rounds_to_225_bits_or_to_the_lowest_limb(pair, gamma):
     array, values = pair
     scaled = array.scaled(gamma).fractions()
     exact = values * Fraction(gamma)
-    assert all(abs(a - b) <= abs(b) / 2**222 for a, b in zip(scaled.flat, exact.flat, strict=True))
+    lowest = Fraction(1, 2**2240)
+    assert all(kept % lowest == 0 for kept in scaled.flat)
+    for kept, product in zip(scaled.flat, exact.flat, strict=True):
+        assert abs(kept - product) <= max(abs(product) / 2**225, lowest / 2)
+
+
+def test_repeated_decay_ends_at_zero():
+    array, _ = numbers(1, 2**200, low=-60)
+    for _ in range(5000):
+        array = array.scaled(0.49)
+    assert not array.nonzero().any()
 
 
 @given(arrays(), st.data())

@@ -60,7 +60,9 @@ def halves(draw):
     n = draw(st.sampled_from([40, 200, 400]))
     names = draw(st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4, unique=True))
     X = {name: COLUMNS[name](g, n) for name in names}
-    return X, g.choice(["a", "b"], n, p=[0.7, 0.3]).tolist()
+    y = g.choice(["a", "b"], n, p=[0.7, 0.3]).tolist()
+    y[:2] = y[n // 2 : n // 2 + 2] = ["a", "b"]  # each half can be fitted
+    return X, y
 
 
 def parts(X, y):
@@ -239,3 +241,45 @@ def test_few_whole_numbers_become_many():
     assert both.table_.schema.known["n"].name == "gaussian"
     assert both.model_ == whole.model_
     assert both.table_.schema.why == whole.table_.schema.why
+
+
+def test_parts_that_are_fitted_like_another(tmp_path, monkeypatch, capsys):
+    """Shards of one class each, of whatever values: with `like` they add up."""
+    monkeypatch.chdir(tmp_path)
+    g = np.random.default_rng(0)
+    n = 400
+    y = np.sort(g.choice(["a", "b"], n))
+    table = pd.DataFrame(
+        {
+            "k": np.where(np.arange(n) < 200, [f"id{i}" for i in range(n)], "u"),
+            "n": np.where(np.arange(n) < 200, g.integers(0, 9, n), g.integers(0, 900, n)),
+            "flag": np.where(y == "a", "True", "False"),
+            "day": np.where(np.arange(n) < 100, "12:30", "never"),
+            "y": y,
+        }
+    )
+    table.to_csv("all.csv", index=False)
+    assert run(["fit", "all.csv", "--target", "y", "-o", "all"]) == 0
+    for label in "ab":
+        table[y == label].to_csv(f"{label}.csv", index=False)
+        assert run(["fit", f"{label}.csv", "--like", "all", "-o", label]) == 0
+        assert naively.load(label).classes_.tolist() == [label]
+    assert run(["merge", "a", "b", "-o", "sum"]) == 0
+    whole, both = naively.load("all"), naively.load("sum")
+    assert both.model_ == whole.model_
+    assert both.get_params() == whole.get_params()
+    rows = table.drop(columns="y")
+    assert proba(both, rows).tolist() == proba(whole, rows).tolist()
+    one, other = (NaiveBayes().fit(rows[y == label], y[y == label], like=whole) for label in "ab")
+    assert (one + other).model_ == whole.model_
+    assert "like" not in whole.get_params()
+    capsys.readouterr()
+    for options, said in (
+        (["--columns", "n=gamma"], "leave out --columns"), (["--alpha", "2"], "--alpha"),
+        (["--target", "n"], "the target of all is 'y'"),
+    ):  # fmt: skip
+        assert run(["fit", "a.csv", "--like", "all", "-o", "m", *options]) == 2
+        assert said in capsys.readouterr().err
+    (tmp_path / "other.csv").write_text("q,y\n1,a\n")
+    assert run(["fit", "other.csv", "--like", "all", "-o", "m"]) == 1
+    assert "none of the columns that the model learned" in capsys.readouterr().err

@@ -40,6 +40,7 @@ from naively import (
     load,
 )
 from naively.cli.main import run
+from naively.text_explanation import TextExplanations
 
 # ---- one thread learns, others predict -----------------------------------------------------------
 
@@ -103,7 +104,7 @@ TAUGHT = {
 
 def told(answer):
     """All of an answer, to compare: labels, probabilities or explanations."""
-    if isinstance(answer, list):
+    if isinstance(answer, list | TextExplanations):
         return tuple(map(told, answer))
     if isinstance(answer, np.ndarray):
         return answer.shape, tuple(answer.ravel().tolist())
@@ -474,7 +475,9 @@ TABLE = {
 LABELS = ["x", "y", "y"] * 20
 
 
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=str)
+@pytest.mark.parametrize(
+    "kind", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=["pandas", "polars", "arrow", "dict"]
+)
 @pytest.mark.parametrize("model", [NaiveBayes(), JointBayes()], ids=str)
 def test_rows_drawn_are_of_the_kind_that_was_learned(model, kind):
     X = kind(TABLE)

@@ -447,8 +447,8 @@ def test_contributions_sum_to_the_joint_log_likelihood(name, data):
         possible = np.isfinite(joint).all(axis=1)
         odds = classifier.predict_log_proba(rows)
         assert_allclose(
-            prior + parts[possible].sum(axis=1), odds[possible, 0] - odds[possible, -1],
-            rtol=1e-9, atol=1e-12 * size,
+            prior[possible] + parts[possible].sum(axis=1),
+            odds[possible, 0] - odds[possible, -1], rtol=1e-9, atol=1e-12 * size,
         )  # fmt: skip
 
 

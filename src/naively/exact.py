@@ -14,7 +14,7 @@ from naively.kernels import limbs as kernel
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 
-KEPT = 8  # limbs that decay keeps a cell: at least 224 significant bits
+KEPT = 8  # limbs that decay keeps a cell, at most: 225 significant bits or more
 KEPT_BITS = 150  # of which the sums of many cells keep this many
 LOWEST = -70  # position of the lowest limb that decay keeps
 SLICE = 1 << 16  # terms that are summed at a time: their digits cannot overflow
@@ -190,10 +190,10 @@ class ExactArray:
         return total.trimmed()
 
     def scaled(self, gamma: float) -> ExactArray:
-        """Every cell times gamma, rounded to 8 limbs (at least 224 significant bits) of the cell.
+        """Every cell times gamma, rounded to 8 limbs of it, or to 2**-2240 if that is coarser.
 
-        Bits below 2**-2240, far beyond any float64 or its square, are dropped too, so that
-        repeated decay ends at 0.
+        So a cell is off by at most 2**-225 of it, or 2**-2241 if that is more: that is far beyond
+        any float64 or its square, but repeated decay ends at 0.
         """
         numerator, denominator = gamma.as_integer_ratio()
         shift = denominator.bit_length() - 1

@@ -1,110 +1,64 @@
-"""Why a row, or a document, has the scores that it has."""
+"""Why rows have the scores that they have: what each feature adds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
 
 import numpy as np
 
-from naively.exact import Float64
+from naively.exact import Float64, Int64
 from naively.labels import Labels
-from naively.markup import (
-    Mark,
-    colour,
-    escaped,
-    html_table,
-    html_text,
-    largest,
-    left_out,
-    length,
-    shown,
-    times,
-    total_odds,
-)
-from naively.text.told import Told
+from naively.markup import brief, escaped, html_table, largest, legend, lined, more_of, total_odds
+from naively.reasons import Part, Reason, Reasons, compared
+from naively.text_explanation import TextExplanation
 
-LISTED = 20
-"""Terms that are listed, those with the largest log-odds."""
-Line = tuple[str, int, float]
-"""(a term, or what else there is in brackets; how often it is met; its log-odds)."""
+__all__ = ["Explanation", "RowExplanation", "TextExplanation"]
 
+MOST = 30
+"""Features that are listed, those with the largest log-odds."""
+WIDE = 24
+"""Characters of a name, and of a value, in a list."""
+BLOCK = 256
+"""Rows whose cells are read together."""
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
-    """Why each row has the joint log-likelihoods that it has; all in nats.
-
-    Attributes
-    ----------
-    classes : (C,) the labels.
-    features : list of d names, or None.
-    prior : (C,) log π_c.
-    contributions : (n, C, d), what each feature adds to the score of each class.
-    """
-
-    classes: Labels
-    features: list[str] | None
-    prior: Float64
-    contributions: Float64
-
-    @property
-    def joint(self) -> Float64:
-        """The joint log-likelihoods, (n, C): the prior plus all contributions."""
-        return self.prior + self.contributions.sum(axis=2)
-
-    def log_odds(self, label: Any, against: Any = None) -> tuple[float, Float64]:
-        """(prior term, (n, d) contributions) to log P(label | x) - log P(against | x), in nats.
-
-        Of two classes, `against` is the other one.
-        """
-        names = self.classes.tolist()
-        if against is None and len(names) == 2 and label in names:
-            against = names[1 - names.index(label)]
-        a, b = _place(names, label), _place(names, against)
-        with np.errstate(invalid="ignore"):  # NaN where neither class can have a value
-            return (
-                float(self.prior[a] - self.prior[b]),
-                self.contributions[:, a] - self.contributions[:, b],
-            )
+Line = tuple[str, str | None, float]
+"""(a feature, or the prior in brackets; its value; its log-odds)."""
+Cells = Callable[[range], Sequence[Sequence[str | None]]]
+"""The text of the cells of some rows, feature by feature; None of one that is missing."""
+Texts = Callable[[int], dict[str, TextExplanation]]
+"""Why the columns of text of one row have their scores, by name."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TextExplanation(Told):
-    """Why a document has the joint log-likelihoods that it has; all in nats.
+class RowExplanation(Reason):
+    """Why a row has the joint log-likelihoods that it has; all in nats.
 
-    ``print`` shows the terms that move it most from one class to another, and so does a notebook,
-    with the words marked in the text.
+    ``print`` shows the features that move it most from one class to another, and so does a
+    notebook.
 
     Attributes
     ----------
-    classes : (C,) the labels.
-    prior : (C,) log π_c.
-    text, terms, counts, contributions, spans, rest, unknown : as `Told` has them.
+    classes, prior, proba, code : as `Reason` has them.
+    features : list of d names.
+    values : list of d, the text of the row's cells; None where a value is missing.
+    contributions : (C, d), what each feature adds to the score of each class.
+    texts : why each feature of text has its scores, by name.
     """
 
-    classes: Labels
-    prior: Float64
+    features: list[str]
+    values: list[str | None]
+    contributions: Float64
+    texts: dict[str, TextExplanation]
 
     @property
     def joint(self) -> Float64:
-        """The joint log-likelihoods, (C,): the sum of all."""
-        return self.prior + self.contributions.sum(axis=0) + self.rest
+        """The joint log-likelihoods, (C,): the prior plus all contributions."""
+        return self.prior + self.contributions.sum(axis=1)
 
-    @property
-    def proba(self) -> Float64:
-        """P(c | text), (C,)."""
-        joint = self._possible
-        proba = np.exp(joint - joint.max())
-        return proba / proba.sum()
-
-    @property
-    def _possible(self) -> Float64:
-        """The joint log-likelihoods; the prior, if every class rules the document out."""
-        joint = self.joint
-        return self.prior if np.isneginf(joint).all() else joint
-
-    def log_odds(self, label: Any = None, against: Any = None) -> tuple[float, Float64, float]:
-        """The parts of log P(label | text) - log P(against | text), in nats.
+    def log_odds(self, label: Any = None, against: Any = None) -> tuple[float, Float64]:
+        """The parts of log P(label | x) - log P(against | x), in nats.
 
         Parameters
         ----------
@@ -112,128 +66,225 @@ class TextExplanation(Told):
 
         Returns
         -------
-        (that of the prior, (T,) those of the terms, that of the absence of all others)
+        (that of the prior, (d,) those of the features)
         """
-        a, b = self._pair(label, against)
-        with np.errstate(invalid="ignore"):  # NaN where neither class can have a term
+        a, b = self.pair(label, against)
+        with np.errstate(invalid="ignore"):  # NaN where neither class can have a value
             return (
                 float(self.prior[a] - self.prior[b]),
-                self.contributions[:, a] - self.contributions[:, b],
-                float(self.rest[a] - self.rest[b]),
+                self.contributions[a] - self.contributions[b],
             )
 
-    def _pair(self, label: Any, against: Any) -> tuple[int, int]:
-        """The positions of the two classes to compare."""
-        names = self.classes.tolist()
-        given = [None if one is None else _place(names, one) for one in (label, against)]
-        order = np.argsort(-self._possible, kind="stable").tolist()
-        a = next((c for c in order if c != given[1]), order[0]) if given[0] is None else given[0]
-        b = next((c for c in order if c != a), a) if given[1] is None else given[1]
-        return a, b
-
     def lines(self, label: Any = None, against: Any = None) -> list[Line]:
-        """The parts of the log-odds with their names, the largest first.
+        """(a feature, its value, its log-odds) of each, and of the prior, the largest first.
 
         What both classes rule out speaks for neither.
         """
-        prior, odds, rest = self.log_odds(label, against)
-        found = list(zip(self.terms, self.counts.tolist(), odds.tolist(), strict=True))
-        if self.prior.any():
-            found.append(("(prior)", 0, prior))
-        if self.rest.any():
-            found.append(("(absent terms)", 0, rest))
-        found = [(term, count, 0.0 if np.isnan(part) else part) for term, count, part in found]
+        prior, odds = self.log_odds(label, against)
+        odds = np.where(np.isnan(odds), 0.0, odds)
+        found: list[Line] = [("(prior)", "", 0.0 if np.isnan(prior) else prior)]
+        found += zip(self.features, self.values, odds.tolist(), strict=True)
         return sorted(found, key=lambda line: -abs(line[2]))
 
-    def marks(self, label: Any = None, against: Any = None) -> list[Mark]:
-        """(start, end, log-odds) of the parts of the text that move it, in their order.
+    def parts(self, label: Any = None, against: Any = None) -> list[Part]:
+        """All parts of the log-odds, the largest first; what both classes rule out is 0."""
+        if self.text is not None:
+            return self.text.parts(*self._named(label, against))
+        found: list[Part] = []
+        for name, value, odds in self.lines(label, against):
+            if name in self.texts:
+                found += self.texts[name].parts(*self._named(label, against))
+            else:
+                found.append((name, None, value or None, odds))
+        return sorted(found, key=lambda part: -abs(part[3]))
 
-        The log-odds of a term are shared among its words, wherever they are met, equally. Terms of
-        characters that overlap mark a word together.
-        """
-        odds = np.nan_to_num(self.log_odds(label, against)[1], posinf=np.inf, neginf=-np.inf)
-        solid = np.array([not character.isspace() for character in self.text], bool)
-        share, known, joined = np.zeros(len(solid)), np.zeros_like(solid), np.zeros_like(solid)
-        for own, met in zip(odds.tolist(), self.spans, strict=True):
-            spans = [slice(*span) for places in met for span in places]
-            spans = [span for span in spans if solid[span].any()]
-            for span in spans:
-                share[span] += np.where(solid[span], own / len(spans) / solid[span].sum(), 0.0)
-                known[span] |= solid[span]
-                joined[span.start + 1 : span.stop] = True
-        before = np.append(False, known[:-1])
-        starts = np.flatnonzero(known & ~(joined & before))
-        if len(starts) == 0:
-            return []
-        last = known & ~np.append(joined[1:] & known[1:], False)
-        with np.errstate(invalid="ignore"):
-            sums = np.nan_to_num(np.add.reduceat(share, starts), posinf=np.inf, neginf=-np.inf)
-        ends = np.flatnonzero(last) + 1
-        return list(zip(starts.tolist(), ends.tolist(), sums.tolist(), strict=True))
+    @property
+    def text(self) -> TextExplanation | None:
+        """Why the text has its scores, if the row has one feature and that is a text."""
+        return self.texts[self.features[0]] if len(self.texts) == len(self.features) == 1 else None
+
+    def _named(self, label: Any, against: Any) -> tuple[Any, Any]:
+        """The two classes that are compared."""
+        a, b = self.pair(label, against)
+        return self.classes[a], self.classes[b]
 
     # ---- for people --------------------------------------------------------------------------
 
-    def __repr__(self) -> str:
-        a, b = self._pair(None, None)
-        return f"<TextExplanation: {self.classes[a]} rather than {self.classes[b]}>"
-
     def __str__(self) -> str:
-        head, lines = self._head(None, None), self.lines()
-        widest = largest(odds for _, _, odds in lines)
-        listed = lines[:LISTED]
-        width = max((len(shown(term)) for term, _, _ in listed), default=0)
-        rows = [
-            f"{shown(term):{width}}  {times(count):>4}  {odds:+8.3f}  {'█' * length(odds, widest)}"
-            for term, count, odds in listed
-        ]
-        rest = left_out(lines[LISTED:], self.unknown)
-        return "\n".join(line.rstrip() for line in [head, "", *rows, rest]).rstrip()
-
-    def _head(self, label: Any, against: Any) -> str:
-        """A line that says how the two classes compare."""
-        a, b = self._pair(label, against)
-        one, other = (shown(str(self.classes[c])) for c in (a, b))
-        total = total_odds(odds for _, _, odds in self.lines(label, against))
-        return f"{one}, P = {self.proba[a]:.4f}; log-odds against {other}: {total} nats"
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
+        found = [self.head(), ""]
+        if self.text is None:
+            lines = self.lines()
+            found += lined([(brief(name, WIDE), cell(value, WIDE), odds)
+                            for name, value, odds in lines[:MOST]])  # fmt: skip
+            found += [more_of(lines[MOST:], "column")] * (len(lines) > MOST)
+        pair = self._named(None, None)
+        for name, text in self.texts.items():
+            if self.text is None:
+                found += ["", words_of(name, text, *pair)] * bool(text.text)
+            found += text.listed(*pair)
+        return "\n".join(found).rstrip()
 
     def to_html(
         self, label: Any = None, against: Any = None, *, heading: bool = True,
         strongest: float | None = None,
     ) -> str:  # fmt: skip
-        """The text with its words marked and a table of the most telling terms, as HTML.
-
-        Blue words speak for `label`, orange ones for `against`; the number is in their tooltip.
+        """A table of the most telling features, and texts with their words marked, as HTML.
 
         Parameters
         ----------
         label, against : two classes; by default the most probable one and the next.
         heading : whether a line says how probable the class is.
-        strongest : log-odds of the strongest colour; the largest of a word here, by default.
+        strongest : log-odds of the strongest colour of a word; the largest here, by default.
         """
-        one, other = (escaped(shown(str(self.classes[c]))) for c in self._pair(label, against))
-        lines = self.lines(label, against)
-        rows = [(shown(term), times(count), odds) for term, count, odds in lines[:LISTED]]
-        head = f'<p style="margin:.5em 0"><b>{escaped(self._head(label, against))}</b></p>'
-        text = html_text(self.text, self.marks(label, against), strongest)
-        rest = left_out(lines[LISTED:], self.unknown)
-        box = (
-            "white-space:pre-wrap;overflow-wrap:anywhere;margin:.8em 0;padding:.6em 1em;"
-            "border:1px solid rgba(128,128,128,.4);border-radius:.4em"
-        )
-        return (
-            f'<div style="max-width:52em;line-height:1.6">{head * heading}'
-            f'<p style="margin:.5em 0"><span style="{colour(1.0)}">for {one}</span> '
-            f'<span style="{colour(-1.0)}">for {other}</span></p>'
-            f'<div dir="auto" style="{box}">{text}</div>'
-            f"{html_table(('term', 'times', 'log-odds'), rows)}"
-            f'<p style="margin:.5em 0;opacity:.7">{rest}</p></div>'
-        )
+        pair = self._named(label, against)
+        head = f'<p style="margin:.5em 0"><b>{escaped(self.head(*pair))}</b></p>'
+        found = [head] * heading
+        if self.text is None:
+            lines = self.lines(*pair)
+            rows = [(brief(name, WIDE), cell(value, 2 * WIDE), odds) for name, value, odds in lines]
+            found.append(legend(*map(str, pair)))
+            found.append(html_table(("column", "value", "log-odds"), rows[:MOST]))
+            rest = more_of(lines[MOST:], "column")
+            found += [f'<p style="margin:.5em 0;opacity:.7">{rest}</p>'] * (len(lines) > MOST)
+        strongest = strongest or self.strongest(*pair)
+        for name, text in self.texts.items():
+            if self.text is None:
+                title = escaped(words_of(name, text, *pair))
+                found.append(f'<p style="margin:1.5em 0 .5em"><b>{title}</b></p>')
+            found.append(text.to_html(*pair, heading=False, strongest=strongest))
+        return "\n".join(found)
+
+    def strongest(self, label: Any = None, against: Any = None) -> float:
+        """The largest log-odds of a word: colours mean the same in all texts of the row."""
+        marks = [m for text in self.texts.values() for m in text.marks(label, against)]
+        return largest(odds for _, _, odds in marks)
 
 
-def _place(names: list[Any], label: Any) -> int:
-    if label not in names:
-        raise ValueError(f"{label!r} is not one of the classes {names}")
-    return names.index(label)
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Reasons[RowExplanation]):
+    """Why each row has the joint log-likelihoods that it has; all in nats.
+
+    A sequence of `RowExplanation`: ``explanation[0]`` is why the first row has its scores. What is
+    printed, and shown in a notebook, are the first ten; `to_html` and `to_arrow` take all.
+
+    Attributes
+    ----------
+    classes : (C,) the labels.
+    features : list of d names, or None.
+    prior : (C,) log π_c.
+    contributions : (n, C, d), what each feature adds to the score of each class.
+    proba : (n, C) P(c | x).
+    codes : (n,) position of the class that is predicted.
+    cells, texts : where the text of the cells comes from, and why columns of text have their
+        scores.
+    at : the rows that these are of `cells` and `texts`; all, if None.
+    """
+
+    classes: Labels
+    features: list[str] | None
+    prior: Float64
+    contributions: Float64
+    proba: Float64
+    codes: Int64
+    cells: Cells | None = None
+    texts: Texts | None = None
+    at: range | None = None
+
+    @property
+    def joint(self) -> Float64:
+        """The joint log-likelihoods, (n, C): the prior plus all contributions."""
+        return self.prior + self.contributions.sum(axis=2)
+
+    @property
+    def predicted(self) -> Labels:
+        """The class that is predicted for each row, (n,)."""
+        return self.classes[self.codes]
+
+    def log_odds(self, label: Any = None, against: Any = None) -> tuple[Float64, Float64]:
+        """The parts of log P(label | x) - log P(against | x) of each row, in nats.
+
+        Parameters
+        ----------
+        label, against : two classes; by default the most probable one of each row and the next.
+
+        Returns
+        -------
+        ((n,) those of the prior, (n, d) those of the features; NaN where both rule out a value)
+        """
+        a, b = compared(self.joint, self.prior, self.codes, self.classes, label, against)
+        rows = np.arange(len(self))
+        with np.errstate(invalid="ignore"):  # NaN where neither class can have a value
+            return (
+                self.prior[a] - self.prior[b],
+                self.contributions[rows, a] - self.contributions[rows, b],
+            )
+
+    @property
+    def has_terms(self) -> bool:  # type: ignore[override]
+        """Whether any column is text, of which each term is told."""
+        return self.texts is not None
+
+    @property
+    def _classes(self) -> Labels:
+        return self.classes
+
+    # ---- row by row --------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.contributions)
+
+    @overload
+    def __getitem__(self, i: int) -> RowExplanation: ...
+    @overload
+    def __getitem__(self, i: slice) -> Explanation: ...
+    def __getitem__(self, i: Any) -> Any:
+        rows = range(len(self))[i]  # refuses a row that is not there
+        if isinstance(rows, int):
+            return self._row(rows, self._values(range(rows, rows + 1))[0])
+        return replace(
+            self, contributions=self.contributions[i], proba=self.proba[i], codes=self.codes[i],
+            at=self._places(rows),
+        )  # fmt: skip
+
+    def __iter__(self) -> Iterator[RowExplanation]:
+        for start in range(0, len(self), BLOCK):
+            block = range(start, min(start + BLOCK, len(self)))
+            yield from map(self._row, block, self._values(block))
+
+    def _places(self, rows: range) -> range:
+        """Where some rows are in `cells` and `texts`."""
+        if self.at is None:
+            return rows
+        first, step = self.at.start, self.at.step
+        return range(first + rows.start * step, first + rows.stop * step, step * rows.step)
+
+    def _values(self, rows: range) -> list[list[str | None]]:
+        """The text of the cells of some rows, row by row."""
+        if self.cells is None:
+            return [[""] * self.contributions.shape[2] for _ in rows]
+        return [list(row) for row in zip(*self.cells(self._places(rows)), strict=True)]
+
+    def _row(self, i: int, values: list[str | None]) -> RowExplanation:
+        names = self.features
+        if names is None:
+            names = [f"x{k}" for k in range(self.contributions.shape[2])]
+        place = i if self.at is None else self.at[i]
+        return RowExplanation(
+            self.classes, self.prior, self.proba[i], int(self.codes[i]), names, values,
+            self.contributions[i], {} if self.texts is None else self.texts(place),
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        n, c, d = self.contributions.shape
+        return f"<Explanation: {n:,} rows, {c:,} classes, {d:,} features>"
+
+
+def cell(value: str | None, longest: int) -> str:
+    """The text of a cell as a list shows it."""
+    return "missing" if value is None else brief(value, longest)
+
+
+def words_of(name: str, text: TextExplanation, label: Any, against: Any) -> str:
+    """A line that says what the words of a text add up to."""
+    total = total_odds([text.total(label, against)])
+    return f"The words of {brief(name, WIDE)}, {total} together"

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,8 @@ FOR, AGAINST = "30,136,229", "245,124,0"
 """Blue and orange, which the colour-blind tell apart."""
 FAINTEST, STRONGEST = 0.05, 0.6
 """How much of a colour covers the background: words can be read on white and on black."""
+LONGEST = 20
+"""Characters of the longest bar."""
 BLANK = re.compile(r"\n(?:[^\S\n]*\n){2,}")
 """Lines without words, of which one is shown."""
 
@@ -26,11 +29,15 @@ def total_odds(parts: Iterable[float]) -> str:
     return "undecided (each is ruled out)" if np.isnan(total) else f"{total:+.3f}"
 
 
+def more_of(lines: Sequence[tuple[Any, Any, float]], what: str) -> str:
+    """How many lines are not listed, and what they add up to."""
+    total = total_odds(line[2] for line in lines)
+    return f"and {_counted(len(lines), f'more {what}')}, {total} together"
+
+
 def left_out(lines: Sequence[tuple[str, int, float]], unknown: Sequence[str]) -> str:
     """What a list of terms does not tell."""
-    more = (
-        f"and {_counted(len(lines), 'more term')}, {sum(line[2] for line in lines):+.3f} together"
-    )
+    more = more_of(lines, "term")
     new = f"{_counted(len(unknown), 'term')} unknown to the model"
     return "; ".join([more] * bool(lines) + [new] * bool(unknown))
 
@@ -65,9 +72,34 @@ def largest(odds: Iterable[float]) -> float:
     return max((abs(one) for one in odds if np.isfinite(one)), default=0.0) or 1.0
 
 
-def length(odds: float, widest: float) -> int:
+def length(odds: float, widest: float, longest: int = LONGEST) -> int:
     """Of a bar, in characters."""
-    return round(min(1.0, abs(odds) / widest) * 20)
+    return round(min(1.0, abs(odds) / widest) * longest)
+
+
+def cut_note(marked: int, whole: int) -> str:
+    """What part of a long text is shown; nothing if all of it is."""
+    if marked == whole:
+        return ""
+    return f"the first {marked:,} of {whole:,} characters; the terms are those of all of it"
+
+
+def brief(text: str, longest: int) -> str:
+    """Text as it can be seen in one line, and no longer than that."""
+    text = text.strip()[: longest + 1]
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def lined(rows: Sequence[tuple[str, str, float]]) -> list[str]:
+    """Names, what belongs to them, and log-odds with a bar, a line each."""
+    widest = largest(odds for _, _, odds in rows)
+    cells = [(name, what, f"{odds:+.3f}", "█" * length(odds, widest)) for name, what, odds in rows]
+    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        f"{name:{wide[0]}}  {what:{wide[1]}}  {odds:>{wide[2]}}  {bar}".rstrip()
+        for name, what, odds, bar in cells
+    ]
 
 
 def _counted(count: int, what: str) -> str:
@@ -96,6 +128,14 @@ def html_table(heads: Sequence[str], rows: Sequence[tuple[str, str, float]]) -> 
     )
 
 
+def folded(title: str, body: str) -> str:
+    """HTML that is shown when its title is clicked."""
+    return (
+        f'<details><summary style="cursor:pointer">{escaped(title)}</summary>'
+        f'\n<div style="margin:.8em 1.2em">{body}</div>\n</details>'
+    )
+
+
 def html_text(text: str, marks: Sequence[Mark], strongest: float | None = None) -> str:
     """A text with its words marked, as HTML; `strongest` is what the strongest colour means."""
     widest = strongest or largest(odds for _, _, odds in marks)
@@ -116,6 +156,15 @@ def colour(strength: float) -> str:
     cover = FAINTEST + (STRONGEST - FAINTEST) * abs(strength)
     colour = FOR if strength > 0 else AGAINST
     return f"background:rgba({colour},{cover:.2f});border-radius:.2em;padding:0 .15em"
+
+
+def legend(label: str, against: str) -> str:
+    """What the two colours mean, as HTML."""
+    one, other = (
+        f'<span style="{colour(sign)}">for {escaped(shown(name))}</span>'
+        for name, sign in ((label, 1.0), (against, -1.0))
+    )
+    return f'<p style="margin:.5em 0">{one} {other}</p>'
 
 
 def escaped(text: str) -> str:

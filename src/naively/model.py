@@ -16,6 +16,7 @@ from naively.families.base import (
     Batch,
     Data,
     Family,
+    FeatureError,
     InvalidValueError,
     Parameters,
     SingularCovarianceError,
@@ -328,7 +329,12 @@ class Model:
     def check(self, workers: Workers | None = None) -> None:
         """Raise ValueError if the hyperparameters do not fit what was learned."""
         self.prior.estimate(self.class_weight)
-        self.family.check(self.statistics, self.class_weight)
+        try:
+            self.family.check(self.statistics, self.class_weight)
+        except FeatureError as error:
+            if self.feature_names is None:
+                raise
+            raise ValueError(f"column {self.feature_names[error.feature]!r}: {error}") from None
         if self.family.may_be_singular:
             self.posterior(workers)
 

@@ -152,9 +152,11 @@ class Posterior:
 
     def explain(self, X: Data) -> Explanation:
         """What the prior and each feature contribute to the score of each class."""
-        self.joint(X, 0, X.shape[0])  # refuses what cannot be scored
+        proba, codes = self.proba(X), self.predict_codes(X)  # refuse what cannot be scored
         contributions = self.parameters.contributions(X)
-        return Explanation(self.classes, self.feature_names, self.log_prior, contributions)
+        return Explanation(
+            self.classes, self.feature_names, self.log_prior, contributions, proba, codes
+        )
 
     def linear(self) -> tuple[Float64, Float64]:
         """(w, b), (C, d) and (C,): log P(c | x) = w_c . x + b_c up to a term in x alone.

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from naively import __version__
+from naively.cli.terminal import Terminal
 
 DASH = "\ue000"  # for a plain -, which Cyclopts takes for an option
 Unseen = Literal["smooth", "ignore", "error"]
@@ -28,6 +29,7 @@ app = App(
     default_parameter=Parameter(negative=""),
     help_epilogue="Begin with: naively demo",
     suppress_keyboard_interrupt=False,
+    console=Terminal(),
 )
 
 

@@ -44,7 +44,8 @@ def evaluate(
 
     saved = models.load(model)
     scored.check(saved, positive, threshold, at_recall)
-    source = sources.opened_for(saved, tables_of(data), format)
+    classes = models.names_of(models.classes_of(saved))
+    source = sources.opened_for(saved, tables_of(data), format, classes=classes)
     result = work.evaluate(saved, source, target, positive)
     found = scored.decisions(result, threshold, at_recall, source.name)
     if json:
@@ -66,7 +67,9 @@ def predict(
 ) -> None:
     """Predict the class of every row: the table with one more column, `prediction`.
 
-    A model of text alone takes plain lines, each a text, where there is no table.
+    A model of text alone takes plain lines, each a text, where there is no table. Documents that
+    are files of their own have a column `file`. Rows that come through a pipe are answered as they
+    come.
 
     Parameters
     ----------
@@ -79,7 +82,7 @@ def predict(
     proba
         Add a column P(class) for each class.
     only
-        Write the predictions without the columns of the table.
+        Write the predictions without the columns of the table, but for the file of a document.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     json
@@ -95,12 +98,12 @@ def predict(
         predictions.check_output(output)
         sources.check_output(output, data)
     saved = models.load(model)
-    source = sources.opened_for(saved, tables_of(data), format)
-    known = saved.model if hasattr(saved.model, "classes") else saved.model.model
+    source = sources.opened_for(saved, tables_of(data), format, live=True, named=True)
+    classes = models.classes_of(saved)
     found = work.predict(saved, source, proba)
-    batches = predictions.tables(found, known.classes, only, bool(source.files.texts))
+    batches = predictions.tables(found, classes, only, bool(source.files.texts), source.file)
     if json:
-        predictions.to_json(found, known.classes, only)
+        predictions.to_json(found, classes, only, source.file)
     elif output is None:
         predictions.to_stdout(batches)
     else:
@@ -112,14 +115,15 @@ def explain(
     model: Path,
     /,
     *data: str,
-    row: int = 1,
+    row: list[str] | None = None,
     label: str | None = None,
     against: str | None = None,
+    output: Output = None,
     html: Path | None = None,
     format: str | None = None,
     json: bool = False,
 ) -> None:
-    """Say why a row is of its class: the columns and words that moved the log-odds, most first.
+    """Say why rows are of their classes: what moved the log-odds, columns and words, most first.
 
     Parameters
     ----------
@@ -128,36 +132,43 @@ def explain(
     data
         Tables with the model's columns.
     row
-        Which row, counted from 1.
+        Which rows, counted from 1: 3, 1-300 or all; may be repeated. The first unless given, and
+        all with --output.
     label
-        The class to speak for; the predicted one unless given.
+        The class to speak for; the predicted one of each row unless given.
     against
-        The class to compare it with; the next best unless given.
+        The class to compare it with; the next best of each row unless given.
+    output
+        Write a flat table, a line for each column or word of a row, instead of printing: .csv,
+        .csv.gz, .tsv or .parquet.
     html
         Write a page with the words of texts marked, instead of printing.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     json
-        Print one JSON object.
+        Print a JSON object a row.
     """
-    from naively.cli import layout, models, reasons, sources, work
+    from naively.cli import models, predictions, reasons, rows, sources
     from naively.cli.errors import UsageError
 
-    if row < 1:
-        raise UsageError(f"--row counts from 1, but is {row}")
-    if html is not None:
-        if json:
-            raise UsageError("--json prints, --html writes a file: choose one")
-        sources.check_output(html, data)
+    asked = rows.Asked.of(row or ["1" if output is None else "all"])
+    if sum((json, html is not None, output is not None)) > 1:
+        raise UsageError("--json prints, --html and --output write a file: choose one")
+    if output is not None:
+        predictions.check_output(output)
+    if written := output or html:
+        sources.check_output(written, data)
     saved = models.load(model)
     source = sources.opened_for(saved, tables_of(data), format)
-    explained = work.explain(saved, source, row - 1, label, against)
+    explained = rows.explained(saved, source, asked, label, against)
     if json:
-        layout.print_json(reasons.as_json(explained))
+        reasons.to_json(explained)
     elif html is not None:
-        reasons.to_html(explained, html)
+        reasons.to_html(explained, source, html, asked.one)
+    elif output is not None:
+        reasons.to_file(explained, source, output)
     else:
-        reasons.explained(explained)
+        reasons.printed(explained)
 
 
 @app.command

@@ -18,6 +18,7 @@ from naively.cli.work import sampled
 from naively.comparison import report
 from naively.comparison.alternatives import alternatives
 from naively.comparison.comparison import Comparison, check_splits, examine
+from naively.files.atomic import replacing
 from naively.plain import rows_told
 from naively.tables.learning import Question
 
@@ -60,7 +61,8 @@ def draw(found: Comparison, picture: Path) -> None:
 
     figure = LearningCurvesDisplay.from_comparison(found).axes_[0].get_figure(root=True)
     assert figure is not None
-    figure.savefig(picture, dpi=150)
+    with replacing(picture) as temporary:
+        figure.savefig(temporary, format=picture.suffix[1:], dpi=150)
 
 
 def compared(found: Comparison) -> None:

@@ -67,9 +67,9 @@ class Column:
 
 
 def columns(table: TableModel) -> list[Column]:
-    """The columns of a model, in the order of its table."""
+    """The columns of a model, in the order of its table; but for those that are left out."""
     schema = table.schema
-    unvaried = table.unvaried
+    silent = table.left_out
     told = bits(table)
     most = set(nearly_all(table, told))
     gone: dict[str, float] = {}
@@ -87,7 +87,7 @@ def columns(table: TableModel) -> list[Column]:
             name in most,
         )
         for name in schema.ordered
-        if name not in unvaried
+        if name not in silent
     ]
 
 

@@ -14,12 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from naively.cli.errors import printable
+from naively.cli.terminal import Terminal
 from naively.plain import plain_json
 
 LISTED = 10  # classes that a list shows
 
 
-class Plain(Console):
+class Plain(Terminal):
     """A console for pipes and files: no spaces at the ends of lines."""
 
     def print(self, *objects: Any, **options: Any) -> None:
@@ -32,7 +33,7 @@ class Plain(Console):
 def console() -> Console:
     """Standard output; labels with brackets in them are no markup."""
     if sys.stdout.isatty():
-        return Console(markup=False, highlight=False, emoji=False)
+        return Terminal(markup=False, highlight=False, emoji=False)
     return Plain(markup=False, highlight=False, emoji=False, width=100)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -26,8 +27,10 @@ def fit(
     unseen: Unseen = "smooth",
     missing: list[str] | None = None,
     format: str | None = None,
+    label: str | None = None,
     seed: int = 0,
     features: int = 20,
+    like: Path | None = None,
     json: bool = False,
 ) -> None:
     """Learn from the rows of a table, and write the model to a file.
@@ -69,33 +72,62 @@ def fit(
         Text that means a missing value, instead of ?, NA, null and the like; may be repeated.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
+    label
+        The class of all documents; `naively update --label` then adds those of others.
     seed
         Which rows are held out.
     features
         How many columns the report lists.
+    like
+        A model file: its target, families and smoothing are taken, so that the two models add up.
+        One class is enough then. For parts of a table that are learned apart.
     json
         Print one JSON object.
     """
-    from naively.cli import layout, models, report, sources, work
-    from naively.cli.options import question
+    from naively.cli import layout, models, progress, report, sources, work
+    from naively.cli.errors import UsageError
+    from naively.cli.options import again, question
+    from naively.files import locks
     from naively.tables.inputs import MISSING
 
     check_features(features)
     sources.check_output(output, data)
-    spelled = MISSING if missing is None else ("", *missing)
-    source = sources.opened(tables_of(data), format, spelled)
-    asked = question(
-        sources.target_among(source, target), columns, text, source.files.texts, skip, family,
-        weight, holdout, alpha, prior, unseen, spelled, seed,
-    )  # fmt: skip
-    fitted = work.fit(source, asked)
-    wishes = asked.wishes
-    params = {
-        "columns": wishes.columns or None, "family": "auto" if wishes.auto else wishes.numeric,
-        "alpha": alpha, "prior": prior, "unseen": unseen, "missing": wishes.missing,
-    }  # fmt: skip
-    models.write(fitted.table, output, params, {"weight": weight} if weight else {})
+    if like is not None:
+        said = {
+            "--columns": columns, "--text": text, "--skip": skip, "--family": family,
+            "--missing": missing, "--alpha": None if alpha == 1.0 else alpha,
+            "--prior": None if prior == "empirical" else prior,
+            "--unseen": None if unseen == "smooth" else unseen,
+        }  # fmt: skip
+        if twice := [option for option, value in said.items() if value is not None]:
+            raise UsageError(f"--like takes that from the model: leave out {', '.join(twice)}")
+        model = models.load_table(like)
+        source = sources.opened_to_learn(model, tables_of(data), format, label)
+        asked = replace(again(model, weight), holdout=holdout, seed=seed)
+        if target not in (None, asked.target):
+            raise UsageError(f"the target of {like} is {asked.target!r}: leave out --target")
+        fitted = work.fit(source, asked, model.model)
+        params, extra, estimator = model.params, model.extra, model.estimator
+    else:
+        spelled = MISSING if missing is None else ("", *missing)
+        source = sources.opened(tables_of(data), format, spelled, label)
+        asked = question(
+            sources.target_among(source, target), columns, text, source.files.texts, skip, family,
+            weight, holdout, alpha, prior, unseen, spelled, seed,
+        )  # fmt: skip
+        fitted = work.fit(source, asked, alone=label is not None)
+        wishes = asked.wishes
+        params = {
+            "columns": wishes.columns or None, "family": "auto" if wishes.auto else wishes.numeric,
+            "alpha": alpha, "prior": prior, "unseen": unseen, "missing": wishes.missing,
+        }  # fmt: skip
+        noted = {"weight": weight, "documents": source.files.kind}
+        extra, estimator = {key: text for key, text in noted.items() if text}, "NaiveBayes"
+    with locks.alone(output):
+        models.write(fitted.table, output, params, extra, estimator)
     models.unread(fitted.table, fitted.table.unfit, "learned")
+    if len(fitted.table.model.classes) == 1 and like is None:
+        progress.note(f"the model knows one class: `naively update {output} --label` adds others")
     if json:
         layout.print_json(report.fit_json(fitted, str(output)))
     else:
@@ -105,7 +137,7 @@ def fit(
 @app.command
 def update(
     model: Path, /, *data: str, output: Output = None, weight: str | None = None,
-    format: str | None = None,
+    format: str | None = None, label: str | None = None,
 ) -> None:  # fmt: skip
     """Learn more rows: the model is the one that had seen them all at once.
 
@@ -121,6 +153,8 @@ def update(
         A column of weights; the one that `fit` was given unless named.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
+    label
+        The class of all documents; by default the name of their file, or folder, tells.
     """
     from naively.cli import models, report, sources, work
     from naively.cli.options import again, wishes_of
@@ -129,19 +163,20 @@ def update(
     saved = models.load_table(model)
     output = output or model
     sources.check_output(output, data)
-    source = sources.opened_for(saved, tables_of(data), format)
+    source = sources.opened_to_learn(saved, tables_of(data), format, label)
     fitted = work.fit(source, again(saved, weight), saved.model)
-    saved.model.absorb(fitted.table)
-    saved.model = reconsidered(wishes_of(saved), saved.model)
-    models.write(saved.model, output, saved.params, saved.extra, saved.estimator)
+    with models.changing(saved, model, output) as now:
+        now.model.absorb(fitted.table)
+        now.model = reconsidered(wishes_of(now), now.model)
+        models.write(now.model, output, now.params, now.extra, now.estimator)
     models.unread(fitted.table, fitted.table.unfit, "learned")
-    report.changed("learned", fitted.table.rows, saved.model, str(output))
+    report.changed("learned", fitted.table.rows, now.model, str(output))
 
 
 @app.command
 def forget(
     model: Path, /, *data: str, output: Output = None, weight: str | None = None,
-    format: str | None = None,
+    format: str | None = None, label: str | None = None,
 ) -> None:  # fmt: skip
     """Unlearn rows: the model is the one that never met them.
 
@@ -157,6 +192,8 @@ def forget(
         A column of weights; the one that `fit` was given unless named.
     format
         csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
+    label
+        The class of all documents; by default the name of their file, or folder, tells.
     """
     from naively.cli import models, report, sources, work
     from naively.cli.options import again
@@ -164,10 +201,12 @@ def forget(
     saved = models.load_table(model)
     output = output or model
     sources.check_output(output, data)
-    source = sources.opened_for(saved, tables_of(data), format)
-    rows = work.forget(saved, source, again(saved, weight))
-    models.write(saved.model, output, saved.params, saved.extra, saved.estimator)
-    report.changed("forgot", rows, saved.model, str(output))
+    source = sources.opened_to_learn(saved, tables_of(data), format, label)
+    gone = work.rows_of(saved, source, again(saved, weight))
+    with models.changing(saved, model, output) as now:
+        now.model.forget(gone)
+        models.write(now.model, output, now.params, now.extra, now.estimator)
+    report.changed("forgot", gone.rows, now.model, str(output))
 
 
 @app.command
@@ -184,10 +223,12 @@ def merge(*models: Path, output: Annotated[Path, Parameter(alias="-o")]) -> None
     from naively.cli import models as files
     from naively.cli import report, sources
     from naively.cli.errors import UsageError
+    from naively.files import locks
 
     if len(models) < 2:
         raise UsageError("name two or more models to merge")
     sources.check_output(output, [])
-    saved = files.merged(models)
-    files.write(saved.model, output, saved.params, saved.extra, saved.estimator)
+    with locks.alone(output):
+        saved = files.merged(models)
+        files.write(saved.model, output, saved.params, saved.extra, saved.estimator)
     report.changed("merged", None, saved.model, str(output))

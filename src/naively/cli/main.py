@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
+import io
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from cyclopts import CycloptsError
 
-from naively.cli import ask, learn  # noqa: F401 - which add their commands to the application
+from naively.cli import ask, learn  # which add their commands to the application
 from naively.cli.app import DASH, app
+from naively.cli.arrow import without_pandas
 from naively.cli.errors import UserError, printable
 
 
@@ -22,6 +24,8 @@ def run(tokens: Sequence[str] | None = None) -> int:
     ]
     try:
         chosen, bound, _ = app.parse_args(given, exit_on_error=False, print_error=False)
+        if tokens is None and chosen.__module__ in (ask.__name__, learn.__name__):
+            without_pandas()  # the process is ours, and more than help is asked for
         args = [_dashed(value) for value in bound.args]
         chosen(*args, **{name: _dashed(value) for name, value in bound.kwargs.items()})
         sys.stdout.flush()
@@ -31,10 +35,7 @@ def run(tokens: Sequence[str] | None = None) -> int:
         command = " ".join(error.command_chain or ()) if hasattr(error, "command_chain") else ""
         return _complain(f"{error} See: {' '.join(['naively', *command.split()])} --help", 2)
     except BrokenPipeError:
-        # the reader has seen enough; and the interpreter must not flush into the pipe again
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return 141  # the reader has seen enough
     except KeyboardInterrupt:
         return _complain("interrupted", 130)
     except MemoryError:
@@ -49,9 +50,21 @@ def run(tokens: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """The entry point."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    sys.exit(run())
+    if sys.stderr is None:  # closed, as by 2>&-; print would take standard output instead
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - open to the end
+    sys.stderr.reconfigure(errors="replace")  # type: ignore[union-attr]
+    if sys.stdout is None:
+        sys.exit(_complain("standard output is closed", 1))
+    if isinstance(sys.stdout.buffer, io.RawIOBase):
+        # with PYTHONUNBUFFERED; but such a file may write less than it was given, and not say so
+        sys.stdout = open(sys.stdout.fileno(), "w", encoding=sys.stdout.encoding, buffering=1)  # noqa: PTH123, SIM115
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    code = run()
+    try:
+        sys.stdout.flush()
+    except OSError:  # as `run` has met it; the interpreter would try again, and say so
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
 
 
 def _dashed(value: Any) -> Any:

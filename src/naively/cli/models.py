@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from naively.cli.options import wishes_of
 from naively.exact import Int64
 from naively.families.base import Family
 from naively.families.text import Text
-from naively.files import safetensors
+from naively.files import locks, safetensors
 from naively.files.safetensors import Saved
 from naively.labels import Labels
 from naively.model import Model
@@ -33,7 +34,7 @@ def write(
     model: Any, path: Path, params: dict[str, Any], extra: dict[str, str] | None = None,
     estimator: str = "NaiveBayes",
 ) -> None:  # fmt: skip
-    """Write the model file, which `naively.load` reads too."""
+    """Write the model file, which `naively.load` reads too; in `locks.alone`."""
     safetensors.save(model, path, estimator, params, extra)
 
 
@@ -61,6 +62,23 @@ def load_table(path: Path) -> Saved:
             "`naively fit` makes models that learn from tables"
         )
     return saved
+
+
+@contextmanager
+def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
+    """The model to change and write to `output`, which no other command writes meanwhile.
+
+    Where that is the file that it was read from, it is read again if somebody wrote it since.
+    """
+    with locks.alone(output):
+        now = saved
+        same = output.exists() and output.samefile(path)
+        if same and safetensors.stamp_of(path) != saved.stamp:
+            now = load_table(path)
+        if target_of(now) != target_of(saved):
+            raise UserError(f"{path}: another program wrote a model of another target there; run "
+                            "this again")  # fmt: skip
+        yield now
 
 
 def merged(paths: Sequence[Path]) -> Saved:
@@ -127,6 +145,22 @@ def document_of(saved: Saved) -> str | None:
         return TEXT if isinstance(model.family, Text) else None
     families: list[Family] = list(model.schema.known.values())
     return features_of(saved)[0] if [type(family) for family in families] == [Text] else None
+
+
+def kind_of(saved: Saved) -> str | None:
+    """What the documents are that a model learned, text or mail; None if it learned tables."""
+    return saved.extra.get("documents")
+
+
+def classes_of(saved: Saved) -> Labels:
+    """The classes that a model knows."""
+    model = saved.model if isinstance(saved.model, Model) else saved.model.model
+    return model.classes
+
+
+def names_of(classes: Labels) -> list[str]:
+    """Classes as one writes them on the command line."""
+    return [text for label in classes.tolist() if (text := values.level_text(label, ()))]
 
 
 def as_table(saved: Saved, names: list[str], data: str) -> TableModel:

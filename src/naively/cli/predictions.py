@@ -30,22 +30,24 @@ def check_output(output: Path) -> None:
 
 
 def tables(
-    batches: Iterable[Any], classes: Labels, only: bool, documents: bool = False
-) -> Iterator[pa.Table]:
+    batches: Iterable[Any], classes: Labels, only: bool, documents: bool = False,
+    file: str | None = None,
+) -> Iterator[pa.Table]:  # fmt: skip
     """The columns that were read, with the predictions and probabilities beside them.
 
-    Documents, which are long, come last. A column of numbers that turns into text further down is
-    text from there on.
+    Documents, which are long, come last, and the column of their files first. A column of numbers
+    that turns into text further down is text from there on.
     """
     for batch, labels, proba in batches:
-        columns = {}
-        if not only:
-            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        said = {_free(PREDICTION, columns): pa.array(_plain(labels))}
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        first = {file: columns.pop(file)} if file else {}
+        if only:
+            columns = {}
+        said = {_free(PREDICTION, first | columns): pa.array(_plain(labels))}
         for c, label in enumerate(classes.tolist() if proba is not None else []):
-            name = _free(f"P({label})", columns | said)
+            name = _free(f"P({label})", first | columns | said)
             said[name] = pa.array(np.ascontiguousarray(proba[:, c]))
-        columns = said | columns if documents else columns | said
+        columns = first | (said | columns if documents else columns | said)
         yield pa.table({name: _written(column) for name, column in columns.items()})
 
 
@@ -117,14 +119,18 @@ def to_stdout(batches: Iterator[pa.Table]) -> None:
         sys.stdout.buffer.flush()
 
 
-def to_json(batches: Iterable[Any], classes: Labels, only: bool) -> None:
+def to_json(batches: Iterable[Any], classes: Labels, only: bool, file: str | None = None) -> None:
     """Write a JSON object a row to standard output: what is predicted, and the row itself.
 
     Batches are those of `tables`. What is not finite is null; dates and the like are text.
     """
     names = [str(label) for label in classes.tolist()]
     for batch, labels, proba in batches:
-        told: dict[str, list[Any]] = {PREDICTION: labels.tolist()}
+        told: dict[str, list[Any]] = {}
+        if file is not None:
+            told[file] = batch.column(file).to_pylist()
+            batch = batch.drop_columns([file])
+        told[PREDICTION] = labels.tolist()
         if proba is not None:
             told["probabilities"] = [dict(zip(names, one, strict=True)) for one in proba.tolist()]
         if not only:

@@ -1,75 +1,107 @@
-"""Why a row is of its class: printed, as JSON and as a page of HTML."""
+"""Why rows are of their classes: printed, as JSON, as a page of HTML and as a flat table."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from rich.text import Text
 
-from naively.cli import inside, layout, words
-from naively.cli.layout import clean, counted, in_bytes, new_facts, new_table, note
-from naively.cli.work import Explained
-from naively.explanation import LISTED, TextExplanation
+from naively.cli import inside, layout, predictions, progress, words
+from naively.cli.layout import clean, in_bytes, new_facts, new_table, note
+from naively.cli.rows import Explained
+from naively.cli.sources import Opened
+from naively.explanation import MOST, RowExplanation, TextExplanation, cell, words_of
 from naively.families.joint import Joint
 from naively.families.multivariate import MultivariateGaussian
 from naively.files.atomic import replacing
 from naively.markup import (
-    html_table,
+    LONGEST,
+    folded,
     largest,
     left_out,
     length,
+    more_of,
     shown,
     times,
     total_odds,
 )
 from naively.tables.schema import Block
-from naively.tables.values import level_text
+from naively.text_explanation import LISTED
 
-MOST = 30  # columns that are listed
-PAGE = """<!doctype html>
+BEGIN = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>naively explain</title>
 <style>
-:root {{ color-scheme: light dark }}
-body {{ font-family: system-ui, sans-serif; max-width: 54em; margin: 2em auto; padding: 0 1em }}
+:root { color-scheme: light dark }
+body { font-family: system-ui, sans-serif; max-width: 54em; margin: 2em auto; padding: 0 1em }
+details { border-top: 1px solid rgba(128,128,128,.4); padding: .4em 0 }
+details[open] { padding-bottom: 1.5em }
+@media print { details::details-content { content-visibility: visible; height: auto } }
 </style>
 </head>
 <body>
-{}
-</body>
-</html>
 """
+END = "</body>\n</html>\n"
 
 
-def explained(result: Explained) -> None:
-    """Why a row is of its class."""
+def _rows(result: Explained) -> Iterator[tuple[int, RowExplanation]]:
+    """(its number, why it has its scores) of each row."""
+    for first, told in result.chunks:
+        yield from enumerate(told, first)
+
+
+# ---- printed -------------------------------------------------------------------------------------
+
+
+def printed(result: Explained) -> None:
+    """Why rows are of their classes."""
     out = layout.console()
+    in_turn = any(_in_turn(block) for block in result.table.schema.blocks)
+    for k, (number, row) in enumerate(_rows(result)):
+        if k:
+            out.print()
+            out.rule(style="dim")
+        _print_row(out, number, row, row.pair(result.label, result.against))
+        if in_turn:
+            told = "columns taken together: what each adds to those before it; in another order "
+            out.print(note(f"{told}the parts are others, and their sum is the same"))
+
+
+def _print_row(out: Any, number: int, row: RowExplanation, codes: tuple[int, int]) -> None:
+    pair = [row.classes[c] for c in codes]
     facts = new_facts()
-    for name, value in _facts(result):
+    for name, value in (("row", f"{number:,}"), *_facts(row)):
         facts.add_row(name, value)
     out.print(facts)
-    a, b = (clean(label, 20) for label in _pair(result))
-    if not _is_text(result):
+    if row.text is None:
         out.print()
-        _print_columns(out, result)
-    strongest = _strongest(result)
-    for name in result.texts:
+        _print_columns(out, row, pair)
+    marks = {name: text.marks(*pair) for name, text in row.texts.items()}
+    strongest = largest(odds for own in marks.values() for _, _, odds in own)
+    for name, text in row.texts.items():
         out.print()
-        _print_text(out, result, name, strongest)
-    out.print(note(f"log-odds of {a} against {b}, in nats: {total_odds([result.total])} in all"))
+        if row.text is None:
+            out.print(Text(words_of(name, text, *pair), style="bold"))
+        colours = out.color_system is not None and not out.no_color
+        out.print(words.beginning(text, marks[name], strongest, colours))
+        out.print()
+        _print_terms(out, text, pair)
+    a, b = (clean(label, 20) for label in pair)
+    total = total_odds([row.total(*pair)])
+    out.print(note(f"log-odds of {a} against {b}, in nats: {total} in all"))
     signs = note("+ speaks for ")
     signs.append(a, f"not dim {words.FOR[1]}").append(", - for ")
     signs.append(b, f"not dim {words.AGAINST[1]}")
     out.print(signs)
-    if any(_in_turn(block) for block in result.table.schema.blocks):
-        told = "columns taken together: what each adds to those before it; in another order the "
-        out.print(note(f"{told}parts are others, and their sum is the same"))
 
 
 def _in_turn(block: Block) -> bool:
@@ -79,144 +111,149 @@ def _in_turn(block: Block) -> bool:
     return len(block.names) > 1 and (together or isinstance(family, Joint))
 
 
-def _pair(result: Explained) -> tuple[Any, Any]:
-    """The classes that are compared."""
-    classes = result.table.model.classes.tolist()
-    return classes[result.label], classes[result.against]
-
-
-def _is_text(result: Explained) -> bool:
-    """Whether there is nothing but one text."""
-    return bool(result.texts) and len(result.table.schema.names) == 1
-
-
-def _strongest(result: Explained) -> float:
-    """The largest log-odds of a word: colours mean the same in all texts."""
-    marks = [mark for text in result.texts.values() for mark in text.marks(*_pair(result))]
-    return largest(odds for _, _, odds in marks)
-
-
-def _facts(result: Explained) -> list[tuple[str, str]]:
-    classes = [clean(label, 20) for label in result.table.model.classes.tolist()]
-    order = np.argsort(-result.proba, kind="stable").tolist()
-    probable = ", ".join(f"{classes[c]} {result.proba[c]:.4f}" for c in order[:5])
+def _facts(row: RowExplanation) -> list[tuple[str, str]]:
+    classes = [clean(label, 20) for label in row.classes.tolist()]
+    order = np.argsort(-row.proba, kind="stable").tolist()
+    probable = ", ".join(f"{classes[c]} {row.proba[c]:.4f}" for c in order[:5])
     more = f", and {len(order) - 5:,} more classes" if len(order) > 5 else ""
-    return [("predicted", classes[result.predicted]), ("probability", probable + more)]
+    return [("predicted", classes[row.code]), ("probability", probable + more)]
 
 
-def _lines(result: Explained) -> list[tuple[str, str, float]]:
-    """(a column, its value, its log-odds) of each, and of the prior, the largest first."""
-    missing = result.table.schema.missing
-    lines = [("(prior)", "", result.prior)]
-    lines += [
-        (name, _value(result.row, name, missing), odds)
-        for name, odds in zip(result.table.schema.names, result.moved.tolist(), strict=True)
-    ]
-    return sorted(lines, key=lambda line: -abs(line[2]))
-
-
-def _value(row: Any, name: str, missing: Any) -> str:
-    value = row.column(name)[0].as_py() if name in row.column_names else None
-    return level_text(value, missing) or "missing"
-
-
-def _print_columns(out: Any, result: Explained) -> None:
+def _print_columns(out: Any, row: RowExplanation, pair: list[Any]) -> None:
     """A line a column."""
-    lines = _lines(result)
-    table = _odds_table("column", "value")
-    widest = largest(odds for _, _, odds in lines)
-    for name, value, odds in lines[:MOST]:
-        table.add_row(clean(name, 24), clean(value, 24), f"{odds:+.3f}", _bar(odds, widest))
-    out.print(table)
+    lines = row.lines(*pair)
+    wide = _wide(out)
+    rows = [(clean(name, wide), cell(value, wide), odds) for name, value, odds in lines[:MOST]]
+    out.print(_listed(out, "column", "value", rows))
     if len(lines) > MOST:
-        left = sum(line[2] for line in lines[MOST:])
-        more = counted(len(lines) - MOST, "more column")
-        out.print(note(f"and {more}, {left:+.3f} together"))
+        out.print(note(more_of(lines[MOST:], "column")))
 
 
-def _print_text(out: Any, result: Explained, name: str, strongest: float) -> None:
-    """A text with its words marked, and those that tell most."""
-    text, pair = result.texts[name], _pair(result)
+def _print_terms(out: Any, text: TextExplanation, pair: list[Any]) -> None:
+    """The terms of a text that tell most."""
     lines = text.lines(*pair)
-    if not _is_text(result):
-        total = total_odds(odds for _, _, odds in lines)
-        out.print(Text(f"The words of {clean(name)}, {total} together", style="bold"))
-    colours = out.color_system is not None and not out.no_color
-    out.print(words.marked(text.text, text.marks(*pair), strongest, colours))
-    out.print()
-    if lines:
-        table = _odds_table("term", "times")
-        widest = largest(odds for _, _, odds in lines)
-        for term, count, odds in lines[:LISTED]:
-            word = clean(shown(term), 24)
-            table.add_row(word, times(count), f"{odds:+.3f}", _bar(odds, widest))
-        out.print(table)
+    wide = _wide(out)
+    rows = [(clean(shown(term), wide), times(n), odds) for term, n, odds in lines[:LISTED]]
+    if rows:
+        out.print(_listed(out, "term", "times", rows))
     if rest := left_out(lines[LISTED:], text.unknown):
         out.print(note(rest))
 
 
-def _odds_table(first: str, second: str) -> Any:
+def _wide(out: Any) -> int:
+    """Characters of a name or value that leave room for bars."""
+    return 24 if out.width >= 80 else 15
+
+
+def _listed(out: Any, first: str, second: str, rows: list[tuple[str, str, float]]) -> Any:
+    """Names, what belongs to them, and their log-odds with bars as long as there is room for."""
     table = new_table()
     table.add_column(first, style="bold", no_wrap=True)
     table.add_column(second, no_wrap=True)
     table.add_column("log-odds", justify="right", no_wrap=True)
     table.add_column("")
+    widest = largest(odds for _, _, odds in rows)
+    columns = [(first, *(r[0] for r in rows)), (second, *(r[1] for r in rows))]
+    columns.append(("log-odds", *(f"{odds:+.3f}" for _, _, odds in rows)))
+    room = max(0, min(LONGEST, layout.room_beside(columns, out.width)))
+    for name, value, odds in rows:
+        style = words.FOR[2] if odds > 0 else words.AGAINST[2]
+        bar = Text("█" * length(odds, widest, room), style=style)
+        table.add_row(name, value, f"{odds:+.3f}", bar)
     return table
 
 
-def _bar(odds: float, widest: float) -> Text:
-    return Text("█" * length(odds, widest), style=words.FOR[2] if odds > 0 else words.AGAINST[2])
+# ---- files ---------------------------------------------------------------------------------------
 
 
-def to_html(result: Explained, output: Path) -> None:
-    """Write a page that explains a row, with its texts marked."""
-    pair = _pair(result)
-    if _is_text(result):
-        parts = [text.to_html(*pair) for text in result.texts.values()]
-    else:
-        a, b = (clean(label, 20) for label in _pair(result))
-        total, proba = total_odds([result.total]), result.proba[result.label]
-        head = escape(f"{a}, P = {proba:.4f}; log-odds against {b}: {total} nats")
-        lines = [(name, clean(value), odds) for name, value, odds in _lines(result)]
-        parts = [f"<p><b>{head}</b></p>", html_table(("column", "value", "log-odds"), lines)]
-        for name, text in result.texts.items():
-            body = text.to_html(*pair, heading=False, strongest=_strongest(result))
-            parts += [f"<h2>{escape(clean(name))}</h2>", body]
-    with replacing(output) as temporary:
-        temporary.write_text(PAGE.format("\n".join(parts)), encoding="utf-8")
+def to_html(result: Explained, source: Opened, output: Path, one: bool) -> None:
+    """Write a page that explains rows, with their texts marked; folded if they are several."""
+    pair, count = (result.label, result.against), 0
+    with (
+        progress.bar("explaining", source.files),
+        replacing(output) as temporary,
+        temporary.open("w", encoding="utf-8") as page,
+    ):
+        page.write(BEGIN)
+        if not one:
+            what = "click a row to see what moved it; log-odds are in nats"
+            page.write(f"<p>{escape(clean(source.name, 200))}: {what}</p>\n")
+        for number, row in _rows(result):
+            count += 1
+            if one:
+                page.write(row.to_html(*pair) + "\n")
+            else:
+                body = row.to_html(*pair, heading=False)
+                page.write(folded(f"row {number}: {row.head(*pair)}", body) + "\n")
+        page.write(END)
+    _written(output, count)
+
+
+def to_file(result: Explained, source: Opened, output: Path) -> None:
+    """Write a flat table: a line for the prior and each column or term of each row."""
+    counts: list[int] = []
+
+    def tables() -> Iterator[pa.Table]:
+        for first, told in result.chunks:
+            counts.append(len(told))
+            table = told.to_arrow(result.label, result.against)
+            yield table.set_column(0, "row", pc.add(table.column("row"), first))
+
+    with progress.bar("explaining", source.files):
+        predictions.to_file(tables(), output)
+    _written(output, sum(counts))
+
+
+def _written(output: Path, rows: int) -> None:
     facts = new_facts()
     facts.add_row("written", f"{clean(output, 200)} ({in_bytes(output.stat().st_size)})")
+    facts.add_row("rows", f"{rows:,}")
     layout.console().print(facts)
 
 
-def as_json(result: Explained) -> dict[str, Any]:
+# ---- JSON ----------------------------------------------------------------------------------------
+
+
+def to_json(result: Explained) -> None:
+    """Write a JSON object a row to standard output."""
+    for number, row in _rows(result):
+        pair = row.pair(result.label, result.against)
+        layout.print_json(
+            {"row": number, **_as_json(row, *(row.classes.tolist()[c] for c in pair))}
+        )
+
+
+def _as_json(row: RowExplanation, label: Any, against: Any) -> dict[str, Any]:
     """Why a row is of its class, for programs; in nats."""
-    classes = result.table.model.classes.tolist()
-    names = result.table.schema.names
-    told = result.told
+    classes = row.classes.tolist()
+    prior, odds = (np.where(np.isnan(part), 0.0, part) for part in row.log_odds(label, against))
     return {
-        "predicted": classes[result.predicted],
-        "label": classes[result.label],
-        "against": classes[result.against],
+        "predicted": row.predicted,
+        "label": label,
+        "against": against,
         "log_odds": {
-            "total": result.total,
-            "prior": result.prior,
-            "columns": dict(zip(names, result.moved.tolist(), strict=True)),
+            "total": row.total(label, against),
+            "prior": float(prior),
+            "columns": dict(zip(row.features, odds.tolist(), strict=True)),
         },
         "classes": classes,
-        "probabilities": inside.plain(result.proba),
-        "prior": inside.plain(told.prior),
-        "joint": inside.plain(told.joint[0]),
-        "contributions": {
-            name: inside.plain(told.contributions[0, :, k]) for k, name in enumerate(names)
+        "probabilities": inside.plain(row.proba),
+        "prior": inside.plain(row.prior),
+        "joint": inside.plain(row.joint),
+        "values": {
+            name: value
+            for name, value in zip(row.features, row.values, strict=True)
+            if name not in row.texts
         },
-        "texts": {name: _text_json(result, text) for name, text in result.texts.items()},
+        "contributions": {
+            name: inside.plain(row.contributions[:, k]) for k, name in enumerate(row.features)
+        },
+        "texts": {name: _text_json(text, label, against) for name, text in row.texts.items()},
     }
 
 
-def _text_json(result: Explained, text: TextExplanation) -> dict[str, Any]:
-    pair = _pair(result)
-    _, odds, rest = text.log_odds(*pair)
+def _text_json(text: TextExplanation, label: Any, against: Any) -> dict[str, Any]:
+    _, odds, rest = text.log_odds(label, against)
     terms = [
         {"term": term, "count": count, "log_odds": own, "contributions": inside.plain(each)}
         for term, count, own, each in zip(

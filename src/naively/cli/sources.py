@@ -5,17 +5,27 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from naively.cli import progress
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.models import document_of, features_of, spellings, target_of
+from naively.cli.models import (
+    classes_of,
+    document_of,
+    features_of,
+    kind_of,
+    names_of,
+    spellings,
+    target_of,
+)
 from naively.files.safetensors import Saved
-from naively.tables.documents import LABEL, TEXTS
+from naively.tables.documents import FILE, LABEL, TEXTS
 from naively.tables.inputs import MISSING, Task
 from naively.tables.learning import Question
 from naively.tables.model import TableModel
@@ -32,26 +42,43 @@ class Opened:
     files : Source
     name : what messages call it.
     names : of the columns.
+    labels : the classes that are meant by labels of documents, if they are no texts.
     """
 
     files: Source
     name: str
     names: list[str]
+    labels: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def file(self) -> str | None:
+        """The column that names the file of each document, if there is one."""
+        return self.names[0] if self.files.file else None
 
     def tasks(self) -> Iterator[Task]:
         """Pieces of work, each of which makes a batch; see `Source`."""
-        if self.names == self.files.names:
-            return self.files.tasks()  # JSON lines may have other columns further down
-        return (partial(_renamed, task, self.names) for task in self.files.tasks())
+        return (task for task in self.live_tasks() if task is not None)
 
+    def live_tasks(self) -> Iterator[Task | None]:
+        """The same, with None where a pipe pauses."""
+        if self.names == self.files.names and not self.labels:
+            return self.files.live_tasks()  # JSON lines may have other columns further down
+        return (task and partial(self._renamed, task) for task in self.files.live_tasks())
 
-def _renamed(task: Task, names: list[str]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(task().columns, names=names)
+    def _renamed(self, task: Task) -> pa.RecordBatch:
+        batch = task()
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        if self.labels and LABEL in columns:
+            found = columns[LABEL]
+            meant = [self.labels.get(text) for text in found.dictionary.to_pylist()]
+            if None not in meant:
+                columns[LABEL] = pa.array(meant).take(found.indices)
+        return pa.RecordBatch.from_arrays(list(columns.values()), names=self.names)
 
 
 def opened(
     data: Sequence[str], format: str | None = None, missing: Sequence[str] = MISSING,
-    document: str | None = None,
+    label: str | None = None, **options: Any,
 ) -> Opened:  # fmt: skip
     """The tables or documents to read.
 
@@ -60,24 +87,56 @@ def opened(
     data : files, folders and patterns.
     format : of the files; None if they tell.
     missing : spellings of a missing value.
-    document : the column of documents, where lines of them may stand for a table.
+    label : the class of all documents, if they have one.
+    options : others of `open_source`.
     """
     try:
-        source = open_source(list(data), missing=missing, format=format, document=document)
+        source = open_source(list(data), missing=missing, format=format, label=label, **options)
     except FileNotFoundError as error:
         raise UserError(f"{error.filename}: there is no such file") from None
     name = "standard input" if list(data) == ["-"] else ", ".join(data[:3])
+    if label is not None and not source.texts:
+        raise UsageError(f"{name}: --label is for documents; a table has its classes in a column")
+    if source.hint:
+        progress.note(source.hint)
     return Opened(source, name, list(source.names))
 
 
-def opened_for(saved: Saved, data: Sequence[str], format: str | None) -> Opened:
+def opened_for(
+    saved: Saved, data: Sequence[str], format: str | None, label: str | None = None, **options: Any
+) -> Opened:
     """The same for a model: documents have the names of its column of text and of its target."""
-    document = document_of(saved)
-    found = opened(data, format, spellings(saved), document)
-    for old, new in ((TEXTS[0], document), (LABEL, target_of(saved))):
+    document, target = document_of(saved), target_of(saved)
+    found = opened(
+        data, format, spellings(saved), label, document=document, kind=kind_of(saved), **options
+    )
+    if not found.files.texts:
+        return found
+    if found.files.file is not None:
+        taken = {*features_of(saved), document, target}
+        found.names[0] = next(name for i in count() if (name := FILE + "_" * i) not in taken)
+    for old, new in ((TEXTS[0], document), (LABEL, target)):
         fits = old in found.names and old not in features_of(saved)
-        if found.files.texts and fits and new is not None and new not in found.names:
+        if fits and new is not None and new not in found.names:
             found.names[found.names.index(old)] = new
+    return found
+
+
+def opened_to_learn(
+    saved: Saved, data: Sequence[str], format: str | None, label: str | None
+) -> Opened:
+    """The same for a model that goes on learning: documents have to have a class."""
+    classes, target = classes_of(saved), target_of(saved)
+    found = opened_for(saved, data, format, label, classes=names_of(classes))
+    if found.files.texts and classes.dtype.kind not in "OUT":
+        found.labels = dict(zip(names_of(classes), classes.tolist(), strict=True))
+    if label is not None and label not in names_of(classes):
+        progress.note(f"the model did not know the class {label!r}; it knows {some(classes)}")
+    if found.files.texts and target is not None and target not in found.names:
+        raise UserError(
+            f"{found.name}: say with --label which class these documents are of; the model knows "
+            f"{some(classes)}"
+        )
     return found
 
 
@@ -90,7 +149,8 @@ def target_among(table: Opened, asked: str | None) -> str:
     if table.files.texts:
         raise UsageError(
             f"{table.name}: documents have classes if there are several files, such as ham.txt and "
-            "spam.txt, or folders in the folder; or name a column of theirs with --target"
+            "spam.txt, or folders in the folder; else `fit --label` says the class of all, or "
+            "--target names a column of theirs"
         )
     raise UsageError(
         f"{table.name}: name the column that holds the classes with --target; there are "
@@ -124,12 +184,13 @@ def check_known(table: Opened, known: TableModel, question: Question) -> None:
 
 def check_output(output: Path, data: Sequence[str]) -> None:
     """Refuse to write over what is read, or where nothing can be written, before the work."""
-    if not output.parent.is_dir():
-        raise UserError(f"{output}: there is no folder {str(output.parent)!r}; make it first")
+    folder = (Path(os.path.realpath(output)) if output.is_symlink() else output).parent
+    if not folder.is_dir():
+        raise UserError(f"{output}: there is no folder {str(folder)!r}; make it first")
     if output.is_dir():
         raise UserError(f"{output} is a folder; name a file in it")
-    if not os.access(output.parent, os.W_OK):
-        raise UserError(f"{output}: you may not write in {str(output.parent)!r}; choose another")
+    if not os.access(folder, os.W_OK):
+        raise UserError(f"{output}: you may not write in {str(folder)!r}; choose another")
     if not output.exists():
         return
     for one in data:

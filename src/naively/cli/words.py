@@ -16,12 +16,14 @@ from naively.cli.errors import printable
 from naively.cli.layout import clean, note
 from naively.families.bernoulli import BernoulliParameters
 from naively.families.text_parameters import TextParameters
-from naively.markup import Mark, shown, squeezed
+from naively.markup import Mark, cut_note, shown, squeezed
 from naively.model import Model
 from naively.tables.model import TableModel
 from naively.tables.telling import most_telling
+from naively.text_explanation import TextExplanation
 
 CLASSES = 20  # whose words are shown
+SHOWN = 10_000  # characters of a text
 WIDEST, ODDS, GAP = 15, 7, 3  # characters of a word, of its log-odds, between columns
 STRONG, CLEAR, FAINT = 0.5, 0.2, 0.05  # parts of the largest log-odds of a text
 FOR = ("bold #ffffff on #005fd7", "bold #3a8ee6", "#3a8ee6")
@@ -83,7 +85,7 @@ def _telling(model: Model, own: TextParameters, count: int) -> list[list[tuple[s
     if own.vocabulary is None:
         return [[] for _ in model.classes]
     counts = own.total.rounded()
-    alpha, kinds = own.family.alpha, counts.shape[1]
+    alpha, kinds = float(own.family.alpha), counts.shape[1]
     totals = counts.sum(axis=1)
     if isinstance(own.inner, BernoulliParameters):
         totals, kinds = own.inner.class_weight.rounded(), 2
@@ -126,6 +128,17 @@ def told(words: Words, model: Model, width: int) -> Group:
     if len(chosen) < len(weights):
         lines.append(note(f"and {len(weights) - len(chosen):,} classes with fewer rows"))
     return Group(*lines)
+
+
+def beginning(
+    text: TextExplanation, marks: Sequence[Mark], strongest: float, colours: bool
+) -> Group:
+    """A text with its words marked, or as much of it as one may want to see on a terminal."""
+    part = text.marked[:SHOWN]
+    found = marked(part, [mark for mark in marks if mark[1] <= SHOWN], strongest, colours)
+    if len(part) == len(text.text):
+        return Group(found)
+    return Group(found.append("…"), Text(), note(cut_note(len(part), len(text.text))))
 
 
 def marked(text: str, marks: Sequence[Mark], strongest: float, colours: bool) -> Text:

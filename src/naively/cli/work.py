@@ -27,9 +27,6 @@ from naively.cli.sources import Opened, check_columns, check_known
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.exact import Float64, Int64
-from naively.explanation import Explanation, TextExplanation
-from naively.families.product import Blocks
-from naively.families.text_parameters import TextParameters
 from naively.files.safetensors import Saved
 from naively.labels import Labels
 from naively.ladder.rows import Rows, of_stream
@@ -61,38 +58,13 @@ class Evaluated:
     seconds: float
 
 
-@dataclass
-class Explained:
-    """What `explain` found of a row.
+def fit(
+    source: Opened, question: Question, known: TableModel | None = None, alone: bool = False
+) -> Fitted:
+    """Learn the rows of files; those held out are learned after they were a test.
 
-    Attributes
-    ----------
-    table : TableModel
-    row : table of one row.
-    told : Explanation
-    texts : why the columns of text have their scores, by name.
-    proba : (C,) P(class | row).
-    predicted : position of the class that is predicted.
-    label, against : positions of the classes that are compared.
-    prior, moved : log-odds of these, in nats: of the prior, and of each feature.
-    total : all of it.
+    There have to be two classes, unless the model is known or one `alone` is meant.
     """
-
-    table: TableModel
-    row: pa.Table
-    told: Explanation
-    texts: dict[str, TextExplanation]
-    proba: Float64
-    predicted: int
-    label: int
-    against: int
-    prior: float
-    moved: Float64
-    total: float
-
-
-def fit(source: Opened, question: Question, known: TableModel | None = None) -> Fitted:
-    """Learn the rows of files; those held out are learned after they were a test."""
     start = time.perf_counter()
     check_columns(source, question)
     if known is not None:
@@ -124,15 +96,15 @@ def fit(source: Opened, question: Question, known: TableModel | None = None) -> 
             table.absorb(summarise(blank, part, question, known).like_labels(table))
         table = reconsidered(question.wishes, table)
     table.type_labels()
-    if len(table.model.classes) < 2 and known is None:
+    if len(table.model.classes) < 2 and known is None and not alone:
         raise UserError(
             f"{source.name}: the target column {question.target!r} has one class only "
             f"({table.model.classes[0]}); a classifier needs two or more"
         )
     if known is None:
+        table.model.check()
         if said := table.nothing_told:
             progress.note(f"{source.name}: {said}")
-        table.model.check()
     table.model.prior.check_room(len(table.model.classes))
     return Fitted(table, time.perf_counter() - start, scores)
 
@@ -204,12 +176,11 @@ def predict(saved: Saved, source: Opened, proba: bool) -> Iterator[Any]:
         probabilities = model.proba(rows) if proba else None
         return batch, model.classes[model.predict_codes(rows)], probabilities, invalid
 
-    live = source.files.size is None and source.files.texts  # each line is answered at once
-    threads = 1 if live else workers(None).count
     empty, told, known = True, False, set(source.names)
     unfit: dict[str, Unfit] = {}
     with progress.bar("predicting", source.files):
-        for batch, labels, probabilities, invalid in in_order(one, source.tasks(), threads):
+        tasks = source.live_tasks()
+        for batch, labels, probabilities, invalid in in_order(one, tasks, workers(None).count):
             empty = False
             add_unfit(unfit, invalid)
             new = [name for name in batch.schema.names if name not in known]
@@ -232,71 +203,13 @@ def _as_first(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, names)
 
 
-def explain(
-    saved: Saved, source: Opened, row: int, label: str | None, against: str | None
-) -> Explained:
-    """What moves one row of files, counted from 0, to one class rather than another."""
-    table = as_table(saved, [n for n in source.names if n != target_of(saved)], source.name)
-    if len(table.model.classes) < 2:
-        raise UserError(f"the model knows one class only ({table.model.classes[0]})")
-    chosen, other = (None if text is None else label_of(table, text) for text in (label, against))
-    if chosen is not None and chosen == other:
-        raise UsageError(f"--label and --against are both {label!r}; compare two classes")
-    one = _row(source, row)
-    encoded, unfit = table.encode(one)
-    unread(table, unfit)
-    told = table.model.explain(encoded)
-    proba = table.model.proba(encoded)[0]
-    likeliest = int(table.model.predict_codes(encoded)[0])
-    order = [likeliest, *(c for c in np.argsort(-proba, kind="stable").tolist() if c != likeliest)]
-    first = next(c for c in order if c != other) if chosen is None else chosen
-    second = next(c for c in order if c != first) if other is None else other
-    with np.errstate(invalid="ignore"):  # what both rule out speaks for neither
-        moved = told.contributions[0, first] - told.contributions[0, second]
-        prior = told.prior[first] - told.prior[second]
-        moved, prior = (np.where(np.isnan(odds), 0.0, odds) for odds in (moved, prior))
-        total = float(prior + moved.sum())
-    return Explained(
-        table, one, told, _texts(table, encoded, told.prior), proba, likeliest, first, second,
-        float(prior), moved, total,
-    )  # fmt: skip
-
-
-def _texts(table: TableModel, row: Blocks, prior: Float64) -> dict[str, TextExplanation]:
-    """Why each column of text in a row has its scores; the prior is told once."""
-    if len(table.schema.names) > 1:
-        prior = np.zeros_like(prior)
-    parameters: Any = table.model.parameters
-    return {
-        block.names[0]: TextExplanation(
-            **vars(own.tell(documents, 0)), classes=table.model.classes, prior=prior
-        )
-        for block, own, documents in zip(
-            table.schema.blocks, parameters.parts, row.parts, strict=True
-        )
-        if isinstance(own, TextParameters)
-    }
-
-
-def _row(source: Opened, row: int) -> pa.Table:
-    before = 0
-    for task in source.tasks():
-        batch = task()
-        if row < before + batch.num_rows:
-            return pa.Table.from_batches([batch]).slice(row - before, 1)
-        before += batch.num_rows
-    rows = f"{before:,} row" + ("" if before == 1 else "s")
-    raise UserError(f"{source.name}: there is no row {row + 1:,}; it has {rows}")
-
-
-def forget(saved: Saved, source: Opened, question: Question) -> int:
-    """Unlearn the rows of files; returns how many. The model is unchanged if that fails."""
+def rows_of(saved: Saved, source: Opened, question: Question) -> TableModel:
+    """A model like another that learned the rows of files alone, which it is to forget."""
     check_columns(source, question)
     check_known(source, saved.model, question)
     with progress.bar("forgetting", source.files):
         gone, _ = _learned(source, question, saved.model)
-    saved.model.forget(gone)
-    return gone.rows
+    return gone
 
 
 def _learned(

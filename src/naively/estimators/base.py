@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
@@ -24,6 +25,7 @@ from naively.families.base import Data, Family, difference
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.prior import Prior
+from naively.tables.cells import ArrayCells
 from naively.workers import Workers
 
 Question = Callable[[Posterior, Data, Workers], npt.NDArray[Any]]
@@ -232,10 +234,12 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def explain(self, X: Any) -> Explanation:
         """What each feature and the prior contribute to each class's joint log-likelihood.
 
-        The result has a number for each row, class and feature: pass the rows to explain.
+        The result has a number for each row, class and feature: pass the rows to explain. It is a
+        sequence of explanations of rows, which can be printed; `to_html` makes a page of it, and
+        `to_arrow` a flat table.
         """
-        posterior = self._posterior()
-        return posterior.explain(self._rows(X))
+        posterior, rows = self._posterior(), self._rows(X)
+        return replace(posterior.explain(rows), cells=ArrayCells(rows))
 
     def to_linear(self) -> LinearForm:
         """W and b where the log-odds are linear in x (lecture 1, "Naive Bayes is a linear

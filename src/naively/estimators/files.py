@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 import naively
+from naively.engines.threads import workers
+from naively.families.categorical import Categorical
 from naively.files import safetensors
 from naively.files.safetensors import ModelFileError
 
@@ -40,11 +42,12 @@ def load(path: str | PathLike[str]) -> Any:
     estimator = loaded._bayes() if saved.estimator == "NBSVM" else loaded
     if hasattr(model, "schema") != (saved.estimator in ("NaiveBayes", "JointBayes")):
         raise ModelFileError(f"{path} is a damaged model file: its model is no {saved.estimator}")
-    if hasattr(model, "schema"):
-        estimator._take(model)
-        return estimator
     try:
-        family, _ = estimator._family(), estimator._prior()
+        _check_parameters(estimator)
+        if hasattr(model, "schema"):
+            estimator._take(model)
+            return estimator
+        family = estimator._family()
     except (ValueError, TypeError, ArithmeticError) as error:
         raise ModelFileError(f"{path} is a damaged model file: {error}") from None
     if type(family) is not type(model.family):
@@ -61,3 +64,22 @@ def load(path: str | PathLike[str]) -> Any:
         except (ValueError, TypeError) as error:
             raise ModelFileError(f"{path} is a damaged model file: {error}") from None
     return loaded
+
+
+def _check_parameters(estimator: Any) -> None:
+    """Refuse parameters that the constructor takes, as scikit-learn has it, but learning does not.
+
+    Raises
+    ------
+    ValueError, TypeError, ArithmeticError : as the parameters provoke them.
+    """
+    workers(estimator.n_jobs)
+    estimator._prior()
+    parameters = estimator.get_params(deep=False)
+    texts = list(parameters.get("missing", ()))
+    if "columns" in parameters:
+        wishes = estimator._wishes()
+        texts += wishes.settled
+        Categorical(wishes.alpha, unseen=wishes.unseen)
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"there are things other than text among {texts[:5]}")

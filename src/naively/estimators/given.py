@@ -50,7 +50,7 @@ def apart(table: Any, y: Any) -> tuple[Any, Any]:
 
 
 def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> Coded:
-    """The labels in a column, but for those that are missing.
+    """The labels in a column, which may lack some.
 
     Raises
     ------

@@ -29,8 +29,10 @@ from naively.families.categorical import Unseen
 from naively.families.product import Blocks
 from naively.families.text import Text
 from naively.model import Model
+from naively.posterior import Posterior
 from naively.prior import Prior
 from naively.tables.decode import to_columns
+from naively.tables.explaining import explain
 from naively.tables.frames import SparseTable, array_names, is_named, to_arrow
 from naively.tables.inference import Wishes, infer, named, reconsidered
 from naively.tables.inputs import MISSING
@@ -158,7 +160,9 @@ class NaiveBayes(NaiveBayesClassifier):
             tuple(self.missing),
         )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, like: NaiveBayes | None = None
+    ) -> Self:
         """Learn from the rows of X alone.
 
         Parameters
@@ -167,18 +171,25 @@ class NaiveBayes(NaiveBayesClassifier):
         y : (n,) labels of at least two classes, or the name of the column of X that has them.
             Rows without a label are left out, with a warning.
         sample_weight : (n,) non-negative weights; a row of weight w counts as w rows.
+        like : a fitted model, whose columns have the same families here, so that the two add up.
+            Then one class is enough: this may be one part of the rows.
 
         Raises
         ------
         ValueError : saying what is wrong and where.
         """
-        given = self._given(X, y, sample_weight, None)
-        check_several(given[1][0])
-        learned = self._learned(given, y, None)
-        check_several(learned.model.classes)
-        if said := learned.nothing_told:
-            warnings.warn(said, UserWarning, stacklevel=2)
-        learned.model.check(workers(self.n_jobs))
+        if like is not None:
+            check_is_fitted(like)
+        known = None if like is None else like.table_
+        given = self._given(X, y, sample_weight, known)
+        if known is None:
+            check_several(given[1][0])
+        learned = self._learned(given, y, known)
+        if known is None:
+            check_several(learned.model.classes)
+            learned.model.check(workers(self.n_jobs))
+            if said := learned.nothing_told:
+                warnings.warn(said, UserWarning, stacklevel=2)
         self._take(learned)
         self._kind = given[3]
         return self
@@ -265,13 +276,14 @@ class NaiveBayes(NaiveBayesClassifier):
         self._warn(learned.unfit, "learned", schema)
         return learned
 
-    def _warn(self, unfit: dict[str, Unfit], what: str, schema: Schema) -> None:
+    def _warn(self, unfit: dict[str, Unfit], what: str, schema: Schema | None = None) -> None:
         """Warn of values that columns could not take."""
+        known = (schema or self.table_.schema).known
         for name, one in unfit.items():
             warnings.warn(
-                f"column {name!r} ({schema.known[name].name}): {one.count} values such as "
+                f"column {name!r} ({known[name].name}): {one.count} values such as "
                 f"{one.example!r} cannot be {what} and count as missing",
-                UserWarning, stacklevel=4,
+                UserWarning, stacklevel=5,
             )  # fmt: skip
 
     def _schema(self, table: Any, labels: Coded, known: TableModel | None) -> Schema:
@@ -325,7 +337,7 @@ class NaiveBayes(NaiveBayesClassifier):
 
         def one(batch: tuple[int, pa.Table]) -> tuple[npt.NDArray[Any], dict[str, Unfit]]:
             try:
-                rows, invalid = known.encode(batch[1])
+                rows, invalid = known.encode(batch[1], posterior)
                 return question(posterior, rows, Serial()), invalid
             except InvalidValueError as error:
                 error.row += batch[0]
@@ -335,14 +347,20 @@ class NaiveBayes(NaiveBayesClassifier):
         unfit: dict[str, Unfit] = {}
         for _, invalid in parts:
             add_unfit(unfit, invalid)
-        self._warn(unfit, "read", known.schema)
+        self._warn(unfit, "read")
         return np.concatenate([part for part, _ in parts])
 
     def _rows(self, X: Any, known: TableModel | None = None) -> Blocks:
-        known = known or self.table_
-        rows, unfit = known.encode(self._table(X, known))
-        self._warn(unfit, "read", known.schema)
-        return rows
+        return self._encoded(X, known or self.table_)[1]
+
+    def _encoded(
+        self, X: Any, known: TableModel, posterior: Posterior | None = None
+    ) -> tuple[Any, Blocks]:
+        """(the table, its rows as the model takes them)."""
+        table = self._table(X, known)
+        rows, unfit = known.encode(table, posterior)
+        self._warn(unfit, "read")
+        return table, rows
 
     def _as_table(self, X: Any, known: TableModel | None) -> Any:
         """An Arrow table, or a `SparseTable`; arrays must have as many columns as those known."""
@@ -384,16 +402,17 @@ class NaiveBayes(NaiveBayesClassifier):
     # ---- looking inside ----------------------------------------------------------------------
 
     def explain(self, X: Any) -> Explanation:
-        """What each column and the prior contribute to each class's joint log-likelihood."""
+        """What each column and the prior contribute to each class's joint log-likelihood.
+
+        The result has a number for each row, class and column: pass the rows to explain. It is a
+        sequence of explanations of rows, which can be printed; `to_html` makes a page of it, and
+        `to_arrow` a flat table. Of columns of text each term is told.
+        """
         check_is_fitted(self)
         known = self.table_
-        posterior, schema = settled(known.model, workers(self.n_jobs)), known.schema
-        explained = posterior.explain(self._rows(X, known))
-        places = {name: k for k, name in enumerate(schema.names)}
-        order = [places[name] for name in schema.ordered]
-        return Explanation(
-            explained.classes, schema.ordered, explained.prior, explained.contributions[:, :, order]
-        )
+        posterior = settled(known.model, workers(self.n_jobs))
+        table, rows = self._encoded(X, known, posterior)
+        return explain(known.schema, posterior, table, rows)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
         """Rows drawn from the model, with their labels.

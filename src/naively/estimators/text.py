@@ -13,7 +13,6 @@ from naively.engines.threads import workers
 from naively.estimators.base import NaiveBayesClassifier
 from naively.estimators.validation import check_labels, check_weights
 from naively.exact import Float64
-from naively.explanation import TextExplanation
 from naively.families.base import Family
 from naively.families.bernoulli import BernoulliParameters
 from naively.families.complement import ComplementParameters
@@ -24,6 +23,7 @@ from naively.model import Model
 from naively.prior import Prior
 from naively.text.analysis import WORDS
 from naively.text.documents import Documents
+from naively.text_explanation import TextExplanation, TextExplanations
 
 
 class TextNB(NaiveBayesClassifier):
@@ -219,17 +219,24 @@ class TextNB(NaiveBayesClassifier):
     def _rows(self, X: Any) -> Documents:
         return Documents.of(X)
 
-    def explain(self, X: Any) -> list[TextExplanation]:  # type: ignore[override]
+    def explain(self, X: Any) -> TextExplanations:  # type: ignore[override]
         """Why each document has its scores: what its terms and the prior add to each class.
 
         Printing one shows the terms that matter most; a notebook also marks them in the text.
+        `to_html` makes a page of all, and `to_arrow` a flat table.
         """
-        posterior = self._posterior()
-        parameters: Any = posterior.parameters
+        model = self._posterior()
         documents = self._rows(X)
-        told = (parameters.tell(documents, i) for i in range(len(documents)))
-        shared: Any = {"classes": posterior.classes, "prior": posterior.log_prior}
-        return [TextExplanation(**vars(one), **shared) for one in told]
+        parameters: Any = model.parameters
+        proba, codes = model.proba(documents), model.predict_codes(documents)
+        told = [
+            TextExplanation(
+                **vars(parameters.tell(documents, i)), classes=model.classes,
+                prior=model.log_prior, proba=proba[i], code=int(codes[i]),
+            )
+            for i in range(len(documents))
+        ]  # fmt: skip
+        return TextExplanations(model.classes, told)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
         """Documents drawn from the model, (list of str, labels): bags of words, in no order."""

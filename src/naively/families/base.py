@@ -20,6 +20,14 @@ LARGEST = float(np.finfo(np.float64).max)
 SCORED = 1 << 18  # cells of a chunk's table of scores: 2 MiB
 
 
+class FeatureError(ValueError):
+    """What is wrong with what was learned of the feature of this number."""
+
+    def __init__(self, problem: str, feature: int = 0) -> None:
+        super().__init__(problem)
+        self.feature = feature
+
+
 class InvalidValueError(ValueError):
     """A value that a family cannot take: what is wrong, and where.
 

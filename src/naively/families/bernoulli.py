@@ -103,6 +103,8 @@ def refuse_sparse(X: Data, threshold: float) -> None:
 def _pair(alpha: Alpha, n_classes: int, n_features: int) -> tuple[Float64, Float64]:
     """Alpha of absence and of presence, checked."""
     given = valid_alpha(alpha)
+    if given.ndim == 3 and given.shape[2] != 2:
+        raise ValueError(f"alpha of absence and presence must be of shape (..., 2): {given.shape}")
     pair = (given[..., 0], given[..., 1]) if given.ndim == 3 else (given, given)
     return check_alpha(pair[0], n_classes, n_features), check_alpha(pair[1], n_classes, n_features)
 

@@ -21,12 +21,14 @@ from naively.families.base import (
     Batch,
     Data,
     Family,
+    FeatureError,
     InvalidValueError,
     Parameters,
     SingularCovarianceError,
     Statistics,
     is_sparse,
 )
+from naively.families.terms import TextStatistics
 from naively.workers import Serial, Workers
 
 
@@ -87,9 +89,17 @@ class Product(Family):
         )
 
     def check(self, statistics: ProductStatistics, class_weight: ExactArray) -> None:
-        """Raise ValueError if hyperparameters do not fit these classes and features."""
-        for family, part in zip(self.families, statistics.parts, strict=True):
-            family.check(part, class_weight)
+        """Raise ValueError if hyperparameters do not fit these classes and features.
+
+        Text without a term is no error beside other features: it tells nothing, until some come.
+        """
+        silent = [isinstance(p, TextStatistics) and p.wordless for p in statistics.parts]
+        parts = zip(self._starts(), self.families, statistics.parts, silent, strict=False)
+        for first, family, part, tells_nothing in parts:
+            if tells_nothing and not all(silent):
+                continue
+            with _placed(first):
+                family.check(part, class_weight)
 
     def summarise(self, X: Blocks, batch: Batch, workers: Workers) -> ProductStatistics:
         """The statistics of each block."""
@@ -134,7 +144,7 @@ def _placed(first: int) -> Iterator[None]:
     except InvalidValueError as error:
         error.column += first
         raise
-    except SingularCovarianceError as error:
+    except (FeatureError, SingularCovarianceError) as error:
         error.feature += first
         raise
 

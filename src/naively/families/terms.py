@@ -39,6 +39,11 @@ class TextStatistics(Statistics):
         self.limit = limit
         self.undercount = undercount
 
+    @property
+    def wordless(self) -> bool:
+        """Whether no document had a term so far."""
+        return self.vocabulary is not None and not len(self.vocabulary) and self.undercount == 0
+
     def _with(self, tables: dict[str, ExactArray]) -> Self:
         known = None if self.vocabulary is None else self.vocabulary.copy()  # `add` changes it
         return type(self)(tables, known, self.presence, self.limit, self.undercount)

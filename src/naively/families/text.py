@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Batch, Family
+from naively.families.base import Batch, Family, FeatureError
 from naively.families.bernoulli import Bernoulli
 from naively.families.complement import Complement
 from naively.families.linear import Alpha
@@ -132,6 +132,8 @@ class Text(Family):
                 )
             if self.weighting in ("tfidf", "log-tfidf"):
                 raise ValueError("with n_features terms are hashed: weighting must be None or log")
+        if not isinstance(self.reference, Reference | None):
+            raise ValueError(f"reference must be a Reference or None, not {self.reference!r}")
         self.inner  # noqa: B018 - refuses a bad alpha
 
     def __getstate__(self) -> dict[str, Any]:
@@ -216,16 +218,19 @@ class Text(Family):
         return replace(self, reference=Reference.of(counts.vocabulary, counts.total[0], present))
 
     def check(self, statistics: TextStatistics, class_weight: ExactArray) -> None:
-        """Raise ValueError unless there are terms to learn from."""
+        """Raise FeatureError unless there are terms to learn from."""
         known = statistics.vocabulary
         if known is None:
             return
-        if len(known) == 0 and statistics.undercount > 0:
-            raise ValueError("all terms were dropped as the rarest: max_terms is too low")
+        if statistics.wordless:
+            raise FeatureError(
+                "the documents hold no terms, which are words of two letters or more, but for stop "
+                'words; token_pattern or analyzer="char" makes others'
+            )
         if len(known) == 0:
-            raise ValueError("the documents hold no terms: are there words in them?")
+            raise FeatureError("all terms were dropped as the rarest: max_terms is too low")
         if self.selects and self.estimate(statistics, class_weight).total.shape[1] == 0:
-            raise ValueError(
+            raise FeatureError(
                 f"no terms remain of {len(known):,}: try a lower min_df or a higher max_df"
             )
 

@@ -15,11 +15,11 @@ from naively.families.base import InvalidValueError, Parameters, Statistics
 from naively.families.bernoulli import BernoulliParameters
 from naively.families.linear import LinearParameters
 from naively.families.multinomial import ROLLS, MultinomialParameters
-from naively.text.analysis import Span
+from naively.text import counting
 from naively.text.counting import PIECE, Indexer, Rows
 from naively.text.documents import Documents
-from naively.text.tokens import of_terms
 from naively.text.told import Told
+from naively.text.vocabulary import Vocabulary
 from naively.workers import Serial, Workers
 
 if TYPE_CHECKING:
@@ -163,36 +163,36 @@ class TextParameters(Parameters):
 
     def tell(self, X: Documents, i: int) -> Told:
         """What each term of document i adds to the score of each class."""
-        text = X.text(i)
-        spans: dict[str, list[list[Span]]] = {}
-        for term, where in self.family.analysis.spans(text):
-            spans.setdefault(term, []).append(where)
-        known: dict[int, list[str]] = {}  # those of one bucket together
-        ids = self._numbers(list(spans))
-        for term, number in zip(spans, ids, strict=True):
-            known.setdefault(number, []).append(term)
-        unknown = known.pop(-1, [])
-        with self._borrowed() as own:
-            rows = self._rows(own, X, i, i + 1, merged=True)
-            places = np.searchsorted(rows.indices, list(known))  # merged rows are sorted
-            columns, values = rows.indices[places].astype(np.int64), rows.data[places].copy()
-        contributions = self.inner.evaluated(columns, values[np.newaxis, np.newaxis])[0]
+        family = self.family
+        met = counting.count(
+            X[i : i + 1], np.zeros(1, np.int64), 1, family.analysis, 0, False, False, Serial()
+        )
+        assert met.vocabulary is not None
+        own = Vocabulary() if self.vocabulary is None else self.vocabulary
+        numbers = own.number(met.vocabulary.as_units(), buckets=family.buckets)[0]
+        known = np.flatnonzero(numbers >= 0)
+        columns, first, group = np.unique(numbers[known], return_index=True, return_inverse=True)
+        order = np.argsort(first)  # in which they are met
+        columns, group = columns[order].astype(np.int64), np.argsort(order)[group]
+        counts = np.zeros(len(columns), np.int64)
+        np.add.at(counts, group, met.total[0, known])
+        values = np.ones(len(counts)) if family.once else counts.astype(np.float64)
+        if family.weighs:
+            values = family.weigh(values, columns, np.array([0, len(columns)]), self._idf)
         rest = np.zeros(self.inner.n_classes)
         if self.inner.has_zero and (X.valid is None or X.valid[i]):
             absent = np.setdiff1d(np.arange(self.total.shape[1]), columns)
             rest = self.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
-        met = [[where for term in terms for where in spans[term]] for terms in known.values()]
+        names = [met.vocabulary.term(k) for k in known.tolist()]
+        terms: list[list[str]] = [[] for _ in columns]  # those of one bucket together
+        for name, place in zip(names, group.tolist(), strict=True):
+            terms[place].append(name)
         return Told(
-            text, [", ".join(terms) for terms in known.values()],
-            np.array([len(each) for each in met], np.int64), contributions.T, met, rest, unknown,
+            X.text(i), [", ".join(each) for each in terms], counts,
+            self.inner.evaluated(columns, values[np.newaxis, np.newaxis])[0].T, rest,
+            [met.vocabulary.term(k) for k in np.flatnonzero(numbers < 0).tolist()],
+            family.analysis, dict(zip(names, group.tolist(), strict=True)),
         )  # fmt: skip
-
-    def _numbers(self, terms: list[str]) -> list[int]:
-        """The column of each term; -1 if it has none."""
-        known = Indexer(self.family.analysis, self.family.buckets, self.vocabulary)
-        units = of_terms([[term.encode("utf-8", "surrogatepass") for term in terms]])
-        ids = known.vocabulary.number(units, buckets=self.family.buckets)[0]
-        return [int(number) for number in ids]
 
     # ---- looking inside ----------------------------------------------------------------------
 

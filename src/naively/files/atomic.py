@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from naively.files import locks
+
+FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary file in the same folder, which takes the place of `path` if all goes well.
 
-    If anything fails, the temporary file is removed and the old file stays as it was.
+    If anything fails, the temporary file is removed and the old file stays as it was. What earlier
+    writers of the same file left because they were killed is removed too.
 
     Raises
     ------
@@ -23,19 +30,73 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(path))  # a link stays a link
     if target.exists() and not target.is_file():
         raise OSError(f"{path} is there already and is no regular file")
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
-    # not tempfile: its files can be read by their owner alone
+    _sweep(target)
     try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    except OSError as error:  # names the file that was asked for
-        raise OSError(error.errno, error.strerror, str(path)) from None
+        temporary, held = _begun(target)
+    except OSError as error:
+        raise _named(error, path) from None
     try:
         mode = (target if target.exists() else temporary).stat().st_mode
         yield temporary
-        temporary.chmod(stat.S_IMODE(mode))  # some writers make a private file of their own
-        with temporary.open("rb") as written:
+        with temporary.open("r+b") as written:
             os.fsync(written.fileno())
+        temporary.chmod(stat.S_IMODE(mode))
         temporary.replace(target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
+        full = error.filename is None and error.errno in FULL
+        if full or str(error.filename) == str(temporary):
+            raise _named(error, path) from None
         raise
+    finally:
+        if held is not None:
+            os.close(held)
+
+
+def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
+    """The error, of the file that was asked for."""
+    return OSError(error.errno, os.strerror(error.errno or 0), str(path))
+
+
+def _begun(target: Path) -> tuple[Path, int | None]:
+    """(an empty file beside the target; the same, open and locked: so we are known to live)."""
+    while True:
+        temporary = target.with_name(f"{_prefix(target)}{secrets.token_hex(4)}.tmp")
+        # not tempfile: its files can be read by their owner alone
+        held = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        if not locks.POSSIBLE:
+            os.close(held)  # Windows moves no open files
+            return temporary, None
+        with suppress(OSError):
+            locks.take(held, wait=True)
+        if temporary.exists():
+            return temporary, held
+        os.close(held)  # another writer found it before it was locked, and swept it
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:50]}."  # at most 200 bytes of the 255 that a name may have
+
+
+def _sweep(target: Path) -> None:
+    """Remove the temporary files of writers of this file that live no more."""
+    name = re.compile(re.escape(_prefix(target)) + "[0-9a-f]{8}[.]tmp")
+    with suppress(OSError):
+        for left in target.parent.iterdir():
+            if name.fullmatch(left.name):
+                _remove_if_dead(left)
+
+
+def _remove_if_dead(left: Path) -> None:
+    with suppress(OSError):  # somebody writes it; or it is not ours to remove
+        if not locks.POSSIBLE:
+            left.unlink()  # which Windows refuses while it is open
+            return
+        file = os.open(left, os.O_RDWR)
+        try:
+            locks.take(file, wait=False)
+            left.unlink()
+        finally:
+            os.close(file)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from naively.families.base import Family
 from naively.families.registry import FAMILIES
 from naively.families.terms import Reference
+from naively.files import checks
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -91,8 +92,24 @@ def decode(value: Any, arrays: Arrays) -> Any:
         case {"reference": dict(parts), **rest} if not rest:
             return Reference(**{str(name): decode(one, arrays) for name, one in parts.items()})
         case {"family": str(name), **own} if name in FAMILIES:
-            return FAMILIES[name](**{str(key): decode(one, arrays) for key, one in own.items()})
+            return FAMILIES[name](**hyperparameters(FAMILIES[name], own, arrays))  # type: ignore[arg-type]
     raise ValueError(f"no value of a hyperparameter: {str(value)[:60]}")
+
+
+def hyperparameters(kind: Any, encoded: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+    """The hyperparameters of a family or prior, where those of text are text, and so on.
+
+    Raises
+    ------
+    ValueError : if it cannot have them.
+    """
+    known = {one.name for one in fields(kind)}
+    if strangers := encoded.keys() - known:
+        raise ValueError(f"{kind.__name__} has no hyperparameter {min(strangers)!r}")
+    values = {name: decode(value, arrays) for name, value in encoded.items()}
+    for name, value in values.items():
+        checks.check_hyperparameter(name, value)
+    return values
 
 
 def _same(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save as in_bytes
 
 from naively import __version__
 from naively.families.base import Family
@@ -26,13 +26,22 @@ from naively.families.product import Product
 from naively.families.registry import FAMILIES
 from naively.files import checks, tables
 from naively.files.atomic import replacing
-from naively.files.encoding import Arrays, decode, decode_labels, encode, encode_labels
+from naively.files.encoding import (
+    Arrays,
+    decode,
+    decode_labels,
+    encode,
+    encode_labels,
+    hyperparameters,
+)
 from naively.files.statistics import decode_statistics, encode_statistics
 from naively.model import Model
 from naively.prior import Prior
 
 VERSION = 1
 KEY = "naively"
+
+Stamp = tuple[int, int, int, int]
 
 
 class ModelFileError(ValueError):
@@ -51,6 +60,7 @@ class Saved:
     extra : dict of str, what else was noted: the command line keeps the target's name here.
     written_by : str, version of naively.
     learned : dict, what an estimator learned beyond the model.
+    stamp : of the file that it was read from; see `stamp_of`.
     """
 
     model: Any
@@ -59,6 +69,7 @@ class Saved:
     extra: dict[str, str] = field(default_factory=dict)
     written_by: str = __version__
     learned: dict[str, Any] = field(default_factory=dict)
+    stamp: Stamp | None = field(default=None, compare=False)
 
 
 def save(
@@ -80,11 +91,13 @@ def save(
         saved = Saved(model, estimator, params, extra or {}, learned=learned or {})
         document, arrays = _encoded(saved)
         document["checksum"] = checksum(document, arrays)
-        _decoded(document, dict(arrays))  # what could not be read again is not written
+        text = _text(document)
+        _decoded(_parsed(text), dict(arrays))  # what could not be read again is not written
     except ValueError as error:
         raise ValueError(f"this model cannot be saved: {error}") from None
+    content = in_bytes(arrays, {KEY: text})
     with replacing(path) as temporary:
-        save_file(arrays, temporary, {KEY: _text(document)})
+        temporary.write_bytes(content)
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
@@ -97,8 +110,8 @@ def load(path: str | os.PathLike[str]) -> Saved:
     """
     if not stat.S_ISREG(Path(path).stat().st_mode):
         raise ModelFileError(f"{path} is no file")
-    with Path(path).open("rb"):
-        pass  # for the usual errors, which safe_open has not
+    with Path(path).open("rb"):  # for the usual errors, which safe_open has not
+        stamp = stamp_of(path)
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata()
@@ -114,10 +127,18 @@ def load(path: str | os.PathLike[str]) -> Saved:
             f"{path} is no model file of naively, or a damaged one: {error}"
         ) from None
     try:
-        return _decoded(json.loads(metadata[KEY]), arrays)
+        saved = _decoded(_parsed(metadata[KEY]), arrays)
     except Exception as error:  # whatever a hostile file may provoke: nothing was changed yet
         detail = error if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{path} is a damaged model file: {detail}") from error
+    saved.stamp = stamp
+    return saved
+
+
+def stamp_of(path: str | os.PathLike[str]) -> Stamp:
+    """What tells a file from the one that takes its place: another file, or a later one."""
+    info = Path(path).stat()
+    return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns
 
 
 def checksum(document: dict[str, Any], arrays: Arrays) -> str:
@@ -133,6 +154,18 @@ def checksum(document: dict[str, Any], arrays: Arrays) -> str:
 
 def _text(document: dict[str, Any]) -> str:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _parsed(text: str) -> Any:
+    return json.loads(text, parse_int=_integer)
+
+
+def _integer(digits: str) -> int:
+    """An integer that arrays can hold too: larger ones would fail somewhere, at a later use."""
+    value = int(digits)
+    if not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(f"an integer in it is out of range: {digits[:40]}")
+    return value
 
 
 def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
@@ -200,7 +233,7 @@ def _decoded(document: Any, arrays: Arrays) -> Saved:
     )  # fmt: skip
     if document["checksum"] != checksum(document, arrays):
         raise ValueError("its checksum is wrong: some of it was changed after it was written")
-    prior = Prior(**_hyperparameters(Prior, document["prior"], arrays))
+    prior = Prior(**hyperparameters(Prior, document["prior"], arrays))
     classes = decode_labels(document["classes"], arrays)
     checks.check_texts(document["extra"])
     n_features, low = document["n_features"], document["low"]
@@ -239,15 +272,4 @@ def _family(encoded: dict[str, Any], arrays: Arrays) -> Family:
     if name not in FAMILIES:
         raise ValueError(f"naively {__version__} knows no family {name!r}")
     values = {key: value for key, value in encoded.items() if key != "name"}
-    return FAMILIES[name](**_hyperparameters(FAMILIES[name], values, arrays))
-
-
-def _hyperparameters(kind: Any, encoded: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-    """The hyperparameters of a family or prior, where those of text are text, and so on."""
-    known = {one.name for one in fields(kind)}
-    if strangers := encoded.keys() - known:
-        raise ValueError(f"{kind.__name__} has no hyperparameter {min(strangers)!r}")
-    values = {name: decode(value, arrays) for name, value in encoded.items()}
-    for name, value in values.items():
-        checks.check_hyperparameter(name, value)
-    return values
+    return FAMILIES[name](**hyperparameters(FAMILIES[name], values, arrays))

@@ -47,6 +47,8 @@ def decode_table(document: dict[str, Any], family: Callable[[Any], Family]) -> S
             "unfit": list,
         },
     )  # fmt: skip
+    if min(document["rows"], document["unlabelled"]) < 0:
+        raise ValueError("it has a negative number of rows")
     blocks = []
     for one in document["blocks"]:
         checks.expect(one, {"family": dict, "names": list})

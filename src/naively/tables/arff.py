@@ -81,7 +81,7 @@ class Arff:
         """Bytes of the file that have been read, before decompression."""
         return self._stream.raw.count if self._stream else 0
 
-    def tasks(self) -> Iterator[Task]:
+    def tasks(self) -> Iterator[Task | None]:
         """One task a block."""
         begun = self._begun or self._begin(self.source.open())
         self._begun = None
@@ -89,8 +89,8 @@ class Arff:
         any_rows = False
         try:
             for block in blocks(self._stream, line, lines_end, b"\n"):
-                any_rows = True
-                yield partial(self._parsed, block)
+                any_rows = any_rows or block is not None
+                yield block and partial(self._parsed, block)
         finally:
             self._stream.close()
         if not any_rows:  # the levels are known all the same
@@ -100,9 +100,9 @@ class Arff:
 
     def _begin(self, stream: Stream) -> tuple[Stream, int]:
         """Read the header; (the stream after it, the line on which that is)."""
-        data = stream.read(inputs.HEAD).removeprefix(BOM)
+        data = stream.some(inputs.HEAD).removeprefix(BOM)
         while not (match := DATA.search(data)) or match.end() == len(data):
-            more = stream.read(max(inputs.HEAD, len(data)))
+            more = stream.some(max(inputs.HEAD, len(data)))
             if not more or len(data) > inputs.LONGEST:
                 break
             data += more

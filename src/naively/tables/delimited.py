@@ -66,7 +66,7 @@ class Delimited:
         """Bytes of the file that have been read, before decompression."""
         return self._stream.raw.count if self._stream else 0
 
-    def tasks(self) -> Iterator[Task]:
+    def tasks(self) -> Iterator[Task | None]:
         """One task a block; the first says which columns repeat their values."""
         begun = self._begun or self._begin(self.source.open())
         self._begun = None
@@ -74,6 +74,9 @@ class Delimited:
         kinds: dict[str, Any] = {}
         try:
             for block in blocks(self._stream, line, self._cut, self.newline):
+                if block is None:
+                    yield None
+                    continue
                 if not kinds:
                     table = self._read(block, dict.fromkeys(self.wanted, pa.string()))
                     kinds = {name: repeating(table.column(name)) for name in self.wanted}
@@ -86,7 +89,7 @@ class Delimited:
 
     def _begin(self, stream: Stream) -> tuple[Stream, int]:
         """Read the header; (the stream after it, the line on which that is)."""
-        data = stream.read(inputs.HEAD).removeprefix(BOM)
+        data = stream.some(inputs.HEAD).removeprefix(BOM)
         while True:
             text = data.lstrip(b"\r\n")
             # only files without any \n have lines that end in \r
@@ -97,7 +100,7 @@ class Delimited:
             end = first_end(text, starts, ends, self.newline)
             if end or len(data) > inputs.LONGEST:
                 break
-            if not (more := stream.read(max(inputs.HEAD, len(data)))):
+            if not (more := stream.some(max(inputs.HEAD, len(data)))):
                 break
             data += more
         line = 1 + data.count(self.newline, 0, len(data) - len(text))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +17,18 @@ from naively.tables import inputs, mail
 from naively.tables.inputs import BOM, Input, Options, Stream, TableError, Task
 from naively.tables.places import SQUEEZED, Place, suffix
 
-LABEL = "label"
+FILE, LABEL = "file", "label"
 TEXTS = ("text",)
 LARGE = 1 << 31
 """Bytes of text that are too many for the offsets of an ordinary Arrow column."""
 
-Document = tuple[str, bytes]
-"""A label, and the bytes of a document."""
+
+class Document(NamedTuple):
+    """A document, and what is known of it."""
+
+    label: str
+    file: str
+    data: bytes
 
 
 class Documents:
@@ -32,34 +38,39 @@ class Documents:
     ----------
     texts : names of the columns but the label.
     names : of all columns.
-    kind : what the rows are, in words.
+    kind : text or mail.
+    apart : whether a document is a file of its own, or may be.
     """
 
     def __init__(self, texts: tuple[str, ...], labelled: bool, options: Options) -> None:
         self.texts = texts
         self.names = [LABEL, *texts] if labelled else list(texts)
-        self.kind = "mails" if texts == mail.FIELDS else "texts"
+        self.kind = "mail" if texts == mail.FIELDS else "text"
+        self.apart = False
         self.options = options
 
-    def _batch(self, labels: Sequence[str], columns: Sequence[pa.Array]) -> pa.RecordBatch:
-        """The columns wanted of some rows. There is a label a row, or one for all rows."""
+    def _batch(
+        self, labels: Sequence[str], files: Sequence[str], columns: Sequence[pa.Array]
+    ) -> pa.RecordBatch:
+        """The columns wanted of some rows. There is a label a row, or one for all; files too."""
         found = dict(zip(self.texts, columns, strict=True))
-        if LABEL in self.names:
-            encoded = pa.array(map(mail.clean, labels), pa.string()).dictionary_encode()
-            if len(labels) == 1:
+        for name, values in ((LABEL, labels), (FILE, files)):
+            encoded = pa.array(map(mail.clean, values), pa.string()).dictionary_encode()
+            if len(values) == 1:
                 codes = pa.array(np.zeros(len(columns[0]), np.int32))
                 encoded = pa.DictionaryArray.from_arrays(codes, encoded.dictionary)
-            found[LABEL] = encoded
+            found[name] = encoded
         wanted = list(self.names if self.options.columns is None else self.options.columns)
         return pa.RecordBatch.from_arrays([found[name] for name in wanted], names=wanted)
 
     def _parsed(self, documents: list[Document]) -> pa.RecordBatch:
         """The rows of documents."""
-        labels = [label for label, _ in documents]
+        labels, files, contents = zip(*documents, strict=True)
         if self.texts == TEXTS:
-            return self._batch(labels, [column([data.removeprefix(BOM) for _, data in documents])])
-        rows = [[text.encode() for text in mail.fields(data)] for _, data in documents]
-        return self._batch(labels, [column(texts) for texts in zip(*rows, strict=True)])
+            texts = column([data.removeprefix(BOM) for data in contents])
+            return self._batch(labels, files, [texts])
+        rows = [[text.encode() for text in mail.fields(data)] for data in contents]
+        return self._batch(labels, files, [column(texts) for texts in zip(*rows, strict=True)])
 
 
 class InFile(Documents):
@@ -71,8 +82,7 @@ class InFile(Documents):
     ) -> None:  # fmt: skip
         super().__init__(texts, label is not None, options)
         self.source, self.label = source, label or ""
-        self.head = stream.read(len(mail.START))
-        stream.unread(self.head)
+        self.head = stream.peek()[: len(mail.START)]
         if not self.head:
             raise TableError(f"{source.name} is empty")
         self._begun: Stream | None = stream
@@ -85,7 +95,7 @@ class InFile(Documents):
         """Bytes of the file that have been read, before decompression."""
         return self._stream.raw.count if self._stream else 0
 
-    def tasks(self) -> Iterator[Task]:
+    def tasks(self) -> Iterator[Task | None]:
         """One task a few documents."""
         stream = self._stream = self._begun or self.source.open()
         self._begun = None
@@ -94,7 +104,7 @@ class InFile(Documents):
         finally:
             stream.close()
 
-    def _tasks(self, stream: Stream) -> Iterator[Task]:
+    def _tasks(self, stream: Stream) -> Iterator[Task | None]:
         raise NotImplementedError
 
 
@@ -104,31 +114,21 @@ class Lines(InFile):
     def __init__(self, source: Input, stream: Stream, options: Options, label: str | None) -> None:
         super().__init__(TEXTS, source, stream, options, label)
 
-    def _tasks(self, stream: Stream) -> Iterator[Task]:
+    def _tasks(self, stream: Stream) -> Iterator[Task | None]:
         begun: list[bytes] = []  # of a line that goes on
-        for piece in self._pieces(stream):
+        if self.head.startswith(BOM):
+            stream.read(len(BOM))
+        while piece := stream.some(inputs.BLOCK):
             end = piece.rfind(b"\n") + 1
             if end:
                 yield partial(self._lines, b"".join([*begun, piece[:end]]))
                 begun = []
             if end < len(piece):
                 begun.append(piece[end:])
+            if stream.pauses():
+                yield None
         if begun:
             yield partial(self._lines, b"".join(begun))
-
-    def _pieces(self, stream: Stream) -> Iterator[bytes]:
-        """Blocks of a file; of a pipe, which may be slow, what is there."""
-        first = stream.read(max(len(stream.raw.head), stream.raw.count)).removeprefix(BOM)
-        if self.source.again or stream.codec:
-            yield first + stream.read(inputs.BLOCK)
-            while piece := stream.read(inputs.BLOCK):
-                yield piece
-            return
-        yield first
-        file = stream.raw.file
-        while piece := getattr(file, "read1", file.read)(inputs.BLOCK):
-            stream.raw.count += len(piece)
-            yield piece
 
     def _lines(self, data: bytes) -> pa.RecordBatch:
         """The rows of a block."""
@@ -138,7 +138,9 @@ class Lines(InFile):
         if not data.endswith(b"\n"):
             ends = np.append(ends, len(data))
         ends -= np.arange(len(ends))
-        return self._batch([self.label], [strings(ends, data.replace(b"\n", b""))])
+        return self._batch(
+            [self.label], [self.source.name], [strings(ends, data.replace(b"\n", b""))]
+        )
 
 
 class Mailbox(InFile):
@@ -146,12 +148,13 @@ class Mailbox(InFile):
 
     def __init__(self, source: Input, stream: Stream, options: Options, label: str | None) -> None:
         super().__init__(mail.FIELDS, source, stream, options, label)
+        named = source.path is not None and suffix(source.path) == "mbox"
+        self.several = named or self.head.startswith(mail.START)
+        self.apart = source.path is not None and not named  # one mail may begin so too
 
     def _tasks(self, stream: Stream) -> Iterator[Task]:
-        named = self.source.path is not None and suffix(self.source.path) == "mbox"
-        several = named or self.head == mail.START
-        found = mail.messages(stream) if several else iter([stream.read(sys.maxsize)])
-        for group in _grouped((self.label, data) for data in found):
+        found = mail.messages(stream) if self.several else iter([stream.read(sys.maxsize)])
+        for group in _grouped(Document(self.label, self.source.name, data) for data in found):
             yield partial(self._parsed, group)
 
 
@@ -160,6 +163,7 @@ class Files(Documents):
 
     def __init__(self, place: Place, labelled: bool, options: Options) -> None:
         super().__init__(mail.FIELDS if place.mail else TEXTS, labelled, options)
+        self.apart = True
         self.documents = place.documents or []
         self.size = sum(path.stat().st_size for _, path in self.documents)
         self._count = 0
@@ -171,7 +175,8 @@ class Files(Documents):
     def tasks(self) -> Iterator[Task]:
         """One task a few files."""
         self._count = 0
-        for group in _grouped((label, self._read(path)) for label, path in self.documents):
+        documents = (Document(label, str(path), self._read(path)) for label, path in self.documents)
+        for group in _grouped(documents):
             yield partial(self._parsed, group)
 
     def _read(self, path: Path) -> bytes:
@@ -193,7 +198,7 @@ def _grouped(documents: Iterable[Document]) -> Iterator[list[Document]]:
     size = 0
     for document in documents:
         group.append(document)
-        size += len(document[1])
+        size += len(document.data)
         if size >= inputs.BLOCK:
             yield group
             group, size = [], 0

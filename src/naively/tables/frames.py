@@ -145,8 +145,8 @@ def to_array(column: Any, name: str = "y") -> pa.Array:
             column = column.astype(object)
         elif not column.dtype.isnative:
             column = column.astype(column.dtype.newbyteorder("="))
-        if isinstance(column, np.ma.MaskedArray) and column.dtype.kind == "O":
-            column = column.tolist()  # None where masked
+    if isinstance(column, np.ma.MaskedArray) and column.dtype.kind == "O":
+        column = column.tolist()  # None where masked
     try:
         if hasattr(column, "__arrow_c_stream__") and not hasattr(column, "iloc"):
             return pa.chunked_array(column)

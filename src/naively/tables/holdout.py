@@ -84,7 +84,7 @@ class Draw:
 
 
 def _name(label: Any) -> str:
-    """A label as text: that of a number that later batches have as text is the same."""
+    """A label as text: of a number, the text that other batches may have for it."""
     return label if isinstance(label, str) else str(values.level_text(label, ()))
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import lzma
 import re
+import select
 import stat
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +25,9 @@ BLOCK = 6 << 20
 LONGEST = 64 << 20
 """Bytes of the longest row that is believed; a longer one is an open quote."""
 HEAD = 1 << 16
+MUCH, MOMENT = 4096, 0.02
+"""Who sends so many bytes at once has more to send, which is waited for so many seconds: large
+blocks are fast. Who sends less waits for an answer."""
 LONG = 100  # bytes of a text on average, from which on it is a document rather than a level
 MOST = 16 << 20
 """Bytes asked for at once: memory is set aside for them before it is known that they exist."""
@@ -52,12 +57,16 @@ class Options:
     delimiter : of the fields, if it is known.
     columns : the columns to read, all if None.
     document : name of the column of documents, if lines of them may stand in a table's place.
+    kind : text or mail, what documents are unless their names tell; None if that is not known.
+    live : whether rows from a pipe are wanted as they come, rather than in blocks of one size.
     """
 
     missing: Sequence[str] = MISSING
     delimiter: str | None = None
     columns: Sequence[str] | None = None
     document: str | None = None
+    kind: str | None = None
+    live: bool = False
 
 
 class Part(Protocol):
@@ -67,8 +76,8 @@ class Part(Protocol):
     def names(self) -> list[str]:
         """All columns that it has, in order."""
 
-    def tasks(self) -> Iterator[Task]:
-        """Pieces of work in order, each of which makes a batch."""
+    def tasks(self) -> Iterator[Task | None]:
+        """Pieces of work in order, each of which makes a batch; None where a pipe pauses."""
 
     def read_bytes(self) -> int:
         """About how many bytes of the file have been read."""
@@ -88,9 +97,15 @@ class Raw(io.RawIOBase):
         self.file = file
         self.count = 0
         self.head = b""
-        while len(self.head) < 16 and (more := file.read(16 - len(self.head))):
+        while more := file.read(HEAD - len(self.head)):
             self.head += more
+            if len(self.head) >= 16 or not any(map(self._begins, COMPRESSED)):
+                break
         self._pending = self.head
+
+    def _begins(self, magic: bytes) -> bool:
+        """Whether the file begins with these bytes, as far as it is known."""
+        return magic.startswith(self.head[: len(magic)])
 
     def readable(self) -> bool:
         """Yes."""
@@ -107,11 +122,24 @@ class Raw(io.RawIOBase):
         self.count += size
         return size
 
+    def ready(self, seconds: float) -> bool:
+        """Whether there is something to read, or the end, within some time; False if unknown."""
+        try:
+            return bool(self._pending or select.select([self.file], [], [], seconds)[0])
+        except (OSError, TypeError, ValueError):  # no file of the system's, or none it can ask
+            return False
+
 
 class Stream:
-    """The bytes of an input from its start, decompressed."""
+    """The bytes of an input from its start, decompressed.
 
-    def __init__(self, name: str, file: Any, owned: bool) -> None:
+    Attributes
+    ----------
+    live : whether `some` gives what is there, rather than wait for all that was asked for.
+    ended : whether the end was met.
+    """
+
+    def __init__(self, name: str, file: Any, owned: bool, live: bool = False) -> None:
         self.name = name
         self.raw = Raw(file)
         self.owned = owned
@@ -125,28 +153,65 @@ class Stream:
         elif self.codec:
             self._source = pa.CompressedInputStream(pa.PythonFile(self.raw, mode="r"), self.codec)
         self._pending = b""
+        self.live = live and self.codec is None
+        self.ended = False
 
     def read(self, size: int) -> bytes:
         """So many bytes; fewer only at the end."""
         pieces, have = [], 0
+        while have < size and (piece := self._piece(size - have)):
+            pieces.append(piece)
+            have += len(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def some(self, size: int) -> bytes:
+        """So many bytes, or of a live stream what is there, at least one; none only at the end."""
+        if not self.live:
+            return self.read(size)
+        pieces, have, end = [], 0, 0.0
+        while have < size and (piece := self._piece(size - have)):
+            pieces.append(piece)
+            have += len(piece)
+            end = end or time.monotonic() + MOMENT
+            patience = max(end - time.monotonic(), 0.0) if len(piece) >= MUCH else 0.0
+            if not self.raw.ready(patience):
+                break
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def peek(self, lines: int = 1) -> bytes:
+        """The first bytes, which will be read again; of a live stream so many lines if it can."""
+        data = self.some(HEAD)
+        while self.live and len(data) < HEAD and data.count(b"\n") < lines:
+            if not (more := self.some(HEAD - len(data))):
+                break
+            data += more
+        self.unread(data)
+        return data
+
+    def pauses(self) -> bool:
+        """Whether a live stream has nothing to read at this moment."""
+        return self.live and not (self._pending or self.ended or self.raw.ready(0.0))
+
+    def _piece(self, most: int) -> bytes:
+        """What is there, at least one byte; none at the end."""
         if self._pending:
-            piece, self._pending = self._pending[:size], self._pending[size:]
-            pieces, have = [piece], len(piece)
+            piece, self._pending = self._pending[:most], self._pending[most:]
+            return piece
         try:
-            while have < size and (piece := self._source.read(min(size - have, MOST))):
-                pieces.append(piece)
-                have += len(piece)
+            piece = self._source.read(min(most, MOST))
         except (OSError, EOFError, lzma.LZMAError) as error:
             if not self.codec:
                 raise
             raise TableError(
                 f"{self.name}: cannot be decompressed ({brief(error)}); is the file whole?"
             ) from None
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        self.ended = not piece
+        return piece
 
     def unread(self, data: bytes) -> None:
         """Let `data` be read next."""
         self._pending = data + self._pending
+        self.ended = self.ended and not self._pending
 
     def close(self) -> None:
         """Close the file, unless it is standard input."""
@@ -157,8 +222,9 @@ class Stream:
 class Input:
     """A file, or standard input, that streams are opened from."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, live: bool = False) -> None:
         self.path = path
+        self.live = live
         self.name = "standard input" if path is None else str(path)
         self.size: int | None = None
         self.used = False
@@ -177,9 +243,12 @@ class Input:
         if self.used and not self.again:
             raise TableError(f"{self.name}: can be read only once; save it in a file first")
         self.used = True
+        live = self.live and not self.again
         if self.path is None:
-            return Stream(self.name, sys.stdin.buffer, owned=False)
-        return Stream(self.name, self.path.open("rb", buffering=0), owned=True)
+            file = sys.stdin.buffer
+            # a buffer would wait until it is full
+            return Stream(self.name, getattr(file, "raw", file), owned=False, live=live)
+        return Stream(self.name, self.path.open("rb", buffering=0), owned=True, live=live)
 
 
 def seekable(source: Input, stream: Stream) -> Any:
@@ -206,8 +275,8 @@ class Cut(Protocol):
         """
 
 
-def blocks(stream: Stream, line: int, cut: Cut, newline: bytes) -> Iterator[Block]:
-    """Blocks of whole rows that are not blank.
+def blocks(stream: Stream, line: int, cut: Cut, newline: bytes) -> Iterator[Block | None]:
+    """Blocks of whole rows that are not blank; None before a live stream is waited for.
 
     Parameters
     ----------
@@ -219,8 +288,10 @@ def blocks(stream: Stream, line: int, cut: Cut, newline: bytes) -> Iterator[Bloc
     carry = b""
     final = False
     while not final:
-        chunk = stream.read(BLOCK)
-        final = len(chunk) < BLOCK
+        if stream.pauses():
+            yield None
+        chunk = stream.some(BLOCK)
+        final = stream.ended
         data = carry + chunk if carry else chunk
         zero = data.find(b"\0", len(carry))
         if zero >= 0:

@@ -49,7 +49,7 @@ class JsonLines:
         self.name = source.name
         self.options = options
         self._stream: Stream | None = None
-        self._begun: tuple[Stream, Block, Iterator[Block]] | None = self._begin(stream)
+        self._begun: tuple[Stream, Block, Iterator[Block | None]] | None = self._begin(stream)
         first = self._parsed(self._begun[1], everything=True)
         self.names = list(first.schema.names)
         if not self.names:
@@ -62,21 +62,21 @@ class JsonLines:
         """Bytes of the file that have been read, before decompression."""
         return self._stream.raw.count if self._stream else 0
 
-    def _begin(self, stream: Stream) -> tuple[Stream, Block, Iterator[Block]]:
+    def _begin(self, stream: Stream) -> tuple[Stream, Block, Iterator[Block | None]]:
         """(the stream, its first block, the others)."""
-        head = stream.read(inputs.HEAD).removeprefix(BOM)
+        head = stream.some(inputs.HEAD).removeprefix(BOM)
         stream.unread(head)
         if head.lstrip().startswith(b"["):
             raise TableError(
                 f"{self.name}: this is a JSON list; write one object a line, without commas between"
             )
         found = blocks(stream, 1, lines_end, b"\n")
-        first = next(found, None)
+        first = next(filter(None, found), None)
         if first is None:
             raise TableError(f"{self.name} is empty; a table needs rows")
         return stream, first, found
 
-    def tasks(self) -> Iterator[Task]:
+    def tasks(self) -> Iterator[Task | None]:
         """One task a block."""
         self._stream, first, rest = self._begun or self._begin(self.source.open())
         self._begun = None
@@ -84,7 +84,7 @@ class JsonLines:
             yield partial(self._parsed, first)
             del first
             for block in rest:
-                yield partial(self._parsed, block)
+                yield block and partial(self._parsed, block)
         finally:
             self._stream.close()
 

@@ -113,7 +113,8 @@ def learn(
     settled = question.wishes.settled
     seen = together([_split(_without(batch, settled), draws, 1.0)[0] for batch, draws in head])
     untyped = known is None and _is_untyped([batch for batch, _ in head], question.target)
-    _check_classes(labelled(seen, question.target, question.wishes.missing)[0], untyped, question)
+    met, _ = labelled(seen, question.target, question.wishes.missing)
+    _check_classes(_read(met, untyped), question)
     schema = (
         known.schema if known is not None else _schema(seen, _features(names, question), question)
     )
@@ -150,15 +151,20 @@ def learn(
         for released in held.release(held.smallest(limit)):
             sums.add(summarise(blank, released, question, known))
     total = sums.total()
-    _check_classes(total.model.classes, untyped, question)
+    _check_classes(_read(total.model.classes, blank.untyped), question)
     return reconsidered(question.wishes, total), held
 
 
-def _check_classes(labels: Labels, untyped: bool, question: Question) -> None:
+def _check_classes(labels: Labels, question: Question) -> None:
     try:
-        check_whole(typed(labels) if untyped else labels, f"the target column {question.target!r}")
+        check_whole(labels, f"the target column {question.target!r}")
     except ValueError as error:
         raise LearningError(str(error)) from None
+
+
+def _read(labels: Labels, untyped: bool) -> Labels:
+    """The labels as they will be, if they are the text of a file."""
+    return typed(labels) if untyped and len(labels) else labels
 
 
 class _Sums:

@@ -27,6 +27,11 @@ BLANK = re.compile(rb"\r?\n\r?\n")
 HOLDS_PARTS = re.compile(rb"^content-type:\s*multipart/", re.I | re.M)
 QUOTED = re.compile(rb"^>(?=>*From )", re.M)
 WORD = re.compile(r"=\?([^?\s]+)\?([bq])\?([^?]*)\?=", re.I)
+HEADER = re.compile(rb"([!-9;-~]+):")
+SENT = {b"received", b"message-id", b"mime-version", b"return-path", b"delivered-to"}
+"""Headers of which a mail that was sent has one, and"""
+NEWS = {b"newsgroups", b"path", b"xref"}
+"""those of news."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 SHUNNED = ("ascii", "punycode", "unicode-escape", "undefined")
 """Encodings that are read as UTF-8: it holds the first; the others are none of mails."""
@@ -90,6 +95,30 @@ def fields(data: bytes) -> tuple[str, ...]:
         if name.lower() in found:
             found[name.lower()].append(_header(value))
     return tuple(map(clean, [*map(", ".join, found.values()), body]))
+
+
+def headers(head: bytes) -> set[bytes]:
+    """The names of the headers that some bytes begin with, in lower case."""
+    lines = head.removeprefix(BOM).splitlines()
+    found = set()
+    for line in lines[head.startswith(START) :]:
+        if line[:1] in (b" ", b"\t"):
+            continue  # the header goes on
+        name = HEADER.match(line)
+        if not name:
+            break
+        found.add(name[1].lower())
+    return found
+
+
+def was_sent(names: set[bytes]) -> bool:
+    """Whether these are the headers of a mail that was sent, which nothing else begins with."""
+    return may_be_mail(names) and not SENT.isdisjoint(names)
+
+
+def may_be_mail(names: set[bytes]) -> bool:
+    """Whether these headers may be those of a mail; and they are not those of news."""
+    return b"from" in names and NEWS.isdisjoint(names)
 
 
 def messages(stream: Stream) -> Iterator[bytes]:

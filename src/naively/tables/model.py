@@ -14,8 +14,10 @@ from naively.exact import Float64
 from naively.families.base import Family
 from naively.families.categorical import Categorical
 from naively.families.product import Blocks, ProductStatistics
+from naively.families.terms import TextStatistics
 from naively.labels import Labels
 from naively.model import Model
+from naively.posterior import Posterior
 from naively.prior import Prior
 from naively.tables.schema import UNVARIED, Block, Schema, Unfit, reasons
 from naively.tables.targets import Coded, are_text, as_text, typed
@@ -177,10 +179,13 @@ class TableModel:
     @property
     def unvaried(self) -> dict[str, str]:
         """The columns of levels of which one was met, or none: they are left out of the product."""
-        statistics: Any = self.model.statistics
+        return self._unvaried(self.model.statistics)
+
+    def _unvaried(self, counted: Any) -> dict[str, str]:
+        """The same, as statistics or the parameters that were estimated from them have it."""
         return {
             name: UNVARIED[1 - len(levels)]
-            for block, part in zip(self.schema.blocks, statistics.parts, strict=True)
+            for block, part in zip(self.schema.blocks, counted.parts, strict=True)
             if isinstance(block.family, Categorical)
             for name, levels in zip(block.names, part.levels, strict=True)
             if len(levels) < 2
@@ -188,8 +193,13 @@ class TableModel:
 
     @property
     def left_out(self) -> dict[str, str]:
-        """The columns that are left out of the product, with the reason."""
-        unvaried = self.unvaried
+        """The columns that are left out of the product, or add nothing to it, with the reason."""
+        statistics: Any = self.model.statistics
+        unvaried = self.unvaried | {
+            block.names[0]: "no terms in it so far"
+            for block, part in zip(self.schema.blocks, statistics.parts, strict=True)
+            if isinstance(part, TextStatistics) and part.wordless
+        }
         known = self.schema.known
         return {
             name: unvaried.get(name, why)
@@ -207,9 +217,15 @@ class TableModel:
             f"no column tells anything yet ({reasons(left_out)}): predictions are the class prior"
         )
 
-    def encode(self, batch: pa.Table) -> tuple[Blocks, dict[str, Unfit]]:
-        """(the rows to predict, as the model takes them; what it cannot take, by column)."""
-        return self.schema.encode(batch, without=self.unvaried)
+    def encode(
+        self, batch: pa.Table, posterior: Posterior | None = None
+    ) -> tuple[Blocks, dict[str, Unfit]]:
+        """(the rows to predict, as the model takes them; what it cannot take, by column).
+
+        The posterior says which columns are left out, if another thread may be learning.
+        """
+        counted = self.model.statistics if posterior is None else posterior.parameters
+        return self.schema.encode(batch, without=self._unvaried(counted))
 
     def strangers(self, names: Iterable[str]) -> tuple[list[str], list[str]]:
         """(features that are not among these columns, columns that the model never met)."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from naively.tables.inputs import TableError
+from naively.tables import mail
+from naively.tables.inputs import HEAD, Input, TableError
 
 FORMATS = {
     "csv": "csv", "tsv": "tsv", "tab": "tsv", "jsonl": "jsonl", "ndjson": "jsonl",
@@ -20,6 +21,8 @@ FORMATS = {
 """Formats by suffix, and by what a user may call them."""
 DOCUMENTS = ("text", "mail")
 SQUEEZED = re.compile(r"\.(gz|zst|xz|bz2)$", re.I)
+LOOKED_AT, NEARLY = 50, 0.9
+"""Files that are looked at, at most, and the part of them that must look like mails."""
 
 
 @dataclass
@@ -46,21 +49,30 @@ class Place:
         """What messages call it."""
         return "standard input" if self.path is None else str(self.path)
 
+    def name_all(self, label: str) -> None:
+        """Give all documents this label."""
+        self.label = label
+        if self.documents is not None:
+            self.documents = [(label, file) for _, file in self.documents]
 
-def listed(path: str | Path | list[Any], format: str | None) -> tuple[list[Place], bool]:
+
+def listed(
+    path: str | Path | list[Any], format: str | None, kind: str | None = None
+) -> tuple[list[Place], bool]:
     """(the places meant, in order; whether documents in them have labels).
 
     Parameters
     ----------
     path : as a user says it: a file, a pattern, a folder, a list of those.
     format : one of the values of FORMATS; None if names and contents tell.
+    kind : of documents, text or mail; None if names and contents tell.
 
     Raises
     ------
     TableError : if there is nothing to read.
     FileNotFoundError : if there is no such file.
     """
-    found = list(_places(path, format))
+    found = list(_places(path, format, kind if format is None else format))
     labelled = len({place.path for place in found}) > 1 or any(each.classes for each in found)
     stems = Counter(label for label, _ in {(p.label, p.path) for p in found if not p.documents})
     for place in found:
@@ -91,19 +103,19 @@ def suffix(path: Path) -> str:
     return name.rpartition(".")[2] if "." in name else ""
 
 
-def _places(path: str | Path | list[Any], format: str | None) -> Iterator[Place]:
+def _places(path: str | Path | list[Any], format: str | None, kind: str | None) -> Iterator[Place]:
     if isinstance(path, (list, tuple)):
         if not path:
             raise TableError("no files were given to read")
         for each in path:
-            yield from _places(each, format)
+            yield from _places(each, format, kind)
         return
     if str(path) == "-":
         yield Place(None, "standard input")
         return
     place = Path(path)
     if place.is_dir():
-        yield from _folder(place, format)
+        yield from _folder(place, format, kind)
     elif not place.exists() and glob.has_magic(str(path)):
         matches = sorted(Path(name) for name in glob.glob(str(path), recursive=True))  # noqa: PTH207
         files = [file for file in matches if not file.is_dir()]
@@ -119,8 +131,7 @@ def _places(path: str | Path | list[Any], format: str | None) -> Iterator[Place]
 def _file(path: Path, format: str | None) -> Place:
     """A file of rows; or of one mail, which its folder names."""
     if suffix(path) == "eml" and format in (None, "mail"):
-        label = _name(path.parent)
-        return Place(path.parent, label, [(label, path)], mail=True)
+        return _mails(path.parent, [path])
     return Place(path, Path(SQUEEZED.sub("", path.name)).stem)
 
 
@@ -131,11 +142,12 @@ def _name(folder: Path) -> str:
 # ---- folders -----------------------------------------------------------------------------------
 
 
-def _folder(folder: Path, format: str | None) -> list[Place]:
+def _folder(folder: Path, format: str | None, kind: str | None) -> list[Place]:
     """What a folder is read for.
 
     That is its tables; or, if there are none, its mails; or the folders of documents in it, at
     least two if there are files of text beside them, which may well describe them; or these files.
+    Where documents are known to be mails, files of other names are mails too.
     """
     inside = sorted(folder.iterdir())
     files = [each for each in inside if each.is_file() and each.name[:1] not in "._"]
@@ -144,19 +156,29 @@ def _folder(folder: Path, format: str | None) -> list[Place]:
     texts = [each for each in files if by_suffix(each) == "text"]
     if not tables and format in (None, *DOCUMENTS):
         folders = [each for each in inside if each.is_dir() and each.name[:1] != "."]
-        if format != "text" and {"cur", "new"} <= {each.name for each in folders}:
+        if kind != "text" and {"cur", "new"} <= {each.name for each in folders}:
             return [_maildir(folder)]
-        if format == "text" or not mails:
+        if kind == "text" or not mails:
             documents = [(each.name, file) for each in folders for file in _under(each)]
-            if len({label for label, _ in documents}) > bool(texts):
-                return [_classes(folder, documents, format)]
+            labels = len({label for label, _ in documents})
+            if labels > 1 or (labels and not _beside(texts, files, kind)):
+                return [_classes(folder, documents, kind)]
+        if kind == "mail" and files and not mails:
+            return [_mails(folder, files)]
     found = tables or (texts if format == "text" else mails or texts)
     if not found:
         raise TableError(
             f"{folder}: no file in this folder has a known suffix, such as .csv, and no folder "
-            "in it holds documents"
+            "in it holds documents; if they are mails, say so (the format mail)"
         )
     return [_file(file, format) for file in found]
+
+
+def _beside(texts: list[Path], files: list[Path], kind: str | None) -> bool:
+    """Whether there are documents beside a folder of documents."""
+    if kind == "mail":
+        return any(mail.was_sent(mail.headers(_head(each))) for each in files)
+    return bool(texts)
 
 
 def _under(folder: Path) -> Iterator[Path]:
@@ -171,17 +193,22 @@ def _under(folder: Path) -> Iterator[Path]:
 
 
 def _maildir(folder: Path) -> Place:
-    label = _name(folder)
     files = [file for inner in ("cur", "new") for file in _under(folder / inner)]
     if not files:
         raise TableError(f"{folder}: there is no mail in this Maildir")
+    return _mails(folder, files)
+
+
+def _mails(folder: Path, files: list[Path]) -> Place:
+    """Mails that are files of their own, in a folder that names them."""
+    label = _name(folder)
     return Place(folder, label, [(label, file) for file in files], mail=True)
 
 
-def _classes(folder: Path, documents: list[tuple[str, Path]], format: str | None) -> Place:
+def _classes(folder: Path, documents: list[tuple[str, Path]], kind: str | None) -> Place:
     """The documents in the folders in a folder, the names of which are their classes."""
     files = [file for _, file in documents]
-    if format is None:
+    if kind is None:
         table = next(filter(_is_table, files), None)
         if table is not None:
             raise TableError(
@@ -189,10 +216,39 @@ def _classes(folder: Path, documents: list[tuple[str, Path]], format: str | None
                 f"name {table.parent}, or say that all files are documents (the format text)"
             )
     others = [each for each in files if suffix(each) != "eml"]
-    if format is None and others and len(others) < len(files):
+    if kind is None and others and len(others) < len(files):
         raise TableError(
             f"{folder}: some files end in .eml, others, such as {others[0]}, do not; "
             "say which format all of them have, text or mail"
         )
-    mail = format == "mail" or (format is None and not others)
-    return Place(folder, "", documents, mail=mail, classes=True)
+    found = kind == "mail" or (kind is None and not others)
+    return Place(folder, "", documents, mail=found, classes=True)
+
+
+# ---- mails that no suffix tells ----------------------------------------------------------------
+
+
+def recognise_mails(place: Place) -> str:
+    """Find out whether the documents of classes are mails; what to say if that is not certain."""
+    files = [file for _, file in place.documents or ()]
+    some = files[:: len(files) // LOOKED_AT + 1]
+    if not place.classes or place.mail or not {by_suffix(each) for each in some} <= {None, "text"}:
+        return ""
+    looks = [mail.headers(_head(each)) for each in some]
+    plain = all(by_suffix(each) is None for each in files)
+    if plain and sum(map(mail.was_sent, looks)) >= NEARLY * len(some):
+        place.mail = True
+    elif sum(map(mail.may_be_mail, looks)) >= NEARLY * len(some):
+        return (
+            f"{place.name}: the files begin with headers, as mails do, and are read as plain text; "
+            "the format mail tells sender, subject and body apart"
+        )
+    return ""
+
+
+def _head(path: Path) -> bytes:
+    stream = Input(path).open()
+    try:
+        return stream.read(HEAD)
+    finally:
+        stream.close()

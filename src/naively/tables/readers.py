@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,10 +14,10 @@ import pyarrow.parquet as parquet
 
 from naively.tables import inputs
 from naively.tables.arff import Arff
-from naively.tables.delimited import Delimited, sniffed
-from naively.tables.documents import Documents, Files, Lines, Mailbox
+from naively.tables.delimited import Delimited
+from naively.tables.documents import FILE, Documents, Files, Lines, Mailbox
+from naively.tables.formats import recognised
 from naively.tables.inputs import (
-    BOM,
     ENCODED,
     MISSING,
     Input,
@@ -34,7 +31,7 @@ from naively.tables.inputs import (
     seekable,
 )
 from naively.tables.jsonl import JsonLines
-from naively.tables.places import FORMATS, Place, by_suffix, listed
+from naively.tables.places import FORMATS, Place, listed, recognise_mails
 
 __all__ = ["FORMATS", "MISSING", "Source", "TableError", "open_source"]
 
@@ -42,14 +39,6 @@ ROWS = 1 << 15
 """Rows of a batch of Parquet or Arrow: few, so that several batches fit in memory; and"""
 BYTES = 16 << 20
 """bytes of one of Parquet, about."""
-FOREIGN = {
-    b"PK\x03\x04": "a zip or Excel file", b"\xd0\xcf\x11\xe0": "an Excel file",
-    b"%PDF-": "a PDF file", b"SQLite format 3": "an SQLite file",
-    b"FEA1\0": "a Feather file of the first version", b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
-}  # fmt: skip
-PARQUET = re.compile(rb"PAR1[^\t\r\n -~]")  # a column may well be called PAR1
-RELATION = re.compile(rb"(?:\s|%[^\n]*\n)*@(?:relation|attribute)\b", re.I)
 
 
 @dataclass
@@ -61,11 +50,17 @@ class Source:
     names : of the columns, in order.
     size : bytes to read in all; None for standard input.
     texts : names of the columns that are documents by nature; none of an ordinary table.
+    kind : of the documents, text or mail.
+    file : name of the column that names the file of each document, if there is one.
+    hint : what the user may want to know of how this was read.
     """
 
     names: list[str]
     size: int | None
     texts: tuple[str, ...] = ()
+    kind: str | None = None
+    file: str | None = None
+    hint: str = ""
     _parts: list[Part] = field(default_factory=list, repr=False)
 
     def read_bytes(self) -> int:
@@ -79,10 +74,14 @@ class Source:
         advanced, and here alone. The types of columns may differ from batch to batch: keys of JSON
         that began with whole numbers may go on with floats, or with text.
         """
+        return (task for task in self.live_tasks() if task is not None)
+
+    def live_tasks(self) -> Iterator[Task | None]:
+        """The same, with None where a pipe pauses, if it is read as its rows come."""
         some = False
         for part in self._parts:
             for task in part.tasks():
-                some = True
+                some = some or task is not None
                 yield task
         if not some:
             empty = pa.schema([(name, pa.string()) for name in self.names]).empty_table()
@@ -102,6 +101,11 @@ def open_source(
     delimiter: str | None = None,
     columns: Sequence[str] | None = None,
     document: str | None = None,
+    kind: str | None = None,
+    label: str | None = None,
+    classes: Collection[str] = (),
+    named: bool = False,
+    live: bool = False,
 ) -> Source:
     """A table in one or more files, or documents as a table.
 
@@ -121,6 +125,12 @@ def open_source(
     columns : the columns to read, in this order; by default all.
     document : name of a column. Text whose format no suffix tells is a table if its first line is
         a header with this column, or a JSON object; else its lines are documents.
+    kind : text or mail, what documents are unless their names tell.
+    label : of all documents, instead of the names of their places.
+    classes : labels that documents may have by the name of their place even if it is the only one.
+    named : whether documents that are files of their own have a first column ``file``.
+    live : whether the rows of a pipe are wanted as they come. Otherwise they come in blocks whose
+        size does not depend on its pace, and so does what is held out of them.
 
     Raises
     ------
@@ -132,9 +142,16 @@ def open_source(
         raise TableError(f"there is no format {format!r}; there are {known}")
     if delimiter is not None and (len(delimiter.encode()) != 1 or delimiter in '"\r\n'):
         raise TableError(f"the delimiter {delimiter!r} is not one character of ASCII")
-    options = Options(missing, delimiter, columns, document=document)
+    options = Options(missing, delimiter, columns, document=document, kind=kind, live=live)
     asked = FORMATS[format.lower()] if format else None
-    places, labelled = listed(path, asked)
+    places, labelled = listed(path, asked, kind)
+    hints = []
+    if asked is None and kind is None and document is None:
+        hints = [hint for place in places if (hint := recognise_mails(place))]
+    if label is not None:
+        for place in places:
+            place.name_all(label)
+    labelled = labelled or label is not None or {each.label for each in places} <= set(classes)
     parts: list[Part] = []
     sizes: list[int | None] = []
     for place in places:
@@ -156,8 +173,14 @@ def open_source(
         parts.append(part)
     total = None if None in sizes else sum(size for size in sizes if size is not None)
     names = list(columns) if columns is not None else list(parts[0].names)
-    texts = parts[0].texts if isinstance(parts[0], Documents) else ()
-    return Source(names, total, tuple(name for name in texts if name in names), parts)
+    found = Source(names, total, hint="; ".join(hints), _parts=parts)
+    if isinstance(first := parts[0], Documents):
+        found.kind = first.kind
+        found.texts = tuple(name for name in first.texts if name in names)
+        if named and any(isinstance(part, Documents) and part.apart for part in parts):
+            found.file = FILE
+            found.names = options.columns = [FILE, *names]
+    return found
 
 
 # ---- several files ---------------------------------------------------------------------------
@@ -189,7 +212,7 @@ def _check_same(first: str, expected: list[str], name: str, names: list[str]) ->
         )
 
 
-# ---- which format ----------------------------------------------------------------------------
+# ---- the parts -------------------------------------------------------------------------------
 
 
 def _part(
@@ -199,7 +222,7 @@ def _part(
     if place.documents is not None:
         files = Files(place, labelled, options)
         return files, files.size
-    source = Input(place.path)
+    source = Input(place.path, options.live)
     return _in_file(source, known, options, place.label if labelled else None), source.size
 
 
@@ -207,9 +230,7 @@ def _in_file(source: Input, known: str | None, options: Options, label: str | No
     stream = source.open()
     try:
         if known is None:
-            head = stream.read(inputs.HEAD)
-            stream.unread(head)
-            known = _recognised(source, head, options)
+            known = recognised(source, stream, options)
         if known == "text":
             return Lines(source, stream, options, label)
         if known == "mail":
@@ -231,51 +252,7 @@ def _in_file(source: Input, known: str | None, options: Options, label: str | No
 
 
 def _kind(part: Part) -> str:
-    return part.kind if isinstance(part, Documents) else "a table"
-
-
-def _recognised(source: Input, head: bytes, options: Options) -> str:
-    """The format of a file: what the first bytes say for certain, the suffix, the first bytes."""
-    if not head:
-        raise TableError(f"{source.name} is empty")
-    if PARQUET.match(head):
-        return "parquet"
-    if head.startswith(b"ARROW1\0"):
-        return "arrow"
-    for magic, what in FOREIGN.items():
-        if head.startswith(magic):
-            raise TableError(f"{source.name}: this is {what}; save the table as CSV in UTF-8")
-    if source.path is not None and (known := by_suffix(source.path)):
-        return known
-    if head.startswith(b"\xff\xff\xff\xff"):  # of a message in a stream
-        return "arrow"
-    text = head.removeprefix(BOM).lstrip()
-    if options.document is not None and not _is_table(text, options):
-        return "text"
-    if text.startswith((b"{", b"[{")):
-        return "jsonl"
-    return "arff" if RELATION.match(text) else "csv"
-
-
-def _is_table(text: bytes, options: Options) -> bool:
-    """Whether the first line is a JSON object, or a header that has the column of documents.
-
-    What holds a NUL byte is no text: as a table, it is refused.
-    """
-    line = re.split(rb"[\r\n]", text, maxsplit=1)[0]
-    if b"\0" in text or _is_object(line):
-        return True
-    delimiter = options.delimiter or sniffed(line, b"\n")
-    fields = next(csv.reader([line.decode(errors="replace")], delimiter=delimiter), [])
-    return options.document in [field.strip() for field in fields]
-
-
-def _is_object(line: bytes) -> bool:
-    """Whether a line is a JSON object."""
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
+    return f"{part.kind}s" if isinstance(part, Documents) else "a table"
 
 
 # ---- formats that Arrow reads by itself ------------------------------------------------------

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from naively.exact import Float64, Int64
-from naively.text.analysis import Span
+from naively.text.analysis import Analysis, Span
+
+MARKED = 100_000
+"""Characters from the start of a document in which terms are located: nobody reads more."""
+BEYOND = 1_000
+"""Characters after these that are looked at too, so that no term is cut in two."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -18,15 +24,32 @@ class Told:
     terms : its distinct terms that the model knows, in the order in which they are met.
     counts : (T,) how often.
     contributions : (T, C) what each of them adds to the score of each class.
-    spans : for each term the (start, end) of its words, each time it is met.
     rest : (C,) what the absence of all other terms adds; 0 unless ``event="bernoulli"``.
     unknown : its terms that the model does not know.
+    analysis : how the document becomes terms.
+    places : the position in `terms` of each term; those that are hashed together share one.
     """
 
     text: str
     terms: list[str]
     counts: Int64
     contributions: Float64
-    spans: list[list[list[Span]]]
     rest: Float64
     unknown: list[str]
+    analysis: Analysis
+    places: dict[str, int]
+
+    @property
+    def marked(self) -> str:
+        """The part of the document in which terms are located: all of it, unless it is long."""
+        return self.text[:MARKED]
+
+    @cached_property
+    def spans(self) -> list[list[list[Span]]]:
+        """For each term the (start, end) of its words, each time it is met in `marked`."""
+        found: list[list[list[Span]]] = [[] for _ in self.terms]
+        for term, spans in self.analysis.spans(self.text[: MARKED + BEYOND]):
+            place = self.places.get(term)
+            if place is not None and all(end <= MARKED for _, end in spans):
+                found[place].append(spans)
+        return found

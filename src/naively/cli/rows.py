@@ -1,0 +1,162 @@
+"""Which rows of a table are asked for, and why each of them has its scores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from naively.cli.errors import UsageError, UserError
+from naively.cli.models import as_table, label_of, target_of, unread
+from naively.cli.sources import Opened
+from naively.explanation import Explanation
+from naively.families.base import InvalidValueError
+from naively.families.text import Text
+from naively.files.safetensors import Saved
+from naively.tables.explaining import explain
+from naively.tables.model import TableModel, add_unfit
+from naively.tables.schema import Unfit
+
+CELLS = 1 << 22
+"""Numbers of an explanation that are held at a time, 32 MiB,"""
+LINES, FEW = 1 << 16, 64
+"""lines of a flat table, but for rows so few that their columns are worth the work of encoding."""
+SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+
+Span = tuple[int, int | None]
+"""(first row, the one after the last; None for all that follow), counted from 0."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Rows that are asked for.
+
+    Attributes
+    ----------
+    spans : in order, none of which touches another.
+    """
+
+    spans: tuple[Span, ...]
+
+    @classmethod
+    def of(cls, rows: Sequence[str]) -> Asked:
+        """Of rows as a user writes them: 3, 1-300 or all, counted from 1."""
+        spans: list[Span] = []
+        for first, stop in sorted(map(_span, rows), key=lambda span: span[0]):
+            if spans and (spans[-1][1] is None or first <= spans[-1][1]):
+                last = spans[-1][1]
+                joined = None if last is None or stop is None else max(last, stop)
+                spans[-1] = spans[-1][0], joined
+            else:
+                spans.append((first, stop))
+        return cls(tuple(spans))
+
+    @property
+    def one(self) -> bool:
+        """Whether that is one row."""
+        first, stop = self.spans[0]
+        return len(self.spans) == 1 and stop == first + 1
+
+    def missing(self, count: int) -> int | None:
+        """The first row that is asked for where there are `count` of them, but is not there."""
+        beyond = (max(a, count) for a, b in self.spans if b is not None and b > count)
+        return next(beyond, None)
+
+
+def _span(text: str) -> Span:
+    if text == "all":
+        return 0, None
+    found = SPAN.fullmatch(text)
+    if found is None:
+        raise UsageError(f"--row {text}: write one row as 3, several as 1-300, or all")
+    first = int(found[1])
+    last = first if found[2] is None else int(found[2])
+    if first < 1:
+        raise UsageError(f"--row counts from 1, but is {text}")
+    if last < first:
+        raise UsageError(f"--row {text} ends before it begins")
+    return first - 1, last
+
+
+@dataclass
+class Explained:
+    """Why the rows that are asked for have their scores.
+
+    Attributes
+    ----------
+    table : TableModel
+    label, against : the classes that are compared; None for those that are most probable.
+    chunks : (number of the first row, counted from 1; why these rows have their scores).
+    """
+
+    table: TableModel
+    label: Any
+    against: Any
+    chunks: Iterator[tuple[int, Explanation]]
+
+
+def explained(
+    saved: Saved, source: Opened, asked: Asked, label: str | None, against: str | None
+) -> Explained:
+    """What moves rows of files to one class rather than another, in one pass."""
+    table = as_table(saved, [n for n in source.names if n != target_of(saved)], source.name)
+    classes = table.model.classes
+    if len(classes) < 2:
+        raise UserError(f"the model knows one class only ({classes[0]})")
+    one, other = (None if t is None else classes[label_of(table, t)] for t in (label, against))
+    if one is not None and one == other:
+        raise UsageError(f"--label and --against are both {label!r}; compare two classes")
+    return Explained(table, one, other, _chunks(table, source, asked))
+
+
+def _chunks(table: TableModel, source: Opened, asked: Asked) -> Iterator[tuple[int, Explanation]]:
+    size = _size(table)
+    unfit: dict[str, Unfit] = {}
+    for first, rows in _rows(source, asked):
+        for at in range(0, rows.num_rows, size):
+            part = rows.slice(at, size)
+            number = first + at + 1
+            try:
+                encoded, invalid = table.encode(part)
+                add_unfit(unfit, invalid)
+                yield number, explain(table.schema, table.model, part, encoded)
+            except InvalidValueError as error:
+                error.row += number
+                raise UserError(
+                    f"{source.name}: {error.named(table.model.feature_names)}"
+                ) from None
+    unread(table, unfit)
+
+
+def _size(table: TableModel) -> int:
+    """How many rows are explained at a time."""
+    families = table.schema.known.values()
+    width = len(families)
+    lines = LINES if any(isinstance(family, Text) for family in families) else width
+    return max(1, min(max(FEW, LINES // lines), CELLS // (len(table.model.classes) * width)))
+
+
+def _rows(source: Opened, asked: Asked) -> Iterator[tuple[int, pa.Table]]:
+    """(number of the first one, rows) for each run of rows that are asked for."""
+    before = 0
+    for task in source.tasks():
+        batch = task()
+        after = before + batch.num_rows
+        table = pa.Table.from_batches([batch])
+        for first, stop in asked.spans:
+            start, end = max(first, before), after if stop is None else min(stop, after)
+            if start < end:
+                yield start, table.slice(start - before, end - start)
+        before = after
+        last = asked.spans[-1][1]
+        if last is not None and last <= before:
+            return
+    missing = asked.missing(before)
+    if missing is not None:
+        rows = f"{before:,} row" + ("" if before == 1 else "s")
+        raise UserError(f"{source.name}: there is no row {missing + 1:,}; it has {rows}")
+    if before == 0:
+        raise UserError(f"{source.name}: there are no rows")
