@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -524,3 +525,23 @@ def test_a_file_names_no_kind(tmp_path):
     assert isinstance(model.sample(3, 0)[0], pa.Table)
     model.partial_fit(pd.DataFrame(TABLE), LABELS)
     assert isinstance(model.sample(3, 0)[0], pd.DataFrame)
+
+
+# ---- warnings ------------------------------------------------------------------------------------
+
+
+def test_a_warning_names_the_line_of_the_user():
+    table = {"a": [1.0, -2.0, 3.0, 4.0, 5.0], "b": [1.0, 2.0, 3.5, 4.0, 5.0]}
+    model = NaiveBayes({"a": "gamma"})
+    for ask in (
+        lambda: model.fit(table, [0, 1, 0, 1, None]),
+        lambda: model.partial_fit(table, [0, 1, 0, 1, None]),
+        lambda: model.predict({"a": [-1.0], "c": [1.0]}),
+        lambda: model.explain({"a": [-1.0], "c": [1.0]}),
+        lambda: model.score_samples({"a": [-1.0], "c": [1.0]}),
+    ):
+        with warnings.catch_warnings(record=True) as met:
+            warnings.simplefilter("always")
+            ask()
+        assert len(met) > 1
+        assert {one.filename for one in met} == {__file__}

@@ -276,14 +276,13 @@ class NaiveBayes(NaiveBayesClassifier):
         self._warn(learned.unfit, "learned", schema)
         return learned
 
-    def _warn(self, unfit: dict[str, Unfit], what: str, schema: Schema | None = None) -> None:
-        """Warn of values that columns could not take."""
-        known = (schema or self.table_.schema).known
+    def _warn(self, unfit: dict[str, Unfit], what: str, schema: Schema) -> None:
+        """Warn of values that columns could not take, at the line of the user."""
         for name, one in unfit.items():
             warnings.warn(
-                f"column {name!r} ({known[name].name}): {one.count} values such as "
+                f"column {name!r} ({schema.known[name].name}): {one.count} values such as "
                 f"{one.example!r} cannot be {what} and count as missing",
-                UserWarning, stacklevel=5,
+                UserWarning, stacklevel=4,
             )  # fmt: skip
 
     def _schema(self, table: Any, labels: Coded, known: TableModel | None) -> Schema:
@@ -347,7 +346,7 @@ class NaiveBayes(NaiveBayesClassifier):
         unfit: dict[str, Unfit] = {}
         for _, invalid in parts:
             add_unfit(unfit, invalid)
-        self._warn(unfit, "read")
+        self._warn(unfit, "read", known.schema)
         return np.concatenate([part for part, _ in parts])
 
     def _rows(self, X: Any, known: TableModel | None = None) -> Blocks:
@@ -359,7 +358,7 @@ class NaiveBayes(NaiveBayesClassifier):
         """(the table, its rows as the model takes them)."""
         table = self._table(X, known)
         rows, unfit = known.encode(table, posterior)
-        self._warn(unfit, "read")
+        self._warn(unfit, "read", known.schema)
         return table, rows
 
     def _as_table(self, X: Any, known: TableModel | None) -> Any:
