@@ -474,3 +474,17 @@ def test_a_family_that_was_asked_for_is_not_left_out():
     model = NaiveBayes({"x": Categorical(unseen="error")}).fit(X, ["a", "b"] * 20)
     with pytest.raises(ValueError, match="'x'"):
         model.predict({"x": ["zzz"], "z": [1.0]})
+
+
+@pytest.mark.parametrize("block", [60, 1 << 20])
+def test_blanks_about_labels(tmp_path, monkeypatch, capsys, block):
+    """A file that has ", " between its fields has the labels of one that has ","."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("naively.tables.inputs.BLOCK", block)
+    rows = [f"{i % 7}, {'uv'[i % 2]}{' ' * (i % 3)}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("x, y\n" + "\n".join(rows) + "\n")
+    assert run(["fit", "t.csv", "--target", "y", "-o", "m"]) == 0
+    assert naively.load("m").classes_.tolist() == ["u", "v"]
+    (tmp_path / "u.csv").write_text("x,y\n1,u\n2,w\n")
+    assert run(["update", "m", "u.csv"]) == 0
+    assert "the model did not know the class 'w'; it knows u, v" in capsys.readouterr().err

@@ -253,6 +253,8 @@ def labelled(
         column = pa.nulls(batch.num_rows, pa.string())
     else:
         column = values.flat(batch.column(target))
+        if is_untyped(batch.schema.field(target)):  # blanks about a field are none of a label
+            column = values.trimmed(column)
     return coded(column, missing, like)
 
 

@@ -82,6 +82,14 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column
 
 
+def trimmed(column: pa.Array) -> pa.Array:
+    """Text without the blanks about it."""
+    if not pa.types.is_dictionary(column.type):
+        return pc.utf8_trim_whitespace(column)
+    known = pc.utf8_trim_whitespace(column.dictionary)
+    return pa.DictionaryArray.from_arrays(column.indices, known)
+
+
 # ---- numbers ---------------------------------------------------------------------------------
 
 
