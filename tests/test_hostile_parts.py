@@ -197,8 +197,9 @@ def test_what_one_model_left_out_and_the_other_learned_is_refused(tmp_path, monk
             before = a.model_.copy()
             assert a.model_ == before
     assert (keys + keys).table_.left_out["k"].startswith("like an identifier")
-    constant = fitted({"k": ["u"] * 40, "x": x}, y)
-    assert "k" not in (keys + constant).table_.schema.known, "nothing that it told is lost"
+    empty = fitted({"k": [None] * 40, "x": x}, y)
+    assert "k" not in (keys + empty).table_.schema.known, "nothing that it told is lost"
+    assert (words + empty).table_.schema.known["k"].name == "categorical"
     for name, model in (("keys", keys), ("words", words)):
         model.save(tmp_path / name)
     assert run(["merge", "keys", "words", "-o", "m"]) == 1
@@ -217,10 +218,10 @@ def test_counts_of_levels_become_the_statistics_of_any_family():
         v = g.integers(0, 2, n) if family == "bernoulli" else g.integers(1, 40, n)
         one = np.where(np.isnan(x), np.nan, 1.0 if family == "bernoulli" else 2.0)
         parts = []
-        for column, how in ((one, Categorical()), (v.astype(float), family)):
+        for column, how in ((one, {}), (v.astype(float), {"v": family})):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                model = NaiveBayes({"v": how}).fit({"v": column}, y, sample_weight=weight)
+                model = NaiveBayes(how).fit({"v": column}, y, sample_weight=weight)
             parts.append(model)
         whole = NaiveBayes({"v": family}).fit(
             {"v": np.concatenate([one, v])}, np.concatenate([y, y]), np.concatenate([weight] * 2)
@@ -283,3 +284,70 @@ def test_parts_that_are_fitted_like_another(tmp_path, monkeypatch, capsys):
     (tmp_path / "other.csv").write_text("q,y\n1,a\n")
     assert run(["fit", "other.csv", "--like", "all", "-o", "m"]) == 1
     assert "none of the columns that the model learned" in capsys.readouterr().err
+
+
+REFUSED = {  # (one part, the other, whether a sum may be had all the same)
+    "an identifier": (["x"] * 100, [f"id{i}" for i in range(100)]),
+    "a key of whole numbers": ([5] * 100, list(range(1000, 1100))),
+    "counts of another variance": (
+        [1000] * 100,
+        [*range(30, 55)] * 4,
+    ),
+    "a code": (["007"] * 100, [str(k / 7) for k in range(100)]),
+    "a truth value": (["true"] * 100, [str(k / 7) for k in range(100)]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_counts_cannot_tell_is_refused(name):
+    """The rule would see something else in all rows than in either part."""
+    one, other = REFUSED[name]
+    z, y = (np.arange(100) * 0.5).tolist(), ["a", "b"] * 50
+    a, b = fitted({"x": one, "z": z}, y), fitted({"x": other, "z": z}, y)
+    for first, second in ((a, b), (b, a)):
+        with pytest.raises(ValueError, match=r"column 'x' .*(columns|like)"):
+            first + second
+
+
+def test_a_sum_has_the_hyperparameters_of_the_left_model():
+    z, y = (np.arange(40) * 0.5).tolist(), ["a", "b"] * 20
+    a = fitted({"x": ["u"] * 40, "z": z}, y)
+    b = fitted({"x": ["u", "v"] * 20, "z": z}, y, alpha=7.0, unseen="ignore")
+    assert (a + b).table_.schema.known["x"] == Categorical(alpha=1.0, unseen="smooth")
+    assert (b + a).table_.schema.known["x"] == Categorical(alpha=7.0, unseen="ignore")
+
+
+def test_a_stray_value_stops_no_learning():
+    model = fitted({"x": [5.0] * 40}, ["a", "b"] * 20)
+    model.partial_fit({"x": [1.5, np.inf, 2.5]}, ["a", "b", "b"])
+    assert model.table_.schema.known["x"].name == "gaussian"
+    with pytest.warns(UserWarning, match="1 values such as inf cannot be learned"):
+        model.partial_fit({"x": [np.inf]}, ["a"])
+
+
+def test_parts_like_a_model_in_which_a_column_was_constant(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    g = np.random.default_rng(0)
+    frames = {
+        "one": pd.DataFrame({"x": [1000] * 100, "z": g.normal(size=100), "y": ["a", "b"] * 50}),
+        "two": pd.DataFrame(
+            {"x": g.poisson(40, 100), "z": g.normal(size=100), "y": ["a", "b"] * 50}
+        ),
+        "three": pd.DataFrame(
+            {"x": g.integers(0, 900, 100), "z": g.normal(size=100), "y": ["a", "b"] * 50}
+        ),
+    }
+    for name, frame in frames.items():
+        frame.to_csv(f"{name}.csv", index=False)
+    pd.concat(frames.values()).to_csv("all.csv", index=False)
+    assert run(["fit", "one.csv", "--target", "y", "-o", "one"]) == 0
+    assert run(["fit", "all.csv", "--target", "y", "-o", "all"]) == 0
+    for name in ("two", "three"):
+        assert run(["fit", f"{name}.csv", "--like", "one", "-o", name]) == 0
+    assert run(["merge", "one", "two", "three", "-o", "sum"]) == 0
+    for name in ("two", "three"):
+        assert run(["update", "one", f"{name}.csv"]) == 0
+    expected = naively.load("all").model_
+    assert naively.load("sum").model_ == expected
+    assert naively.load("one").model_ == expected
+    assert run(["forget", "one", "three.csv"]) == 0

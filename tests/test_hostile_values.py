@@ -391,3 +391,100 @@ def test_lines_of_all_kinds_through_standard_input(model, tmp_path, monkeypatch,
         assert run(["predict", str(tmp_path / "m"), "-", "--proba", "--only"]) == 0
         said = capsys.readouterr().out.splitlines()[1].split(",")[1:]
         assert [float(p) for p in said] == expected[i].tolist()
+
+
+def test_text_beside_other_values_stays_as_it_is(tmp_path, monkeypatch, capsys):
+    """Texts of a column of objects, labels, and what is passed through of a block of JSON lines."""
+    texts = {"t": ["at 12:30:00 1.50 euros are due", "nothing is due today at all"] * 20}
+    model = NaiveBayes({"t": "text"}).fit(texts, ["a", "b"] * 20)
+    for text in ("12:30:00", "1.50", " euros "):
+        alone = model.predict_proba({"t": [text]})[0]
+        assert model.predict_proba({"t": [text, 5]})[0].tolist() == alone.tolist()
+    y = np.array(["1.50", " b "] * 10 + [5], object)
+    assert NaiveBayes().fit({"x": np.arange(21) * 0.5}, y).classes_.tolist() == [" b ", "1.50", "5"]
+    monkeypatch.chdir(tmp_path)
+    model.save("m")
+    rows = [{"t": "due", "x": " 1.50 "}, {"t": "due", "x": "12:30:00"}, {"t": "due", "x": 7}]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(["predict", "m", "t.jsonl"]) == 0
+    assert [line.split(",")[1] for line in capsys.readouterr().out.splitlines()[1:]] == [
+        " 1.50 ", "12:30:00", "7",
+    ]  # fmt: skip
+
+
+def test_labels_of_many_digits_stay_apart(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    labels = ["12345678901234567890", "12345678901234567891", "5"]
+    rows = [f"{i % 7},{label}" for label in labels for i in range(20)]
+    (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
+    assert run(["fit", "t.csv", "--target", "y", "-o", "m"]) == 0
+    assert naively.load("m").classes_.tolist() == labels
+
+
+def test_rows_held_out_are_scored_by_what_their_labels_mean(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    found = []
+    for spelled in (("1", "1", "2", "2"), ("1", "1.0", "2", "2.0")):
+        rows = [f"{i % 4 // 2 * 3 + i % 3},{spelled[i % 4]}" for i in range(400)]
+        (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
+        options = ["--target", "y", "-o", "m", "--holdout", "0.25", "--json"]
+        assert run(["fit", "t.csv", *options]) == 0
+        found.append(json.loads(capsys.readouterr().out)["held_out"])
+    assert found[0]["accuracy"] == found[1]["accuracy"] == 1.0
+    assert found[1]["classes"] == [1, 2]
+
+
+def test_columns_of_unusual_types_mean_what_their_values_do():
+    """Narrow floats and decimals, runs, bytes, intervals, lists: as text of the same."""
+    y = ["a", "b"] * 20
+    for typed, text in (
+        (pa.array([0.1, 0.2] * 20, pa.float32()), ["0.1", "0.2"]),
+        (pa.array([Decimal("1.50"), Decimal("2.5")] * 20, pa.decimal64(5, 2)), ["1.5", "2.50"]),
+        (pa.array([b"x", b"y"] * 20, pa.binary()), ["x", "y"]),
+        (pa.compute.run_end_encode(pa.array(["u", "v"] * 20)), ["u", "v"]),
+    ):
+        model = NaiveBayes({"x": "categorical"}).fit({"x": typed}, y)
+        other = NaiveBayes({"x": "categorical"}).fit({"x": text * 20}, y)
+        assert model.model_ == other.model_, typed.type
+        assert (
+            model.predict_proba({"x": text}).tolist()
+            == model.predict_proba({"x": typed.slice(0, 2)}).tolist()
+        )
+    numbers = NaiveBayes({"x": "gaussian"}).fit({"x": [b"1.5", b"2.5"] * 20}, y)
+    assert numbers.model_ == NaiveBayes({"x": "gaussian"}).fit({"x": [1.5, 2.5] * 20}, y).model_
+
+
+def test_files_of_other_types_are_read_together(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    y = ["a", "b"] * 10
+    odd = {
+        "a": [[1, 2], [3]] * 10, "b": [2**60, 2**60 + 1] * 10, "c": [0.5, 1.5] * 10,
+        "d": [b"\xff", b"x"] * 10,
+    }  # fmt: skip
+    for name, x in odd.items():
+        table = pa.table({"x": x, "z": np.arange(20) * 0.5, "y": y})
+        pyarrow.parquet.write_table(table, f"{name}.parquet")
+    for pair in ("ab", "bc", "cd", "ad"):
+        files = [f"{name}.parquet" for name in pair]
+        assert run(["fit", *files, "--target", "y", "-o", "m"]) == 0, capsys.readouterr().err
+
+
+def test_a_family_that_was_asked_for_is_not_left_out():
+    X = {"x": ["u"] * 40, "z": np.arange(40) * 0.5}
+    model = NaiveBayes({"x": Categorical(unseen="error")}).fit(X, ["a", "b"] * 20)
+    with pytest.raises(ValueError, match="'x'"):
+        model.predict({"x": ["zzz"], "z": [1.0]})
+
+
+@pytest.mark.parametrize("block", [60, 1 << 20])
+def test_blanks_about_labels(tmp_path, monkeypatch, capsys, block):
+    """A file that has ", " between its fields has the labels of one that has ","."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("naively.tables.inputs.BLOCK", block)
+    rows = [f"{i % 7}, {'uv'[i % 2]}{' ' * (i % 3)}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("x, y\n" + "\n".join(rows) + "\n")
+    assert run(["fit", "t.csv", "--target", "y", "-o", "m"]) == 0
+    assert naively.load("m").classes_.tolist() == ["u", "v"]
+    (tmp_path / "u.csv").write_text("x,y\n1,u\n2,w\n")
+    assert run(["update", "m", "u.csv"]) == 0
+    assert "the model did not know the class 'w'; it knows u, v" in capsys.readouterr().err

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -11,9 +11,10 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def some(names: Collection[Any]) -> str:
+def some(names: Iterable[Any]) -> str:
     """The first of many names."""
-    shown = ", ".join(str(name) for name in list(names)[:5])
+    names = list(names)
+    shown = ", ".join(str(name) for name in names[:5])
     return shown if len(names) <= 5 else f"{shown}, ..."
 
 

@@ -141,6 +141,8 @@ def update(
 ) -> None:  # fmt: skip
     """Learn more rows: the model is the one that had seen them all at once.
 
+    Families that the first rows have settled stay; what they cannot take counts as missing.
+
     Parameters
     ----------
     model
@@ -165,6 +167,8 @@ def update(
     sources.check_output(output, data)
     source = sources.opened_to_learn(saved, tables_of(data), format, label)
     fitted = work.fit(source, again(saved, weight), saved.model)
+    if label is None:
+        models.note_new_classes(source.name, fitted.table, saved)
     with models.changing(saved, model, output) as now:
         now.model.absorb(fitted.table)
         now.model = reconsidered(wishes_of(now), now.model)

@@ -196,6 +196,18 @@ def unread(table: TableModel, unfit: dict[str, Unfit], what: str = "read") -> No
         )
 
 
+def note_new_classes(source: str, learned: TableModel, saved: Saved) -> None:
+    """A note on classes that a model did not know, which may be slips of the pen."""
+    known = classes_of(saved)
+    new = [label for label in learned.model.classes.tolist() if label not in known.tolist()]
+    if new and len(known):
+        what = "class" if len(new) == 1 else "classes"
+        progress.note(
+            f"{source}: the model did not know the {what} {some(map(repr, new))}; it knows "
+            f"{some(known)}"
+        )
+
+
 def of_array(model: Model, names: list[str], data: str) -> TableModel:
     """A model of an array as one of a table with these columns."""
     known = model.feature_names

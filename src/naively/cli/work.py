@@ -81,12 +81,14 @@ def fit(
     if question.holdout > 0:
         if len(table.model.classes) == 0:
             raise UserError(f"{source.name}: no row is left to learn from; hold out less")
-        tally = Tally(table.model.class_prior, table.model.class_weight.rounded())
+        model = table.copy()
+        model.type_labels()
+        tally = Tally(model.model.class_prior, model.model.class_weight.rounded())
         for part in held.tables:
             labels, codes = labelled(part, question.target, question.wishes.missing)
-            truth, kept = _truth(labels, codes, table.model.classes)
-            rows, _ = table.encode(part)
-            tally.add(truth, table.model.log_proba(rows[kept], workers(None)))
+            truth, kept = _truth(labels, codes, model.model.classes)
+            rows, _ = model.encode(part)
+            tally.add(truth, model.model.log_proba(rows[kept], workers(None)))
         scores = tally.scores() if held.rows else None
         if scores is None or scores.rows == 0:
             scores = None
@@ -94,7 +96,8 @@ def fit(
         blank = TableModel.blank(table.schema, question.prior)
         for part in held.tables:
             table.absorb(summarise(blank, part, question, known).like_labels(table))
-        table = reconsidered(question.wishes, table)
+        if known is None:
+            table = reconsidered(question.wishes, table)
     table.type_labels()
     if len(table.model.classes) < 2 and known is None and not alone:
         raise UserError(

@@ -292,7 +292,7 @@ class NaiveBayes(NaiveBayesClassifier):
         new = known.strangers(table.column_names)[1]
         if not new:
             return known.schema
-        return union(known.schema, infer(self._wishes(), table, labels, new), (), ())
+        return union(known.schema, infer(self._wishes(), table, labels, new), {}, {})
 
     def _summed(
         self, like: TableModel, table: pa.Table, labels: Coded, weights: Float64 | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -150,9 +151,11 @@ def to_array(column: Any, name: str = "y") -> pa.Array:
     try:
         if hasattr(column, "__arrow_c_stream__") and not hasattr(column, "iloc"):
             return pa.chunked_array(column)
-        array = pa.array(column, from_pandas=True)
-        if _is_faithful(array.type, column):
-            return array
+        if not _is_mixed(column):
+            array = pa.array(column, from_pandas=True)
+            kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+            if not isinstance(kind, pa.BaseExtensionType):  # such as intervals and periods
+                return array
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         pass
     try:
@@ -161,20 +164,24 @@ def to_array(column: Any, name: str = "y") -> pa.Array:
         raise ValueError(f"column {name!r} cannot be read: {error}") from None
 
 
-def _is_faithful(kind: pa.DataType, column: Any) -> bool:
-    """Whether Arrow keeps apart what differs: it takes a date and a time for two dates."""
-    types = pa.types
-    inner = kind.value_type if types.is_dictionary(kind) else kind
-    if isinstance(inner, pa.BaseExtensionType):  # intervals, periods
+def _is_mixed(column: Any) -> bool:
+    """Whether these are Python objects of several kinds.
+
+    Arrow takes a date and a time for two dates, and crashes over some others.
+    """
+    dtype = getattr(column, "dtype", None)
+    if dtype is not None and not (isinstance(dtype, np.dtype) and dtype.kind == "O"):
         return False
-    plain = values.is_text(kind) or types.is_boolean(kind) or types.is_null(kind)
-    if plain or getattr(getattr(column, "dtype", None), "kind", "O") != "O":
-        return True
-    if types.is_integer(kind) or types.is_floating(kind):  # NumPy's truth values are no numbers
-        return not {bool, np.bool_} & {*map(type, column)}
-    return len({type(value) for value in column if not values.is_nothing(value)}) < 2
+    kinds = {*map(type, column)}
+    if len(kinds) < 2:
+        return False
+    kinds = {type(value) for value in column if not values.is_nothing(value)}
+    return len(kinds) > 1 and not all(
+        issubclass(kind, Real) and not issubclass(kind, bool | np.bool_) for kind in kinds
+    )
 
 
 def _text(value: Any) -> str | None:
-    text = values.level_text(value, ())
-    return None if text is None else text.encode(errors="replace").decode()  # half a surrogate pair
+    """A value as text, which text is already; half of a surrogate pair is none."""
+    text = value if isinstance(value, str) else values.level_text(value, ())
+    return None if text is None else text.encode(errors="replace").decode()

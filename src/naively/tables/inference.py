@@ -51,8 +51,8 @@ from naively.tables.model import TableModel
 from naively.tables.names import no_column
 from naively.tables.schema import CONSTANT, NO_VALUES, UNVARIED, Block, Schema, together
 from naively.tables.targets import Coded
+from naively.tables.union import COUNTS, counts, is_few
 from naively.tables.union import FEW as FEW_NUMBERS
-from naively.tables.union import counts, is_few
 
 ROWS = 100_000
 """Rows from which families are inferred: the first ones, or"""
@@ -204,7 +204,7 @@ class Wishes:
                 FEW_NUMBERS.format(len(distinct)),
             )
         if distinct[0] >= 0 and 0.5 <= x.var() / x.mean() <= 2:
-            return Poisson(self.alpha), "counts, variance about the mean"
+            return Poisson(self.alpha), COUNTS
         return ROUNDED, "whole numbers"
 
 
@@ -252,13 +252,15 @@ def reconsidered(wishes: Wishes, table: TableModel) -> TableModel:
                 continue
             if why in UNVARIED or (is_few(table.schema, name) and len(part.levels[k]) > FEW):
                 family, why = wishes._rule(_column_of(part, k), counted=True)
-                changed[name] = (family or block.family), why
+                if family is None:  # an identifier or dates, as far as they were counted
+                    family, why = block.family, f"{len(part.levels[k])} levels"
+                changed[name] = family, why
     return table.refamilied(changed) if changed else table
 
 
 def _column_of(part: Any, k: int) -> pa.Array:
     """A column with as many of each level as were counted; fewer, if they are very many."""
-    levels, codes, _, weights = counts(part, k)
+    levels, codes, _, weights = counts(part, k, part.offsets)
     total = np.bincount(codes, weights, len(levels) + 1)[:-1]
     total *= min(1.0, ROWS / max(total.sum(), 1.0))
     return pa.array(levels.tolist(), pa.string()).take(

@@ -152,7 +152,7 @@ def learn(
             sums.add(summarise(blank, released, question, known))
     total = sums.total()
     _check_classes(_read(total.model.classes, blank.untyped), question)
-    return reconsidered(question.wishes, total), held
+    return reconsidered(question.wishes, total) if known is None else total, held
 
 
 def _check_classes(labels: Labels, question: Question) -> None:
@@ -253,6 +253,8 @@ def labelled(
         column = pa.nulls(batch.num_rows, pa.string())
     else:
         column = values.flat(batch.column(target))
+        if is_untyped(batch.schema.field(target)):  # blanks about a field are none of a label
+            column = values.trimmed(column)
     return coded(column, missing, like)
 
 
@@ -283,10 +285,19 @@ def _joined(arrays: list[pa.Array]) -> pa.ChunkedArray:
     if len(kinds) <= 1:
         kind = kinds.pop() if kinds else pa.null()
     elif all(values.is_number(kind) for kind in kinds):
-        kind = pa.float64()
+        return pa.chunked_array([array.cast(pa.float64(), safe=False) for array in arrays])
     else:
+        arrays = [_as_text(array) for array in arrays]
         kind = pa.string()
     return pa.chunked_array([array if array.type == kind else array.cast(kind) for array in arrays])
+
+
+def _as_text(array: pa.Array) -> pa.Array:
+    """Values of any type as the text of levels."""
+    if values.is_text(array.type):
+        return array
+    places, texts = values.level_texts(array, ())
+    return pa.array([*texts, None], pa.string()).take(pa.array(places))
 
 
 def _head(

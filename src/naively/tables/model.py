@@ -26,6 +26,8 @@ from naively.tables.union import refamilied, same_blocks, spread, union
 MOST_LEVELS = 1_000_000
 """Levels of one column, beyond which it is no column of levels but an identifier."""
 
+ASKED = ("as asked", "array")  # families that somebody named, for columns that may be constant
+
 BATCH = 1 << 17
 """Rows of a table that are encoded and counted at a time."""
 
@@ -152,7 +154,7 @@ class TableModel:
         self.rows -= other.rows
         self.unlabelled = max(0, self.unlabelled - other.unlabelled)
 
-    def _spread(self, wider: Schema) -> Model:
+    def _spread(self, wider: Schema, strict: bool = True) -> Model:
         """The model under a schema with more columns, or other families."""
         model = self.model
         if same_blocks(self.schema, wider):
@@ -160,7 +162,7 @@ class TableModel:
         statistics: Any = model.statistics
         return Model(
             wider.product, model.prior, len(wider.names), wider.names, model.classes,
-            model.class_weight, spread(self.schema, statistics, model.class_weight, wider),
+            model.class_weight, spread(self.schema, statistics, model.class_weight, wider, strict),
             model.announced,
         )  # fmt: skip
 
@@ -174,7 +176,7 @@ class TableModel:
     def refamilied(self, changed: dict[str, tuple[Family, str]]) -> TableModel:
         """The model with other families, and reasons for them, of some columns of levels."""
         schema = refamilied(self.schema, changed)
-        return replace(self, schema=schema, model=self._spread(schema))
+        return replace(self, schema=schema, model=self._spread(schema, strict=False))
 
     @property
     def unvaried(self) -> dict[str, str]:
@@ -188,7 +190,7 @@ class TableModel:
             for block, part in zip(self.schema.blocks, counted.parts, strict=True)
             if isinstance(block.family, Categorical)
             for name, levels in zip(block.names, part.levels, strict=True)
-            if len(levels) < 2
+            if len(levels) < 2 and self.schema.why[name] not in ASKED
         }
 
     @property

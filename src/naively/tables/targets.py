@@ -104,6 +104,7 @@ def typed(labels: Labels) -> Labels:
         numbers = [int(text) for text in texts]
         if all(-(2**63) <= number < 2**63 for number in numbers):
             return np.array(numbers, np.int64)
+        return labels  # as numbers some might be the same
     if all(values.NUMBER.fullmatch(text) for text in texts):
         return np.array([float(text) for text in texts])
     if all(text in values.TRUTH for text in texts):

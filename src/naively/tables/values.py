@@ -31,7 +31,7 @@ WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 NUMBER = re.compile(r"[-+]?(?!0[0-9])([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 PLAIN = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
 MOMENT = re.compile(
-    r"(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d))?)?"
+    r"(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?"
     r"(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?", re.ASCII
 )  # fmt: skip
 IN_FULL = 1e21  # whole numbers below are written with all their digits
@@ -64,15 +64,30 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
         column = column.combine_chunks()
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
+    if pa.types.is_run_end_encoded(column.type):
+        column = pc.run_end_decode(column)
     kind = column.type
     if pa.types.is_string_view(kind) or pa.types.is_large_string(kind):
         return column.cast(pa.string())
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        return column.cast(pa.decimal128(kind.precision, kind.scale))
+    if pa.types.is_interval(kind):
+        return pa.array([None if one is None else str(one) for one in column.to_pylist()],
+                        pa.string())  # fmt: skip
     if pa.types.is_float16(kind):
         return column.cast(pa.float32())
     if pa.types.is_duration(kind):  # in seconds
         whole = column.cast(pa.int64()).cast(pa.float64(), safe=False)
         return pc.divide(whole, UNITS[kind.unit])
     return column
+
+
+def trimmed(column: pa.Array) -> pa.Array:
+    """Text without the blanks about it."""
+    if not pa.types.is_dictionary(column.type):
+        return pc.utf8_trim_whitespace(column)
+    known = pc.utf8_trim_whitespace(column.dictionary)
+    return pa.DictionaryArray.from_arrays(column.indices, known)
 
 
 # ---- numbers ---------------------------------------------------------------------------------
@@ -107,6 +122,9 @@ def numbers(column: pa.Array, missing: Collection[str]) -> Numbers:
     if pa.types.is_dictionary(kind):
         places, known = encoded(column)
         return numbers(known, missing).taken(places)
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        places, texts = level_texts(column, ())
+        return numbers(pa.array(texts, pa.string()), missing).taken(places)
     if is_text(kind):
         found = _parsed(column, missing)
     elif pa.types.is_boolean(kind) or is_number(kind):
@@ -116,7 +134,7 @@ def numbers(column: pa.Array, missing: Collection[str]) -> Numbers:
         found = Numbers(values, np.zeros(len(column), bool), truths=truths)
     else:
         strange = _mask(column.is_valid())
-        example = str(column.drop_null()[0].as_py()) if strange.any() else None
+        example = min(map(str, column.drop_null().to_pylist()), default=None)
         return Numbers(np.full(len(column), np.nan), strange, example)
     for number in _numbers_among(tuple(missing)):
         found.values[found.values == number] = np.nan
@@ -210,8 +228,8 @@ def level_text(value: Any, missing: Collection[str]) -> str | None:
         text = "true" if value else "false"
     elif isinstance(value, Integral):
         text = str(int(value))
-    elif isinstance(value, Real):
-        text = _number_text(float(value))
+    elif isinstance(value, Real):  # np.float32(0.1) is 0.1, as it is written
+        text = _number_text(float(str(value)) if isinstance(value, np.floating) else float(value))
     elif isinstance(value, timedelta):
         text = _number_text(value.total_seconds())
     elif isinstance(value, bytes):
@@ -285,7 +303,7 @@ def level_texts(
         column = pa.array([None if one is None else str(one) for one in column.to_pylist()],
                           pa.string())  # fmt: skip
     places, known = encoded(column)
-    if types.is_temporal(known.type):
+    if types.is_temporal(known.type) or types.is_float32(known.type):
         known = known.cast(pa.string())
     return places, [level_text(value, missing) for value in known.to_pylist()]
 
