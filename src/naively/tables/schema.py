@@ -85,27 +85,25 @@ class Schema:
     why : dict of str, the reason for each column's family or for leaving it out, in the order of
         the table.
     missing : spellings of a missing value.
-    known : the family of each feature, by name.
+    known, block_of : the family, and the block, of each feature, by name.
     """
 
     blocks: tuple[Block, ...]
     why: dict[str, str]
     missing: tuple[str, ...] = MISSING
     known: dict[str, Family] = field(init=False, repr=False, compare=False)
+    block_of: dict[str, Block] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        known = {name: block.family for block in self.blocks for name in block.names}
+        block_of = {name: block for block in self.blocks for name in block.names}
+        object.__setattr__(self, "block_of", block_of)
+        known = {name: block.family for name, block in block_of.items()}
         object.__setattr__(self, "known", known)
 
     @property
     def names(self) -> list[str]:
         """The features, block after block."""
         return [name for block in self.blocks for name in block.names]
-
-    @property
-    def block_of(self) -> dict[str, Block]:
-        """The block of each feature, by name."""
-        return {name: block for block in self.blocks for name in block.names}
 
     @property
     def skipped(self) -> dict[str, str]:

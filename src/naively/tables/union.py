@@ -56,8 +56,9 @@ def union(a: Schema, b: Schema, open_a: Mapping[str, str], open_b: Mapping[str, 
         else a if name in a.why else b
         for name in (*a.why, *b.why)
     }  # fmt: skip
-    blocks = together(_blocks(said, {id(one): one.block_of for one in (a, b)}, a))
-    return Schema(blocks, {name: one.why[name] for name, one in said.items()}, a.missing)
+    return Schema(
+        together(_blocks(said, a)), {name: one.why[name] for name, one in said.items()}, a.missing
+    )
 
 
 def _hyperparameters(name: str, family: Family, first: Schema) -> Family:
@@ -67,19 +68,17 @@ def _hyperparameters(name: str, family: Family, first: Schema) -> Family:
     return mine if mine is not None and same else family
 
 
-def _blocks(
-    said: dict[str, Schema], block_of: dict[int, dict[str, Block]], first: Schema
-) -> Iterator[Block]:
+def _blocks(said: dict[str, Schema], first: Schema) -> Iterator[Block]:
     """The blocks of columns, each as its schema has it, in the order of the columns."""
     done: set[str] = set()
     for name, schema in said.items():
         if name in done or name not in schema.known:
             continue
-        block = block_of[id(schema)][name]
+        block = schema.block_of[name]
         if block.divisible:
             yield Block(_hyperparameters(name, block.family, first), (name,))
             continue
-        own = [block_of[id(said[other])].get(other) for other in block.names]
+        own = [said[other].block_of.get(other) for other in block.names]
         if done & {*block.names} or any(one is None or one.names != block.names for one in own):
             raise ValueError(f"the columns {block.names} are one block in one model only")
         yield block
@@ -227,11 +226,10 @@ def counts(part: Any, column: int, offsets: Int64) -> tuple[Levels, Int64, Int64
 
 def refamilied(schema: Schema, changed: dict[str, tuple[Family, str]]) -> Schema:
     """The schema with other families, and reasons, for some columns."""
-    block_of = schema.block_of
     said = dict.fromkeys(schema.ordered, schema)
     blocks = [
         Block(changed[block.names[0]][0], block.names) if block.names[0] in changed else block
-        for block in _blocks(said, {id(schema): block_of}, schema)
+        for block in _blocks(said, schema)
     ]
     why = {name: changed[name][1] if name in changed else why for name, why in schema.why.items()}
     return replace(schema, blocks=together(blocks), why=why)
