@@ -49,10 +49,18 @@ from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
 from naively.tables.model import TableModel
 from naively.tables.names import no_column
-from naively.tables.schema import CONSTANT, NO_VALUES, UNVARIED, Block, Schema, together
+from naively.tables.schema import (
+    CONSTANT,
+    COUNTS,
+    FEW_NUMBERS,
+    NO_VALUES,
+    UNVARIED,
+    Block,
+    Schema,
+    together,
+)
 from naively.tables.targets import Coded
-from naively.tables.union import COUNTS, counts, is_few
-from naively.tables.union import FEW as FEW_NUMBERS
+from naively.tables.union import counts, is_few
 
 ROWS = 100_000
 """Rows from which families are inferred: the first ones, or"""
@@ -246,21 +254,24 @@ def reconsidered(wishes: Wishes, table: TableModel) -> TableModel:
     statistics: Any = table.model.statistics
     changed: dict[str, tuple[Family, str]] = {}
     for block, part in zip(table.schema.blocks, statistics.parts, strict=True):
+        if not isinstance(block.family, Categorical):
+            continue
+        offsets = part.offsets
         for k, name in enumerate(block.names):
             why = table.schema.why[name]
-            if not isinstance(block.family, Categorical) or len(part.levels[k]) < 2:
+            if len(part.levels[k]) < 2:
                 continue
             if why in UNVARIED or (is_few(table.schema, name) and len(part.levels[k]) > FEW):
-                family, why = wishes._rule(_column_of(part, k), counted=True)
+                family, why = wishes._rule(_column_of(part, k, offsets), counted=True)
                 if family is None:  # an identifier or dates, as far as they were counted
                     family, why = block.family, f"{len(part.levels[k])} levels"
                 changed[name] = family, why
     return table.refamilied(changed) if changed else table
 
 
-def _column_of(part: Any, k: int) -> pa.Array:
+def _column_of(part: Any, k: int, offsets: Any) -> pa.Array:
     """A column with as many of each level as were counted; fewer, if they are very many."""
-    levels, codes, _, weights = counts(part, k, part.offsets)
+    levels, codes, _, weights = counts(part, k, offsets)
     total = np.bincount(codes, weights, len(levels) + 1)[:-1]
     total *= min(1.0, ROWS / max(total.sum(), 1.0))
     return pa.array(levels.tolist(), pa.string()).take(

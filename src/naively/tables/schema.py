@@ -25,6 +25,10 @@ from naively.tables.inputs import MISSING
 
 CONSTANT, NO_VALUES = UNVARIED = ("constant", "no values")
 """Why a column tells nothing yet: its one value is counted until a second one is met."""
+COUNTS = "counts, variance about the mean"
+"""Why a column of whole numbers is Poisson."""
+FEW_NUMBERS = "whole numbers, {} different"
+"""Why a column of few whole numbers is one of levels: its counts tell all that numbers do."""
 
 
 @dataclass(frozen=True)

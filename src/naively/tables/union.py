@@ -18,13 +18,8 @@ from naively.families.levels import Levels, LevelStatistics
 from naively.families.poisson import Poisson
 from naively.families.product import ProductStatistics
 from naively.tables import values
-from naively.tables.schema import NO_VALUES, Block, Schema, together
+from naively.tables.schema import COUNTS, FEW_NUMBERS, NO_VALUES, Block, Schema, together
 from naively.workers import Serial
-
-COUNTS = "counts, variance about the mean"
-"""Why a column of whole numbers is Poisson."""
-FEW = "whole numbers, {} different"
-"""Why a column of few whole numbers is one of levels: its counts tell all that numbers do."""
 
 
 def same_blocks(a: Schema, b: Schema) -> bool:
@@ -136,7 +131,7 @@ def _is_wider(one: Family, other: Family) -> bool:
 def is_few(schema: Schema, name: str) -> bool:
     """Whether a column is one of levels only because it has few different whole numbers."""
     reason, family = schema.why[name], schema.known[name]
-    return isinstance(family, Categorical) and reason.startswith(FEW.split("{}")[0])
+    return isinstance(family, Categorical) and reason.startswith(FEW_NUMBERS.split("{}")[0])
 
 
 def spread(

@@ -72,14 +72,18 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
         return column.cast(pa.decimal128(kind.precision, kind.scale))
     if pa.types.is_interval(kind):
-        return pa.array([None if one is None else str(one) for one in column.to_pylist()],
-                        pa.string())  # fmt: skip
+        return _written(column)
     if pa.types.is_float16(kind):
         return column.cast(pa.float32())
     if pa.types.is_duration(kind):  # in seconds
         whole = column.cast(pa.int64()).cast(pa.float64(), safe=False)
         return pc.divide(whole, UNITS[kind.unit])
     return column
+
+
+def _written(column: pa.Array) -> pa.Array:
+    """Values of a type that Arrow tells apart in no other way, as Python writes them."""
+    return pa.array([None if one is None else str(one) for one in column.to_pylist()], pa.string())
 
 
 def trimmed(column: pa.Array) -> pa.Array:
@@ -300,8 +304,7 @@ def level_texts(
     """(position of each value in the list, the texts of the distinct values); null is beyond."""
     types = pa.types
     if types.is_nested(column.type) and not types.is_dictionary(column.type):
-        column = pa.array([None if one is None else str(one) for one in column.to_pylist()],
-                          pa.string())  # fmt: skip
+        column = _written(column)
     places, known = encoded(column)
     if types.is_temporal(known.type) or types.is_float32(known.type):
         known = known.cast(pa.string())
