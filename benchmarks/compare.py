@@ -34,13 +34,13 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
-from naively.comparison.alternatives import alternatives
-from naively.comparison.comparison import examine
 from naively.engines.threads import workers
-from naively.ladder.rows import Rows, of_table
-from naively.ladder.rungs import kinds, ladder
-from naively.ladder.splits import Splits, growing
-from naively.ladder.trial import Trial
+from naively.study.alternatives import alternatives
+from naively.study.compare import examine
+from naively.study.rows import LabelledRows, of_table
+from naively.study.rungs import kinds, ladder
+from naively.study.splits import Splits, growing
+from naively.study.trial import Trial
 from naively.tables.inference import Wishes, infer
 
 ADULT = [
@@ -51,14 +51,14 @@ ADULT = [
 FOLDS = 5
 
 
-def adult() -> Rows:
+def adult() -> LabelledRows:
     path = Path(os.environ["NAIVELY_DATA"]) / "adult" / "adult-train.csv.gz"
     text = gzip.decompress(path.read_bytes()).replace(b", ", b",")
     options = pyarrow.csv.ReadOptions(column_names=ADULT)
     return of_table(pyarrow.csv.read_csv(io.BytesIO(text), options), "income", 0)
 
 
-def theirs(rows: Rows, splits: Splits) -> dict:
+def theirs(rows: LabelledRows, splits: Splits) -> dict:
     """A function for each model of scikit-learn that makes its whole curve."""
     table = rows.table.to_pandas()
     numbers = list(table.select_dtypes("number"))

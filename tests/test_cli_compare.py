@@ -20,8 +20,7 @@ import naively
 from naively.cli import compare
 from naively.cli.errors import UserError
 from naively.cli.main import run
-from naively.comparison import alternatives
-from naively.ladder import rows
+from naively.study import alternatives, rows
 
 FOREST = "sklearn.ensemble.RandomForestClassifier(n_estimators=3, max_depth=2)"
 STATES = ["New South Wales", "Tasmania", "Victoria"]

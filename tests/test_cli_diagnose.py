@@ -14,7 +14,7 @@ import pytest
 from test_cli import asked, naive, piped
 
 import naively
-from naively.ladder import rows
+from naively.study import rows
 
 STATES = ["New South Wales and Norfolk Island", "the Australian Capital Territory", "Tasmania"]
 

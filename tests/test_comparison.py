@@ -33,17 +33,17 @@ from threadpoolctl import threadpool_limits
 import naively
 from naively import Joint, MultivariateGaussian, NaiveBayes, Text, compare
 from naively.calls import named_call
-from naively.comparison import alternatives
-from naively.comparison.advice import sentence
-from naively.comparison.alternatives import Refits
-from naively.comparison.comparison import Candidate, examine
 from naively.engines.threads import workers
-from naively.ladder import rows as looked
-from naively.ladder import trial
-from naively.ladder.rows import of_table
-from naively.ladder.rungs import kinds, ladder
-from naively.ladder.splits import Splits, growing
-from naively.ladder.trial import Curve, Trial
+from naively.study import alternatives, trial
+from naively.study import rows as looked
+from naively.study.advice import sentence
+from naively.study.alternatives import Refits
+from naively.study.compare import examine
+from naively.study.results import Candidate
+from naively.study.rows import of_table
+from naively.study.rungs import kinds, ladder
+from naively.study.splits import Splits, growing
+from naively.study.trial import Curve, Trial
 from naively.tables.inference import Wishes, infer
 from naively.tables.inputs import MISSING
 

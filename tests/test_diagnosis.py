@@ -18,16 +18,15 @@ from sklearn.metrics import mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
 from naively import NaiveBayes, diagnose
-from naively.diagnosis import information
-from naively.diagnosis.advice import choice, recommendation
-from naively.diagnosis.diagnosis import FOLDS, examine
-from naively.diagnosis.pairs import Pair
-from naively.diagnosis.results import Result
-from naively.ladder import rows, trial
-from naively.ladder.rows import of_table
-from naively.ladder.rungs import parameter_counts
-from naively.ladder.splits import Splits
-from naively.ladder.trial import difference
+from naively.study import information, rows, trial
+from naively.study.advice import recommendation, verdict
+from naively.study.diagnose import FOLDS, examine
+from naively.study.margins import margin
+from naively.study.pairs import Pair
+from naively.study.results import RungResult
+from naively.study.rows import of_table
+from naively.study.rungs import parameter_counts
+from naively.study.splits import Splits
 from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
 
@@ -535,7 +534,9 @@ def result(name, losses, wrong=0.0, parameters=10):
     losses = np.asarray(losses, float)
     errs = (np.arange(len(losses)) < wrong * len(losses)).astype(float)
     use = "" if name == "class prior" else f"{name}()"
-    return Result(name, use, None, parameters, 7.0, losses.mean(), errs.mean(), "", losses, errs)
+    return RungResult(
+        name, use, None, parameters, 7.0, losses.mean(), errs.mean(), "", losses, errs
+    )
 
 
 def outcomes(**losses):
@@ -571,7 +572,7 @@ def outcomes(**losses):
 def test_what_is_advised(losses, advised, says):
     """More than two standard errors are clear (they are `spread` / √200 here), one may be."""
     rungs = outcomes(**losses)
-    assert choice(rungs).advised.name == advised
+    assert verdict(rungs).advised.name == advised
     pair = Pair("a", "b", "numbers", 200, 0.1, 0.0, 1, 1e-9, 0.1, 1e-9)
     said = recommendation("y", [pair], rungs)
     assert says in said
@@ -586,11 +587,11 @@ def test_what_is_advised(losses, advised, says):
 def test_losses_without_bounds():
     """A loss may be infinite, or too large to be squared: no difference is clear then."""
     huge, plain = np.array([1e300, 1.0, 2.0, np.inf]), np.ones(4)
-    assert difference(huge, plain)[0] == math.inf
-    assert difference(huge[:3], plain[:3])[1] == math.inf
-    assert difference(np.full(3, np.inf), np.full(3, np.inf)) == (0.0, math.inf)
+    assert margin(huge, plain)[0] == math.inf
+    assert margin(huge[:3], plain[:3])[1] == math.inf
+    assert margin(np.full(3, np.inf), np.full(3, np.inf)) == (0.0, math.inf)
     rungs = [result("class prior", plain), result("naive Bayes", huge)]
-    assert choice(rungs).advised.name == "class prior"
+    assert verdict(rungs).advised.name == "class prior"
 
 
 # ---- which rows and columns -----------------------------------------------------------------

@@ -19,7 +19,7 @@ from test_cli import asked, fitted, naive
 
 import naively
 from naively.cli.ranking import Ranking
-from naively.ladder.rows import of_stream
+from naively.study.rows import of_stream
 from naively.tables.holdout import Draw
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question, learn
@@ -131,7 +131,7 @@ def test_rows_held_out_are_not_those_of_a_seed_that_made_the_data(capsys):
 
 
 def test_nor_are_the_rows_that_are_looked_at(monkeypatch):
-    monkeypatch.setattr("naively.ladder.rows.ROWS", 1000)
+    monkeypatch.setattr("naively.study.rows.ROWS", 1000)
     x = np.random.default_rng(0).random(4000)
     table = pa.table({"x": x, "y": (x < 0.5).tolist()})
     found = of_stream(rows_of(table, 4000), "y", (), 0, 1)

@@ -44,8 +44,6 @@ from naively import (
     TextNB,
 )
 from naively import plot as displays
-from naively.comparison.comparison import Candidate, Comparison
-from naively.ladder.trial import Curve
 from naively.plot import (
     ClassDensityDisplay,
     DecisionBoundaryDisplay,
@@ -57,6 +55,9 @@ from naively.plot import (
 )
 from naively.plot.models import gaussians, variances
 from naively.plot.style import HATCHES, label, style
+from naively.study.comparison import Comparison
+from naively.study.results import Candidate
+from naively.study.trial import Curve
 
 mpl.use("Agg")
 

@@ -28,8 +28,8 @@ _HOMES = {
     "PoissonNB": "naively.estimators.discrete",
     "Text": "naively.families.text",
     "TextNB": "naively.estimators.text",
-    "compare": "naively.comparison.comparison",
-    "diagnose": "naively.diagnosis.diagnosis",
+    "compare": "naively.study.compare",
+    "diagnose": "naively.study.diagnose",
     "load": "naively.estimators.files",
 }
 

@@ -45,7 +45,7 @@ def plain_json(value: Any) -> Any:
     """The value as JSON takes it."""
     if isinstance(value, dict):
         return {str(key): plain_json(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [plain_json(item) for item in value]
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > EXACT:
         value = float(value) if value.bit_length() < 1024 else math.inf

@@ -15,11 +15,12 @@ from naively.cli.errors import UsageError, UserError, printable
 from naively.cli.layout import clean, new_facts, new_table, note, room_beside
 from naively.cli.sources import Opened, check_output
 from naively.cli.work import sampled
-from naively.comparison import report
-from naively.comparison.alternatives import alternatives
-from naively.comparison.comparison import Comparison, check_splits, examine
 from naively.files.atomic import replacing
 from naively.plain import rows_told
+from naively.study import comparison
+from naively.study.alternatives import alternatives
+from naively.study.compare import check_splits, examine
+from naively.study.comparison import Comparison
 from naively.tables.learning import Question
 
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
@@ -75,7 +76,7 @@ def compared(found: Comparison) -> None:
     out.print(facts)
     out.print()
     out.print(_curves(found, out.width))
-    for one in report.notes(found):
+    for one in comparison.notes(found):
         out.print(note(printable(one)))
     out.print()
     out.print(Text(printable(found.advice), style="bold"))
@@ -104,8 +105,8 @@ def _curves(found: Comparison, width: int) -> Table:
 
 def _columns(found: Comparison, count: int, width: int) -> tuple[list[tuple[str, ...]], int]:
     """(the columns of a table of so many sizes, the characters that are left for the names)."""
-    shown = report.places(found.sizes, count)
-    heads = report.heads([found.sizes[k] for k in shown])
-    rows = (report.cells(one, shown) for one in found.candidates)
+    shown = comparison.places(found.sizes, count)
+    heads = comparison.heads([found.sizes[k] for k in shown])
+    rows = (comparison.cells(one, shown) for one in found.candidates)
     columns = list(zip(heads, *rows, strict=True))
     return columns, room_beside(columns[1:], width)

@@ -16,11 +16,11 @@ from naively.cli.errors import printable
 from naively.cli.layout import clean, new_facts, new_table, note, room_beside
 from naively.cli.sources import Opened
 from naively.cli.work import sampled
-from naively.diagnosis import report
-from naively.diagnosis.advice import choice
-from naively.diagnosis.diagnosis import Diagnosis, examine
-from naively.diagnosis.pairs import Pair
 from naively.plain import rows_told
+from naively.study import diagnosis
+from naively.study.diagnose import examine
+from naively.study.diagnosis import Diagnosis
+from naively.study.pairs import Pair
 from naively.tables.learning import Question
 
 NAMES = 30  # characters of two names of columns, at least
@@ -59,14 +59,14 @@ def diagnosed(found: Diagnosis, limit: int) -> None:
     out.print(Text("Do the columns depend on each other?", style="bold"))
     if found.pairs[:limit]:
         out.print(_pairs(found, limit, out.width))
-    _remark(out, report.pair_notes(found, limit))
+    _remark(out, diagnosis.pair_notes(found, limit))
     out.print()
     out.print(Text("Which rung of the ladder predicts best?", style="bold"))
     out.print(_rungs(found, out.width))
-    _remark(out, report.rung_notes(found))
+    _remark(out, diagnosis.rung_notes(found))
     out.print()
     out.print(Text(printable(found.recommendation)))
-    option = choice(found.rungs).advised.option
+    option = found.advised.option
     if option is not None:
         out.print()
         target = shlex.quote(found.target or "")
@@ -82,7 +82,7 @@ def _remark(out: Console, notes: Sequence[str]) -> None:
 def _pairs(found: Diagnosis, limit: int, width: int) -> Table:
     """A line a pair, the dependent ones first."""
     pairs = found.pairs[:limit]
-    names, *columns = zip(report.PAIR_HEADS, *report.pair_rows(pairs), strict=True)
+    names, *columns = zip(diagnosis.PAIR_HEADS, *diagnosis.pair_rows(pairs), strict=True)
     if width < WIDE:
         columns.pop(1)  # by chance
     if room_beside(columns, width) < min(max(map(len, names)), NAMES):
@@ -108,8 +108,8 @@ def _both(pair: Pair, room: int) -> str:
 
 def _rungs(found: Diagnosis, width: int) -> Table:
     """A line a rung, by the number of parameters; the advised one in bold."""
-    advised = choice(found.rungs).advised
-    columns = list(zip(report.RUNG_HEADS, *report.rung_rows(found), strict=True))
+    advised = found.advised
+    columns = list(zip(diagnosis.RUNG_HEADS, *diagnosis.rung_rows(found), strict=True))
     for head in ("rows each", "gain"):  # of which a narrow terminal has no room
         if room_beside(columns, width) + 2 < 0:
             columns = [column for column in columns if column[0] != head]

@@ -29,7 +29,7 @@ from naively.engines.threads import workers
 from naively.exact import Float64, Int64
 from naively.files.safetensors import Saved
 from naively.labels import Labels
-from naively.ladder.rows import Rows, of_stream
+from naively.study.rows import LabelledRows, of_stream
 from naively.tables.documents import LABEL
 from naively.tables.inference import reconsidered
 from naively.tables.learning import Held, LearningError, Question, labelled, learn, summarise
@@ -231,7 +231,7 @@ def _truth(labels: Labels, codes: Any, classes: Labels) -> tuple[Int64, npt.NDAr
     return places[codes[kept]], kept
 
 
-def sampled(source: Opened, question: Question) -> Rows:
+def sampled(source: Opened, question: Question) -> LabelledRows:
     """The rows on which models are compared: a sample, if they are many."""
     check_columns(source, question)
     with progress.bar("reading", source.files):

@@ -13,7 +13,8 @@ from naively.exact import Float64
 from naively.plot import style
 
 if TYPE_CHECKING:  # which imports scikit-learn
-    from naively.comparison.comparison import Candidate, Comparison
+    from naively.study.comparison import Comparison
+    from naively.study.results import Candidate
 
 ABOVE = 1.25  # times what the majority class has: what is worse is not drawn
 

@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from naively.families.text_parameters import TextParameters
-from naively.ladder.rungs import parameter_counts
 from naively.plot import style
 from naively.plot.models import parts, table_of
+from naively.study.rungs import parameter_counts
 
 RUNGS = (
     "joint table", "full covariance", "tied covariance", "Gaussian naive Bayes",
@@ -28,7 +28,7 @@ class ParametersDisplay:
     Lecture 2, "How many parameters do we need to learn?" and "Training data > number of
     parameters": a rung whose line is above that of the rows has more to learn than it was shown.
     The K - 1 parameters of the class prior are included in all lines; the joint table is that of
-    binary features. `naively.ladder.rungs.parameter_counts` has the formulas.
+    binary features. `naively.study.rungs.parameter_counts` has the formulas.
 
     Parameters
     ----------

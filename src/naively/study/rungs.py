@@ -14,7 +14,7 @@ from naively.families.joint import Joint
 from naively.families.levels import Encoded
 from naively.families.multivariate import MultivariateGaussian
 from naively.families.text import Event, Text
-from naively.ladder.rows import Rows
+from naively.study.rows import LabelledRows
 from naively.tables.inference import Wishes, infer
 from naively.tables.schema import Block, Schema
 
@@ -115,7 +115,9 @@ class Rung:
         )
 
 
-def kinds(rule: Schema, wishes: Wishes, rows: Rows) -> tuple[tuple[str, ...], dict[str, int]]:
+def kinds(
+    rule: Schema, wishes: Wishes, rows: LabelledRows
+) -> tuple[tuple[str, ...], dict[str, int]]:
     """(columns of numbers of more than two values; how many levels the columns of levels have).
 
     A column of few whole numbers is both.

@@ -25,9 +25,10 @@ from threadpoolctl import threadpool_limits
 from naively.calls import named_call
 from naively.exact import Float64, Int64
 from naively.families.levels import Encoded
-from naively.ladder.rows import Rows
-from naively.ladder.splits import Splits
-from naively.ladder.trial import Curve, blank_curve, mean
+from naively.study.margins import known_mean
+from naively.study.rows import LabelledRows
+from naively.study.splits import Splits
+from naively.study.trial import Curve, blank_curve
 from naively.tables.schema import Schema
 from naively.text.documents import Documents
 
@@ -114,7 +115,7 @@ def _imported(path: str) -> BaseEstimator:
         raise ValueError(f"{path!r}: {error}") from None
 
 
-Task = tuple[tuple[int, int], Any, Int64, Any, Int64]
+Refit = tuple[tuple[int, int], Any, Int64, Any, Int64]
 """(split and size, rows to learn and their classes, rows to predict and their classes)."""
 
 Scores = tuple[tuple[int, int], Float64, Float64, str, str]
@@ -130,12 +131,12 @@ class Refits:
 
     Parameters
     ----------
-    rows : Rows
+    rows : LabelledRows
     rule : Schema that says which columns are numbers, levels and text.
     splits : of the rows.
     """
 
-    def __init__(self, rows: Rows, rule: Schema, splits: Splits) -> None:
+    def __init__(self, rows: LabelledRows, rule: Schema, splits: Splits) -> None:
         self.codes, self.splits = rows.codes, splits
         self.X, self.preparation = _prepared(rows, rule)
 
@@ -150,7 +151,10 @@ class Refits:
                     test = self.splits.tests[split]
                     found.losses[test], found.wrong[test] = losses, wrong
                     reason = reason or problem
-                found.log_loss[split, size], found.error[split, size] = mean(losses), mean(wrong)
+                found.log_loss[split, size], found.error[split, size] = (
+                    known_mean(losses),
+                    known_mean(wrong),
+                )
                 warning = warning or warned
                 done()
         except Exception as error:  # processes that end, what cannot be sent to them
@@ -168,7 +172,7 @@ class Refits:
         tasks = (delayed(_score)(model, self._task(*place)) for place in reversed(places))
         yield from Parallel(n_jobs=-1, return_as="generator_unordered")(tasks)
 
-    def _task(self, split: int, size: int) -> Task:
+    def _task(self, split: int, size: int) -> Refit:
         """What is to be fitted and predicted."""
         steps = np.concatenate(self.splits.steps[split][: size + 1])
         train = np.concatenate([self.splits.parts[part] for part in steps])
@@ -176,7 +180,7 @@ class Refits:
         return (split, size), self.X[train], self.codes[train], self.X[test], self.codes[test]
 
 
-def _score(model: Any, task: Task) -> Scores:
+def _score(model: Any, task: Refit) -> Scores:
     """Fit, and predict other rows."""
     place, *train, X, codes = task
     losses, wrong = np.full(len(codes), np.nan), np.full(len(codes), np.nan)
@@ -209,7 +213,7 @@ def _told(problem: object) -> str:
     return f"{type(problem).__name__}: {problem}".split("\n")[0]
 
 
-def _prepared(rows: Rows, rule: Schema) -> tuple[npt.NDArray[Any], Any]:
+def _prepared(rows: LabelledRows, rule: Schema) -> tuple[npt.NDArray[Any], Any]:
     """(the columns as one array, what makes features of them)."""
     blocks, _ = rule.encode(rows.table)
     if all(isinstance(part, Documents) for part in blocks.parts) and len(blocks.parts) == 1:

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from naively.diagnosis import information
-from naively.diagnosis.information import Evidence
 from naively.exact import Int64
 from naively.families.bernoulli import Bernoulli
 from naively.families.levels import Encoded
+from naively.study import information
+from naively.study.information import Evidence
 from naively.tables.schema import Schema, Unfit
 
 LEVEL = 0.05  # of the tests of all pairs together

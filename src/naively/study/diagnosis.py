@@ -1,25 +1,81 @@
-"""A diagnosis as cells of tables and lines of text."""
+"""What `diagnose` found, and its tables and notes as text."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from naively.diagnosis.advice import LARGE, choice, gain, part
-from naively.diagnosis.pairs import LEVEL, Pair
-from naively.ladder.trial import difference
 from naively.markup import magnitude
 from naively.plain import aligned, left_out, rows_told
-
-if TYPE_CHECKING:
-    from naively.diagnosis.diagnosis import Diagnosis
+from naively.study import advice
+from naively.study.margins import margin
+from naively.study.pairs import LEVEL, Pair
+from naively.study.report import Report, failures, loss_cell
+from naively.study.results import RungResult
 
 SHOWN = 10  # pairs, unless somebody asks for more
 LISTED = 10  # columns that a rung takes
 PAIR_HEADS = ("columns", "given class", "by chance", "as r", "p", "at large", "p")
 RUNG_HEADS = ("rung", "parameters", "rows each", "log-loss", "error", "gain")
 Cells = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Report):
+    """What `diagnose` found.
+
+    Attributes
+    ----------
+    target, classes, rows, looked_at, unlabelled : as in `Report`.
+    columns : dict, whether each column that was looked at is tested as numbers or as levels.
+    numbers : the columns that Gaussian rungs take together.
+    levels : the columns that a joint table takes together.
+    left_out : dict, the columns that were not looked at, with the reason.
+    unfit : dict, how many values of a column count as missing because they do not fit it, such as
+        infinite ones.
+    untested : the columns whose pairs were not tested, because there are too many.
+    pairs : list of Pair, those first that tell most of each other given the class.
+    rungs : list of RungResult, by the number of parameters.
+    recommendation : a few plain sentences.
+    """
+
+    columns: dict[str, str]
+    numbers: tuple[str, ...]
+    levels: tuple[str, ...]
+    left_out: dict[str, str]
+    unfit: dict[str, int]
+    untested: tuple[str, ...]
+    pairs: list[Pair]
+    rungs: list[RungResult]
+    recommendation: str
+
+    @property
+    def advised(self) -> RungResult:
+        """The rung to use, which the recommendation names."""
+        return advice.verdict(self.rungs).advised
+
+    def _lines(self) -> list[str]:
+        rows = rows_told(self.rows, self.looked_at, self.unlabelled)
+        lines = [self.recommendation, "", f"rows: {rows}", ""]
+        if self.pairs:
+            lines += aligned(PAIR_HEADS, pair_rows(self.pairs[:SHOWN]))
+        lines += [*pair_notes(self, SHOWN), "", *aligned(RUNG_HEADS, rung_rows(self))]
+        return [*lines, *rung_notes(self)]
+
+    def _nested(self) -> dict[str, Any]:
+        return {
+            "pairs": [
+                {**asdict(pair), "excess": pair.excess, "correlation": pair.correlation}
+                for pair in self.pairs
+            ],
+            "advised": self.advised.name,
+            "rungs": [
+                {key: value for key, value in vars(rung).items() if key not in ("losses", "wrong")}
+                for rung in self.rungs
+            ],
+        }
 
 
 def pair_rows(pairs: Sequence[Pair]) -> Cells:
@@ -66,16 +122,15 @@ def pair_notes(found: Diagnosis, limit: int) -> list[str]:
 
 def rung_rows(found: Diagnosis) -> Cells:
     """The cells of `RUNG_HEADS` for each rung."""
-    naive = choice(found.rungs).naive
+    naive = advice.verdict(found.rungs).naive
     rows: Cells = []
     for one in found.rungs:
-        cells = (one.name, magnitude(one.parameters), part(one.rows_per_parameter))
+        cells = (one.name, magnitude(one.parameters), advice.rows_each(one.rows_per_parameter))
         if one.reason:
             rows.append((*cells, "·", "·", "·"))
             continue
-        more = "·" if one is naive else gain(difference(naive.losses, one.losses))
-        loss = f"{one.log_loss:.4f}" if one.log_loss < LARGE else f"{one.log_loss:.3g}"
-        rows.append((*cells, loss, f"{one.error:.2%}", more))
+        gain = "·" if one is naive else str(margin(naive.losses, one.losses))
+        rows.append((*cells, loss_cell(one.log_loss), f"{one.error:.2%}", gain))
     return rows
 
 
@@ -83,31 +138,13 @@ def rung_notes(found: Diagnosis) -> list[str]:
     """What there is to say below the rungs."""
     said = [
         "log-loss (nats) and error of rows that the model did not learn; gain: of log-loss over "
-        "naive Bayes, ± its standard error"
+        "naive Bayes, ± its standard error",
+        *failures((one.name, one.reason) for one in found.rungs),
     ]
-    names: dict[str, list[str]] = {}
-    for one in found.rungs:
-        if one.reason:
-            names.setdefault(one.reason, []).append(one.name)
-    said += [f"{', '.join(own)}: {reason}" for reason, own in names.items()]
     for what, columns in (("numbers", found.numbers), ("levels", found.levels)):
         if any(f"{{{what}:" in one.use for one in found.rungs):
             said.append(f"{what}: {', '.join(columns[:LISTED])}{', ...' * (len(columns) > LISTED)}")
     return said
-
-
-def plain(found: Diagnosis) -> str:
-    """All of it as plain text, with the first pairs."""
-    lines = [
-        found.recommendation,
-        "",
-        f"rows: {rows_told(found.rows, found.looked_at, found.unlabelled)}",
-        "",
-    ]
-    if found.pairs:
-        lines += aligned(PAIR_HEADS, pair_rows(found.pairs[:SHOWN]))
-    lines += [*pair_notes(found, SHOWN), "", *aligned(RUNG_HEADS, rung_rows(found))]
-    return "\n".join([*lines, *rung_notes(found)]).strip()
 
 
 def _nats(value: float) -> str:

@@ -1,19 +1,61 @@
-"""How each rung of the ladder does on rows held out."""
+"""How a rung does on rows held out, and how any classifier does as it learns more rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from naively.exact import Float64
-from naively.ladder.rungs import Rung
-from naively.ladder.trial import Trial, mean
+from naively.study.margins import known_mean
+from naively.study.rungs import Rung
+from naively.study.trial import Curve, Trial
+
+Kind = Literal["prior", "naive", "rung", "scikit-learn"]
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class Candidate:
+    """A classifier and its learning curve.
+
+    Attributes
+    ----------
+    name : str
+    use : how to get it in Python; empty for the majority class.
+    kind : "prior" (the majority class), "naive" (columns are independent given the class), "rung"
+        (another one of the ladder) or "scikit-learn".
+    curve : Curve
+    """
+
+    name: str
+    use: str
+    kind: Kind
+    curve: Curve
+
+    @property
+    def error(self) -> Float64:
+        """(K,) mean part of wrong rows, over the splits, for each training size."""
+        return self.curve.error.mean(axis=0)
+
+    @property
+    def log_loss(self) -> Float64:
+        """(K,) mean -log P(y | x) in nats, likewise."""
+        return self.curve.log_loss.mean(axis=0)
+
+
+def candidate(rung: Rung, curve: Curve) -> Candidate:
+    """A rung as one classifier of many."""
+    if not rung.blocks:
+        return Candidate("majority class", rung.use, "prior", curve)
+    asked = rung.name == "naive Bayes" and not rung.naive  # blocks of columns that share a family
+    name = "columns as asked" if asked else rung.name
+    return Candidate(name, rung.use, "naive" if rung.naive else "rung", curve)
+
+
+@dataclass(frozen=True, eq=False)
+class RungResult:
     """How a rung does on rows that it did not learn.
 
     Attributes
@@ -42,17 +84,17 @@ class Result:
     wrong: Float64
 
 
-def results(trial: Trial, rungs: Sequence[Rung]) -> list[Result]:
+def rung_results(trial: Trial, rungs: Sequence[Rung]) -> list[RungResult]:
     """How the rungs do, by the number of parameters."""
     found = []
     for rung, curve in zip(rungs, trial.curves(rungs), strict=True):
         parameters = trial.parameters(rung)
         part = trial.rows.total / parameters if parameters.bit_length() < 1000 else 0.0
-        log_loss, error = mean(curve.losses), mean(curve.wrong)
+        log_loss, error = known_mean(curve.losses), known_mean(curve.wrong)
         if curve.reason:  # in one split or all
             log_loss = error = np.nan
         found.append(
-            Result(
+            RungResult(
                 rung.name, rung.use, rung.option, parameters, part, log_loss, error, curve.reason,
                 curve.losses, curve.wrong,
             )

@@ -28,7 +28,7 @@ CELLS, BYTES = 1 << 24, 1 << 29
 
 
 @dataclass
-class Rows:
+class LabelledRows:
     """Rows with their labels.
 
     Attributes
@@ -49,15 +49,21 @@ class Rows:
     target: str | None = None
 
     @property
-    def counts(self) -> dict[Any, int]:
-        """The rows of each class that are here."""
+    def facts(self) -> dict[str, Any]:
+        """What a `Report` says of them, by the names of its attributes."""
         counts = np.bincount(self.codes, minlength=len(self.classes))
-        return dict(zip(self.classes.tolist(), counts.tolist(), strict=True))
+        return {
+            "target": self.target,
+            "classes": dict(zip(self.classes.tolist(), counts.tolist(), strict=True)),
+            "rows": self.total,
+            "looked_at": len(self.codes),
+            "unlabelled": self.unlabelled,
+        }
 
 
 def of_stream(
     tasks: Iterable[Task], target: str, missing: Collection[str], seed: int, threads: int
-) -> Rows:
+) -> LabelledRows:
     """The rows of a stream of batches; a sample if they are many, in constant memory.
 
     Every row gets a random number; those with the smallest ones are kept.
@@ -102,23 +108,27 @@ def of_stream(
     return _checked(table.drop_columns([target]), (classes, codes), total, unlabelled, target)
 
 
-def of_files(paths: Any, y: Any, seed: int, missing: Sequence[str]) -> tuple[Rows, tuple[str, ...]]:
-    """(the rows of a file, or of several, as `of_stream`; the columns that are documents).
+def of_any(
+    X: Any, y: Any, seed: int, missing: Sequence[str]
+) -> tuple[LabelledRows, tuple[str, ...]]:
+    """(the rows of what a user passed; the columns that are documents, if these are files).
 
     Parameters
     ----------
-    paths : a path, or a list of paths, as the command line takes them.
-    y : name of the column of labels.
+    X : a path, a list of paths, or a table as `of_table` takes it.
+    y : name of the column of labels; or (n,) labels, of a table.
     missing : spellings of a missing value.
 
     Raises
     ------
     ValueError : saying what is wrong and where.
     """
+    several = isinstance(X, list) and bool(X) and all(map(is_path, X))
+    if not (is_path(X) or several):
+        return of_table(X, y, seed, missing), ()
     if not isinstance(y, str):
         raise ValueError("name the column of a file that has the labels")
-    several = [str(one) for one in paths] if isinstance(paths, list) else paths
-    source = open_source(several, missing=missing)
+    source = open_source([str(one) for one in X] if several else X, missing=missing)
     if y not in source.names:
         raise ValueError(no_column(y, source.names))
     return of_stream(source.tasks(), y, missing, seed, workers(None).count), source.texts
@@ -129,7 +139,7 @@ def is_path(X: Any) -> bool:
     return isinstance(X, str | Path)
 
 
-def of_table(X: Any, y: Any, seed: int, missing: Collection[str]) -> Rows:
+def of_table(X: Any, y: Any, seed: int, missing: Collection[str]) -> LabelledRows:
     """The rows of a data frame, Arrow table, dict of columns or array; a sample of many.
 
     Parameters
@@ -174,7 +184,7 @@ def _limit(table: pa.Table) -> int:
 
 def _checked(
     table: pa.Table, labels: tuple[Any, Any], total: int, unlabelled: int, target: str | None
-) -> Rows:
+) -> LabelledRows:
     classes, codes = labels
     present = np.unique(codes)
     classes, codes = classes[present], np.searchsorted(present, codes).astype(np.int64)
@@ -185,4 +195,4 @@ def _checked(
     check_whole(classes, f"the target{of}")
     if np.bincount(codes).max() < 2:
         raise ValueError(f"the target{of} has one row of each class: none can be held out")
-    return Rows(table, classes, codes, total, unlabelled, target)
+    return LabelledRows(table, classes, codes, total, unlabelled, target)

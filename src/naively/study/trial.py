@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +14,12 @@ from naively.exact import Float64, Int64
 from naively.families.levels import Encoded
 from naively.families.multivariate import MultivariateGaussian
 from naively.families.product import Blocks, ProductStatistics
-from naively.ladder.rows import Rows
-from naively.ladder.rungs import Rung
-from naively.ladder.splits import Splits
 from naively.model import Model
 from naively.prior import Prior
+from naively.study.margins import known_mean
+from naively.study.rows import LabelledRows
+from naively.study.rungs import Rung
+from naively.study.splits import Splits
 from naively.tables.schema import Block, Schema
 from naively.workers import Workers
 
@@ -127,12 +127,12 @@ class Trial:
 
     Parameters
     ----------
-    rows : Rows
+    rows : LabelledRows
     rule : Schema of the columns.
     splits : of the rows.
     """
 
-    def __init__(self, rows: Rows, rule: Schema, splits: Splits, workers: Workers) -> None:
+    def __init__(self, rows: LabelledRows, rule: Schema, splits: Splits, workers: Workers) -> None:
         self.rows, self.rule, self.splits, self.workers = rows, rule, splits, workers
         self._sums = [Sums(self, None)]
 
@@ -175,7 +175,7 @@ class Trial:
                         reasons[k] = str(error) if last else reasons[k]
                     else:
                         losses, wrong = self._scored(model, X, self.rows.codes[test])
-                        found[k].log_loss[split, size] = mean(losses)
+                        found[k].log_loss[split, size] = known_mean(losses)
                         found[k].error[split, size] = wrong.mean()
                         if last:
                             found[k].losses[test], found[k].wrong[test] = losses, wrong
@@ -233,27 +233,3 @@ def _size(model: Model) -> int:
 def _numbered(part: Encoded) -> Encoded:
     """The same with numbers for the text of levels: they are compared faster, and often."""
     return Encoded(part.codes, [np.arange(float(len(levels))) for levels in part.levels])
-
-
-Difference = tuple[float, float]
-"""(mean, its standard error)."""
-
-
-def difference(more: Float64, less: Float64) -> Difference:
-    """The mean of `more - less` over the rows that have both, and its standard error.
-
-    The rows of a fold share a model, so that the error is a little larger in truth.
-    """
-    with np.errstate(invalid="ignore", over="ignore"):
-        each = more - less
-        each = each[~np.isnan(each)]
-        if len(each) < 2:
-            return 0.0, math.inf
-        return float(each.mean()), float(each.std(ddof=1) / math.sqrt(len(each)))
-
-
-def mean(values: Float64) -> float:
-    """The mean of those that are known, also of infinite ones."""
-    known = values[~np.isnan(values)]
-    with np.errstate(over="ignore"):
-        return float(known.mean()) if len(known) else np.nan

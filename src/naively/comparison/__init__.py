@@ -1,1 +1,0 @@
-"""Is naive Bayes enough here, and would more rows help?"""

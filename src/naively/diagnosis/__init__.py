@@ -1,1 +1,0 @@
-"""Is the naive assumption true here, and which rung of the ladder fits a table?"""

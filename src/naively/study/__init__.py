@@ -1,0 +1,1 @@
+"""Which model fits a table: rungs, left-out trials, diagnosis, comparison."""

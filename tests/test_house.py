@@ -1,0 +1,94 @@
+"""The house itself: who imports whom, and how long the files are."""
+
+from __future__ import annotations
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import naively
+
+ROOT = Path(naively.__file__).parent
+LONGEST = 350  # lines of a file
+
+CIRCLES = {  # to be taken apart
+    frozenset({"naively.families.text", "naively.families.text_parameters"}),
+    frozenset({"naively.estimators.base", "naively.estimators.linear"}),
+}
+LONG = {  # to be cut in two
+    "naively.estimators.base",
+    "naively.estimators.discrete",
+    "naively.estimators.table",
+    "naively.families.categorical",
+    "naively.families.kernel_density",
+    "naively.families.multivariate_parameters",
+    "naively.kernels.products",
+    "naively.kernels.scores",
+    "naively.model",
+    "naively.tables.inference",
+    "naively.tables.inputs",
+    "naively.tables.learning",
+    "naively.tables.readers",
+}
+
+
+def sources():
+    """The file of each module of the package, by name."""
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imported(path, names):
+    """The modules of the package that a file imports: anywhere, for types alone too."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names if one.name in names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            for one in node.names:
+                inner = f"{node.module}.{one.name}"  # a module of a package, or a name in a module
+                if inner in names or node.module in names:
+                    yield inner if inner in names else node.module
+
+
+def circles(graph):
+    """The modules that import each other, directly or by way of others: sets of names.
+
+    Strongly connected components: modules on a circle become one, until there is no circle.
+    """
+    group = {name: frozenset({name}) for name in graph}
+    while True:
+        joined = {one: set() for one in group.values()}
+        for name, others in graph.items():
+            joined[group[name]] |= {group[other] for other in others} - {group[name]}
+        try:
+            TopologicalSorter(joined).prepare()
+        except CycleError as error:
+            whole = frozenset().union(*error.args[1])
+            group |= dict.fromkeys(whole, whole)
+        else:
+            return {one for one in group.values() if len(one) > 1}
+
+
+def test_what_a_circle_is():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d", "f"}, "f": set()}
+    assert circles(graph) == {frozenset("abc"), frozenset("de")}
+    assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == set()
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    names = sources()
+    graph = {name: set(imported(path, names)) for name, path in names.items()}
+    assert circles(graph) - CIRCLES == set()
+
+
+def test_no_file_is_long():
+    long = {
+        name
+        for name, path in sources().items()
+        if len(path.read_text("utf-8").splitlines()) > LONGEST
+    }
+    assert long - LONG == set()
