@@ -36,7 +36,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
 from naively.engines.threads import workers
 from naively.study.alternatives import alternatives
-from naively.study.compare import examine
+from naively.study.comparison import examine
 from naively.study.rows import LabelledRows, of_table
 from naively.study.rungs import kinds, ladder
 from naively.study.splits import Splits, growing

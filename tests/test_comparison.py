@@ -38,7 +38,7 @@ from naively.study import alternatives, trial
 from naively.study import rows as looked
 from naively.study.advice import sentence
 from naively.study.alternatives import Refits
-from naively.study.compare import examine
+from naively.study.comparison import examine
 from naively.study.results import Candidate
 from naively.study.rows import of_table
 from naively.study.rungs import kinds, ladder

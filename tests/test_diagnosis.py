@@ -20,7 +20,7 @@ from sklearn.metrics.cluster import contingency_matrix, expected_mutual_informat
 from naively import NaiveBayes, diagnose
 from naively.study import information, rows, trial
 from naively.study.advice import recommendation, verdict
-from naively.study.diagnose import FOLDS, examine
+from naively.study.diagnosis import FOLDS, examine
 from naively.study.margins import margin
 from naively.study.pairs import Pair
 from naively.study.results import RungResult

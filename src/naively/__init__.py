@@ -28,8 +28,8 @@ _HOMES = {
     "PoissonNB": "naively.estimators.discrete",
     "Text": "naively.families.text",
     "TextNB": "naively.estimators.text",
-    "compare": "naively.study.compare",
-    "diagnose": "naively.study.diagnose",
+    "compare": "naively.study.comparison",
+    "diagnose": "naively.study.diagnosis",
     "load": "naively.estimators.files",
 }
 

@@ -19,8 +19,7 @@ from naively.files.atomic import replacing
 from naively.plain import rows_told
 from naively.study import comparison
 from naively.study.alternatives import alternatives
-from naively.study.compare import check_splits, examine
-from naively.study.comparison import Comparison
+from naively.study.comparison import Comparison, check_splits, examine
 from naively.tables.learning import Question
 
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")

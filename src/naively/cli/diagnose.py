@@ -18,8 +18,7 @@ from naively.cli.sources import Opened
 from naively.cli.work import sampled
 from naively.plain import rows_told
 from naively.study import diagnosis
-from naively.study.diagnose import examine
-from naively.study.diagnosis import Diagnosis
+from naively.study.diagnosis import Diagnosis, examine
 from naively.study.pairs import Pair
 from naively.tables.learning import Question
 

@@ -17,7 +17,7 @@ FUNCTION = 0.995  # correlation, beyond which one column all but follows from th
 FEW = 5  # rows a parameter, below which more rows are worth having
 CERTAIN = 0.977  # what two standard errors are of a normal distribution
 LITTLE = 0.0005  # of the rows
-LARGEST = 20.0  # nats: a few rows that are worse still must not hide how the others do
+WORST = 20.0  # nats: a few rows that are worse still must not hide how the others do
 STILL = 0.02  # part of the errors that twice the rows took away, below which more hardly help
 
 # ---- a diagnosis: is the naive assumption true, does it matter, and what to use -----------------
@@ -246,7 +246,7 @@ def _surest(one: Candidate, prior: Candidate, tried: Sequence[Candidate]) -> str
             f"{loss:.3g} against {prior.log_loss[-1]:.3g}): use its labels alone"
         )
     best = min(tried, key=lambda other: np.nan_to_num(other.log_loss[-1], nan=np.inf))
-    less, more = (np.minimum(each.curve.losses, LARGEST) for each in (best, one))
+    less, more = (np.minimum(each.curve.losses, WORST) for each in (best, one))
     if not clearly_less(less, more):
         return ""
     return (

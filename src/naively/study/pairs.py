@@ -157,28 +157,24 @@ def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[Pair]
 
 def _all(features: Sequence[Feature], codes: Int64, classes: int) -> list[Evidence]:
     """The evidence of each pair: columns of numbers all at once, each column of levels in turn."""
-    levels = [k for k, one in enumerate(features) if one.levels]
-    numbers = [k for k, one in enumerate(features) if not one.levels]
-    place = {k: at for at, k in enumerate(numbers)}
+    numbers = {one: k for k, one in enumerate(one for one in features if not one.levels)}
     X = np.empty((len(codes), len(numbers)))
-    for k, at in place.items():
-        X[:, at] = features[k].values
+    for one, k in numbers.items():
+        X[:, k] = one.values
     among = information.of_numbers(X, codes, classes)
+    across = {
+        one: information.of_both(one.values, one.levels, X, codes, classes)
+        for one in features
+        if one.levels
+    }
 
-    def across(k: int) -> Evidence:
-        own = features[k]
-        return information.of_both(own.values, own.levels, X, codes, classes)
-
-    tied = dict(zip(levels, map(across, levels), strict=True))
-
-    def one(pair: tuple[int, int]) -> Evidence:
-        a, b = (features[k] for k in pair)
+    def evidence(a: Feature, b: Feature) -> Evidence:
         if a.levels and b.levels:
             sizes = a.levels, b.levels
             return information.of_levels(a.values, b.values, sizes, codes, classes)
-        if not a.levels and not b.levels:
-            return among[place[pair[0]], place[pair[1]]]
-        own, other = pair if a.levels else pair[::-1]
-        return tied[own][place[other]]
+        if a in numbers and b in numbers:
+            return among[numbers[a], numbers[b]]
+        levels, number = (a, b) if a.levels else (b, a)
+        return across[levels][numbers[number]]
 
-    return [one(pair) for pair in combinations(range(len(features)), 2)]
+    return [evidence(a, b) for a, b in combinations(features, 2)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ from naively.study.margins import LARGE
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Report(ABC):
+class Report:
     """What was found on the rows of a table.
 
     Attributes
@@ -30,26 +29,11 @@ class Report(ABC):
     looked_at: int
     unlabelled: int
 
-    @abstractmethod
-    def _lines(self) -> list[str]:
-        """All of it as lines of plain text."""
-
-    @abstractmethod
-    def _nested(self) -> dict[str, Any]:
-        """The attributes that are no plain values, and what else follows, as plain values."""
-
-    def __str__(self) -> str:
-        return "\n".join(self._lines()).strip()
-
     def __repr__(self) -> str:
         return str(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it, as JSON takes it: null for what is infinite or unknown.
-
-        Whole numbers beyond 2^53 are floats, and null beyond the largest.
-        """
-        nested = self._nested()
+    def _as_json(self, **nested: Any) -> dict[str, Any]:
+        """The attributes as JSON takes them; last those whose values are given here, and others."""
         plain = {name: value for name, value in vars(self).items() if name not in nested}
         plain["classes"] = [{"class": c, "rows": n} for c, n in self.classes.items()]
         return plain_json({**plain, **nested})

@@ -54,21 +54,7 @@ EVENTS: dict[Event, str] = {
 
 
 def parameter_counts(classes: int, features: int) -> dict[str, int]:
-    """The free parameters of each rung of the ladder, as lecture 2 counts them.
-
-    ========================  =================
-    rung                      free parameters
-    ========================  =================
-    class prior               K - 1
-    Bernoulli naive Bayes     Kd
-    one variance              Kd + 1
-    one variance a class      Kd + K
-    one variance a column     Kd + d
-    Gaussian naive Bayes      2Kd
-    tied covariance           Kd + d(d + 1)/2
-    full covariance           Kd + Kd(d + 1)/2
-    joint table               K(2^d - 1)
-    ========================  =================
+    """The free parameters of each rung of the ladder, as lecture 2 counts them: see `COUNTS`.
 
     All but the first are of p(x | y); those of the class prior come on top. The joint table is
     that of binary features.

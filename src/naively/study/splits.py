@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 import numpy as np
 
 from naively.exact import Int64
 
 
-@dataclass(frozen=True, eq=False)
 class Splits:
     """Training sets of growing sizes, each in the next one, and the rows that each split predicts.
 
@@ -36,55 +35,46 @@ class Splits:
     sizes : of the training sets; all rows of the other folds may be one more.
     """
 
-    codes: Int64
-    folds: int
-    sizes: tuple[int, ...] = ()
-    seed: int = 0
-    parts: tuple[Int64, ...] = field(init=False, repr=False)
-    tests: tuple[Int64, ...] = field(init=False, repr=False)
-    steps: tuple[tuple[Int64, ...], ...] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        fold, rank = self._dealt()
-        met = [k for k in range(self.folds) if (fold == k).any()]
+    def __init__(self, codes: Int64, folds: int, sizes: Sequence[int] = (), seed: int = 0) -> None:
+        self.codes = codes
+        fold, rank = _dealt(codes, folds, seed)
+        met = [k for k in range(folds) if (fold == k).any()]
         whole = len(fold) - max(int((fold == k).sum()) for k in met)
-        sizes = (*(size for size in self.sizes if size < whole), whole)
+        self.sizes = (*(size for size in sizes if size < whole), whole)
         since = np.empty((len(met), len(fold)), np.int64)  # the first size that has a row
         for own, k in zip(since, met, strict=True):
-            away = np.where(fold < self.folds, (fold - k - 1) % self.folds, self.folds)
+            away = np.where(fold < folds, (fold - k - 1) % folds, folds)
             order = np.lexsort([rank, away])
-            order = self._with_all(order[fold[order] != k], sizes[0])
-            own[:] = len(sizes)
-            own[order] = np.searchsorted(sizes[:-1], np.arange(len(order)), "right")
+            order = self._with_all(order[fold[order] != k])
+            own[:] = len(self.sizes)
+            own[order] = np.searchsorted(self.sizes[:-1], np.arange(len(order)), "right")
         alike, part = np.unique(since, axis=1, return_inverse=True)
         ends = np.cumsum(np.bincount(part.ravel()))
-        parts = np.split(np.argsort(part.ravel(), kind="stable"), ends[:-1])
-        steps = (tuple(np.flatnonzero(own == k) for k in range(len(sizes))) for own in alike)
-        for name, value in (
-            ("parts", tuple(parts)), ("tests", tuple(np.flatnonzero(fold == k) for k in met)),
-            ("steps", tuple(steps)), ("sizes", sizes),
-        ):  # fmt: skip
-            object.__setattr__(self, name, value)
+        self.parts = tuple(np.split(np.argsort(part.ravel(), kind="stable"), ends[:-1]))
+        self.tests = tuple(np.flatnonzero(fold == k) for k in met)
+        places = range(len(self.sizes))
+        self.steps = tuple(tuple(np.flatnonzero(own == k) for k in places) for own in alike)
 
-    def _dealt(self) -> tuple[Int64, Int64]:
-        """(the fold of each row, or `folds` if it is never predicted; its rank within the fold)."""
-        generator = np.random.default_rng(self.seed)
-        order = generator.permutation(len(self.codes))
-        order = order[np.argsort(self.codes[order], kind="stable")]
-        fold = np.empty(len(order), np.int64)
-        fold[order] = np.arange(len(order)) % self.folds
-        fold[np.bincount(self.codes)[self.codes] == 1] = self.folds
-        return fold, generator.permutation(len(order))
-
-    def _with_all(self, order: Int64, first: int) -> Int64:
+    def _with_all(self, order: Int64) -> Int64:
         """The rows in this order, but for one of each class that may not be among the first ones.
 
         Those that are moved push out as many others at most as there are classes.
         """
         _, met = np.unique(self.codes[order], return_index=True)
         late = np.zeros(len(order), bool)
-        late[met[met >= first - len(met)]] = True
+        late[met[met >= self.sizes[0] - len(met)]] = True
         return order[np.argsort(~late, kind="stable")]
+
+
+def _dealt(codes: Int64, folds: int, seed: int) -> tuple[Int64, Int64]:
+    """(the fold of each row, or `folds` if it is never predicted; its rank within the fold)."""
+    generator = np.random.default_rng(seed)
+    order = generator.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    fold = np.empty(len(order), np.int64)
+    fold[order] = np.arange(len(order)) % folds
+    fold[np.bincount(codes)[codes] == 1] = folds
+    return fold, generator.permutation(len(order))
 
 
 def growing(codes: Int64, folds: int) -> tuple[int, ...]:
