@@ -19,7 +19,7 @@ from sklearn.metrics.cluster import contingency_matrix, expected_mutual_informat
 
 from naively import NaiveBayes, diagnose
 from naively.study import information, rows, trial
-from naively.study.advice import recommendation, verdict
+from naively.study.advice import Verdict, recommendation
 from naively.study.diagnosis import FOLDS, examine
 from naively.study.margins import margin
 from naively.study.pairs import Pair
@@ -572,7 +572,7 @@ def outcomes(**losses):
 def test_what_is_advised(losses, advised, says):
     """More than two standard errors are clear (they are `spread` / √200 here), one may be."""
     rungs = outcomes(**losses)
-    assert verdict(rungs).advised.name == advised
+    assert Verdict(rungs).advised.name == advised
     pair = Pair("a", "b", "numbers", 200, 0.1, 0.0, 1, 1e-9, 0.1, 1e-9)
     said = recommendation("y", [pair], rungs)
     assert says in said
@@ -591,7 +591,7 @@ def test_losses_without_bounds():
     assert margin(huge[:3], plain[:3])[1] == math.inf
     assert margin(np.full(3, np.inf), np.full(3, np.inf)) == (0.0, math.inf)
     rungs = [result("class prior", plain), result("naive Bayes", huge)]
-    assert verdict(rungs).advised.name == "class prior"
+    assert Verdict(rungs).advised.name == "class prior"
 
 
 # ---- which rows and columns -----------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtrit
@@ -23,9 +22,8 @@ STILL = 0.02  # part of the errors that twice the rows took away, below which mo
 # ---- a diagnosis: is the naive assumption true, does it matter, and what to use -----------------
 
 
-@dataclass(frozen=True)
 class Verdict:
-    """The rungs that matter.
+    """The rungs that matter, of those that were estimated.
 
     Attributes
     ----------
@@ -42,36 +40,31 @@ class Verdict:
     least : the rung that errs least; the advised one, if none errs clearly less.
     """
 
-    naive: RungResult
-    best: RungResult
-    clear: bool
-    advised: RungResult
-    prior: RungResult
-    sure: bool
-    least: RungResult
+    def __init__(self, rungs: Sequence[RungResult]) -> None:
+        tried = [one for one in rungs if not one.reason]
+        self.prior = prior = next(one for one in tried if not one.use)
+        self.naive = next((one for one in tried if one.name == "naive Bayes"), prior)
+        self.best = min(tried, key=lambda one: one.log_loss)
+        for one in tried:
+            worse = margin(one.losses, self.best.losses).beyond(CLEAR)
+            plain = self.best.name == f"shrunk {one.name}"
+            if plain and not worse and one.rows_per_parameter >= FEW:
+                self.best = one
+        gained = margin(self.naive.losses, self.best.losses)
+        self.clear = gained.beyond(CLEAR)
+        better = gained.beyond(1.0) and self.best.error <= self.naive.error
+        self.advised = self.best if self.clear or better else self.naive
+        self.sure = margin(prior.losses, self.best.losses).beyond(CLEAR)
+        if not self.sure:  # the losses of a few rows may be huge: labels can tell where they do not
+            possible = (self.advised, _erring_least(tried, self.naive))
+            self.advised = next((one for one in possible if _errs_less(one, prior)), prior)
+        self.least = _erring_least(tried, self.advised)
 
 
-def verdict(rungs: Sequence[RungResult]) -> Verdict:
-    """The rungs that matter, of those that were estimated."""
-    tried = [one for one in rungs if not one.reason]
-    prior = next(one for one in tried if not one.use)
-    naive = next((one for one in tried if one.name == "naive Bayes"), prior)
-    best = min(tried, key=lambda one: one.log_loss)
-    for one in tried:
-        worse = margin(one.losses, best.losses).beyond(CLEAR)
-        if best.name == f"shrunk {one.name}" and not worse and one.rows_per_parameter >= FEW:
-            best = one
-    gained = margin(naive.losses, best.losses)
-    advised = naive
-    if gained.beyond(CLEAR) or (gained.beyond(1.0) and best.error <= naive.error):
-        advised = best
-    sure = margin(prior.losses, best.losses).beyond(CLEAR)
-    errs_least = min(tried, key=lambda one: one.error)
-    if not sure:  # the losses of a few rows may be huge: labels can tell where they do not
-        least = errs_least if _errs_less(errs_least, naive) else naive
-        advised = next((one for one in (advised, least) if _errs_less(one, prior)), prior)
-    least = errs_least if _errs_less(errs_least, advised) else advised
-    return Verdict(naive, best, gained.beyond(CLEAR), advised, prior, sure, least)
+def _erring_least(tried: Sequence[RungResult], usual: RungResult) -> RungResult:
+    """The one that errs least, or the usual one if none errs clearly less."""
+    least = min(tried, key=lambda one: one.error)
+    return least if _errs_less(least, usual) else usual
 
 
 def _errs_less(one: RungResult, other: RungResult) -> bool:
@@ -81,7 +74,7 @@ def _errs_less(one: RungResult, other: RungResult) -> bool:
 def recommendation(target: str | None, pairs: Sequence[Pair], rungs: Sequence[RungResult]) -> str:
     """Is the naive assumption true, does it matter, and what to use."""
     said = [_assumption(target, pairs)]
-    found = verdict(rungs)
+    found = Verdict(rungs)
     if found.advised.use and found.best.use:
         said.append(_cost(found, any(pair.dependent for pair in pairs)))
     said += [_use(found), _trust(found), _labels(found)]

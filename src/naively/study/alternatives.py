@@ -118,7 +118,7 @@ def _imported(path: str) -> BaseEstimator:
 Refit = tuple[tuple[int, int], Any, Int64, Any, Int64]
 """(split and size, rows to learn and their classes, rows to predict and their classes)."""
 
-Scores = tuple[tuple[int, int], Float64, Float64, str, str]
+Refitted = tuple[tuple[int, int], Float64, Float64, str, str]
 """(split and size, of each row -log P(y | x) in nats and whether its class is wrong, what failed,
 what was warned of)."""
 
@@ -162,7 +162,7 @@ class Refits:
         seconds = time.perf_counter() - start
         return replace(found, reason=reason, warning=warning, seconds=seconds)
 
-    def _scores(self, model: Any) -> Iterator[Scores]:
+    def _scores(self, model: Any) -> Iterator[Refitted]:
         """Of each task, the smallest first; once they take long, on all processors."""
         splits, sizes = range(len(self.splits.tests)), range(len(self.splits.sizes))
         places = [(split, size) for size in sizes for split in splits]
@@ -180,7 +180,7 @@ class Refits:
         return (split, size), self.X[train], self.codes[train], self.X[test], self.codes[test]
 
 
-def _score(model: Any, task: Refit) -> Scores:
+def _score(model: Any, task: Refit) -> Refitted:
     """Fit, and predict other rows."""
     place, *train, X, codes = task
     losses, wrong = np.full(len(codes), np.nan), np.full(len(codes), np.nan)

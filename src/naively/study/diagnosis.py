@@ -64,7 +64,7 @@ class Diagnosis(Report):
     @property
     def advised(self) -> RungResult:
         """The rung to use, which the recommendation names."""
-        return advice.verdict(self.rungs).advised
+        return advice.Verdict(self.rungs).advised
 
     def __str__(self) -> str:
         rows = rows_told(self.rows, self.looked_at, self.unlabelled)
@@ -225,7 +225,7 @@ def pair_notes(found: Diagnosis, limit: int) -> list[str]:
 
 def rung_rows(found: Diagnosis) -> Cells:
     """The cells of `RUNG_HEADS` for each rung."""
-    naive = advice.verdict(found.rungs).naive
+    naive = advice.Verdict(found.rungs).naive
     rows: Cells = []
     for one in found.rungs:
         cells = (one.name, magnitude(one.parameters), advice.rows_each(one.rows_per_parameter))

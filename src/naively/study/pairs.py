@@ -115,18 +115,10 @@ def most_telling(features: Sequence[Feature], codes: Int64, classes: int) -> lis
     room = max(2, (1 + math.isqrt(1 + 8 * tables)) // 2)
     if len(features) <= room:
         return list(features)
-    nothing = np.zeros_like(codes)
-
-    def told(one: Feature) -> float:
-        if one.levels:
-            sizes = one.levels, classes
-            found = information.of_levels(one.values, codes, sizes, nothing, 1)
-        else:
-            X = one.values[:, np.newaxis]
-            found = information.of_both(codes, classes, X, nothing, 1)[0]
-        return float(found.nats - found.chance)
-
-    best = np.sort(np.argsort([-told(one) for one in features], kind="stable")[:room])
+    target, nothing = Feature("class", codes, classes), np.zeros_like(codes)
+    told = [_all([one, target], nothing, 1)[0] for one in features]
+    excess = np.array([float(one.nats - one.chance) for one in told])
+    best = np.sort(np.argsort(-excess, kind="stable")[:room])
     return [features[k] for k in best]
 
 

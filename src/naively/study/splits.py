@@ -36,7 +36,7 @@ class Splits:
     """
 
     def __init__(self, codes: Int64, folds: int, sizes: Sequence[int] = (), seed: int = 0) -> None:
-        self.codes = codes
+        self.codes, self.folds = codes, folds
         fold, rank = _dealt(codes, folds, seed)
         met = [k for k in range(folds) if (fold == k).any()]
         whole = len(fold) - max(int((fold == k).sum()) for k in met)
