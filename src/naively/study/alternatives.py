@@ -25,7 +25,6 @@ from threadpoolctl import threadpool_limits
 from naively.calls import named_call
 from naively.exact import Float64, Int64
 from naively.families.levels import Encoded
-from naively.study.margins import known_mean
 from naively.study.rows import LabelledRows
 from naively.study.splits import Splits
 from naively.study.trial import Curve, blank_curve
@@ -147,14 +146,9 @@ class Refits:
         found, reason, warning = blank_curve(self.splits), "", ""
         try:
             for (split, size), losses, wrong, problem, warned in self._scores(model):
+                found.fill(split, size, self.splits.tests[split], losses, wrong)
                 if size + 1 == len(self.splits.sizes):
-                    test = self.splits.tests[split]
-                    found.losses[test], found.wrong[test] = losses, wrong
                     reason = reason or problem
-                found.log_loss[split, size], found.error[split, size] = (
-                    known_mean(losses),
-                    known_mean(wrong),
-                )
                 warning = warning or warned
                 done()
         except Exception as error:  # processes that end, what cannot be sent to them

@@ -53,6 +53,13 @@ class Curve:
     seconds: float
     warning: str = ""
 
+    def fill(self, split: int, size: int, test: Int64, losses: Float64, wrong: Float64) -> None:
+        """Note how the rows of a split were predicted by a model of a training size."""
+        self.log_loss[split, size] = known_mean(losses)
+        self.error[split, size] = known_mean(wrong)
+        if size + 1 == self.error.shape[1]:
+            self.losses[test], self.wrong[test] = losses, wrong
+
 
 def blank_curve(splits: Splits, reason: str = "") -> Curve:
     """A curve without values."""
@@ -168,17 +175,13 @@ class Trial:
                     start = time.perf_counter()
                     model = self._model(rungs[k].blocks, totals[0], [totals[j] for j in needs[k]])
                     X = Blocks([part for j in needs[k] for part in those[j]], len(test))
-                    last = size + 1 == len(steps)
                     try:
                         model.check(self.workers)
                     except ValueError as error:  # a covariance without a density
-                        reasons[k] = str(error) if last else reasons[k]
+                        reasons[k] = str(error) if size + 1 == len(steps) else reasons[k]
                     else:
-                        losses, wrong = self._scored(model, X, self.rows.codes[test])
-                        found[k].log_loss[split, size] = known_mean(losses)
-                        found[k].error[split, size] = wrong.mean()
-                        if last:
-                            found[k].losses[test], found[k].wrong[test] = losses, wrong
+                        scored = self._scored(model, X, self.rows.codes[test])
+                        found[k].fill(split, size, test, *scored)
                     seconds[k] += time.perf_counter() - start
                     done()
         for k in tried:
