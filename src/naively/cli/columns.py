@@ -72,12 +72,7 @@ def _columns(table: TableModel, told: list[inside.Column], limit: int, width: in
     heads = ("column", "family", "by class", "missing", "bits")
     widths = [max(map(len, cells)) for cells in zip(heads, *rows, strict=True)]
     room = max(width - sum(widths) + widths[2] - 2 * len(heads), len(heads[2]))
-    shown = new_table()
-    shown.add_column(heads[0], style="bold", no_wrap=True)
-    shown.add_column(heads[1], no_wrap=True)
-    shown.add_column(heads[2], no_wrap=True)
-    for head in heads[3:]:
-        shown.add_column(head, justify="right", no_wrap=True)
+    shown = new_table(*heads, names=3)
     for name, family, word, *numbers in rows:
         shown.add_row(name, family, clean(word, room), *numbers)
     notes = []

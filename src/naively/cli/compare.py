@@ -12,14 +12,13 @@ from rich.text import Text
 
 from naively.cli import layout, progress
 from naively.cli.errors import UsageError, UserError, printable
-from naively.cli.layout import clean, new_facts, new_table, note, room_beside
+from naively.cli.layout import clean, new_table, room_beside
 from naively.cli.sources import Opened, check_output
 from naively.cli.work import sampled
 from naively.comparison import report
 from naively.comparison.alternatives import alternatives
 from naively.comparison.comparison import Comparison, check_splits, examine
 from naively.files.atomic import replacing
-from naively.plain import rows_told
 from naively.tables.learning import Question
 
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
@@ -68,15 +67,10 @@ def draw(found: Comparison, picture: Path) -> None:
 def compared(found: Comparison) -> None:
     """What `naively compare` found."""
     out = layout.console()
-    facts = new_facts()
-    facts.add_row("target", clean(found.target))
-    facts.add_row("rows", rows_told(found.rows, found.looked_at, found.unlabelled))
-    facts.add_row("classes", layout.classes_told(found.classes))
-    out.print(facts)
+    out.print(layout.facts(**layout.examined(found)))
     out.print()
     out.print(_curves(found, out.width))
-    for one in report.notes(found):
-        out.print(note(printable(one)))
+    layout.remark(out, report.notes(found))
     out.print()
     out.print(Text(printable(found.advice), style="bold"))
 
@@ -89,14 +83,9 @@ def _curves(found: Comparison, width: int) -> Table:
     while count > 2 and room < longest:
         count -= 1
         columns, room = _columns(found, count, width)
-    table = new_table()
-    for head, *_ in columns:
-        first = head == columns[0][0]
-        table.add_column(head, justify="left" if first else "right", no_wrap=True)
+    table = new_table(*(head for head, *_ in columns), style="")
     least = min(found.candidates, key=lambda one: (one.error[-1] != one.error[-1], one.error[-1]))
-    for one, name, *cells in zip(
-        found.candidates, *(column[1:] for column in columns), strict=True
-    ):
+    for one, name, *cells in zip(found.candidates, *(c[1:] for c in columns), strict=True):
         style = "bold green" if one is least else "" if one.kind == "naive" else "dim"
         table.add_row(clean(name, max(room, 10)), *cells, style=style)
     return table

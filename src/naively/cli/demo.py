@@ -40,7 +40,7 @@ def run(folder: Path) -> None:
     family = parsed_family("categorical")
     fitted = work.fit(sources.opened([str(train)]), Question("digit", Wishes({}, numeric=family)))
     models.write(fitted.table, model, {"family": family})
-    report.fitted(fitted, str(model), model.stat().st_size, 5)
+    report.fitted(fitted, model, 5)
     say("evaluate", model, "", test)
     scored.evaluated(work.evaluate(models.load(model), sources.opened([str(test)]), None))
     out.print(Text("\nNow you. To do it again by hand, and to look further:", style="bold"))

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from rich.text import Text
 
 from naively.cli import inside, layout, predictions, progress, words
-from naively.cli.layout import clean, in_bytes, new_facts, new_table, note
+from naively.cli.layout import clean, new_table, note
 from naively.cli.rows import Explained
 from naively.cli.sources import Opened
 from naively.explanation import MOST, RowExplanation, TextExplanation, cell, words_of
@@ -78,10 +78,7 @@ def printed(result: Explained) -> None:
 
 def _print_row(out: Any, number: int, row: RowExplanation, codes: tuple[int, int]) -> None:
     pair = [row.classes[c] for c in codes]
-    facts = new_facts()
-    for name, value in (("row", f"{number:,}"), *_facts(row)):
-        facts.add_row(name, value)
-    out.print(facts)
+    out.print(layout.facts(row=f"{number:,}", **_facts(row)))
     if row.text is None:
         out.print()
         _print_columns(out, row, pair)
@@ -111,12 +108,12 @@ def _in_turn(block: Block) -> bool:
     return len(block.names) > 1 and (together or isinstance(family, Joint))
 
 
-def _facts(row: RowExplanation) -> list[tuple[str, str]]:
+def _facts(row: RowExplanation) -> dict[str, str]:
     classes = [clean(label, 20) for label in row.classes.tolist()]
     order = np.argsort(-row.proba, kind="stable").tolist()
     probable = ", ".join(f"{classes[c]} {row.proba[c]:.4f}" for c in order[:5])
     more = f", and {len(order) - 5:,} more classes" if len(order) > 5 else ""
-    return [("predicted", classes[row.code]), ("probability", probable + more)]
+    return {"predicted": classes[row.code], "probability": probable + more}
 
 
 def _print_columns(out: Any, row: RowExplanation, pair: list[Any]) -> None:
@@ -147,10 +144,7 @@ def _wide(out: Any) -> int:
 
 def _listed(out: Any, first: str, second: str, rows: list[tuple[str, str, float]]) -> Any:
     """Names, what belongs to them, and their log-odds with bars as long as there is room for."""
-    table = new_table()
-    table.add_column(first, style="bold", no_wrap=True)
-    table.add_column(second, no_wrap=True)
-    table.add_column("log-odds", justify="right", no_wrap=True)
+    table = new_table(first, second, "log-odds", names=2)
     table.add_column("")
     widest = largest(odds for _, _, odds in rows)
     columns = [(first, *(r[0] for r in rows)), (second, *(r[1] for r in rows))]
@@ -186,7 +180,7 @@ def to_html(result: Explained, source: Opened, output: Path, one: bool) -> None:
                 body = row.to_html(*pair, heading=False)
                 page.write(folded(f"row {number}: {row.head(*pair)}", body) + "\n")
         page.write(END)
-    _written(output, count)
+    layout.console().print(layout.facts(written=layout.written(output), rows=f"{count:,}"))
 
 
 def to_file(result: Explained, source: Opened, output: Path) -> None:
@@ -201,14 +195,7 @@ def to_file(result: Explained, source: Opened, output: Path) -> None:
 
     with progress.bar("explaining", source.files):
         predictions.to_file(tables(), output)
-    _written(output, sum(counts))
-
-
-def _written(output: Path, rows: int) -> None:
-    facts = new_facts()
-    facts.add_row("written", f"{clean(output, 200)} ({in_bytes(output.stat().st_size)})")
-    facts.add_row("rows", f"{rows:,}")
-    layout.console().print(facts)
+    layout.console().print(layout.facts(written=layout.written(output), rows=f"{sum(counts):,}"))
 
 
 # ---- JSON ----------------------------------------------------------------------------------------

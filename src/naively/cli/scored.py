@@ -11,8 +11,9 @@ from rich.text import Text
 
 from naively.cli import layout
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.layout import clean, new_facts, new_table, note
+from naively.cli.layout import clean, new_table, note
 from naively.cli.metrics import Scores
+from naively.cli.models import classes_of
 from naively.cli.ranking import Decision
 from naively.cli.work import Evaluated
 from naively.families.bernoulli import Bernoulli
@@ -36,7 +37,7 @@ def check(
         raise UsageError(
             f"--at-recall is the part of a class to find, above 0 and at most 1, not {recall:g}"
         )
-    classes = (saved.model if isinstance(saved.model, Model) else saved.model.model).classes
+    classes = classes_of(saved)
     asked = threshold is not None or recall is not None
     if asked and positive is None and len(classes) != 2:
         raise UsageError(
@@ -86,25 +87,24 @@ def evaluated(result: Evaluated, found: Decisions | None = None) -> None:
         out.print()
         out.print(_thresholds(scores, model, found))
     out.print()
-    facts = new_facts()
-    facts.add_row("rows", f"{scores.rows:,}{layout.skipped(result.unlabelled)}")
-    if scores.strangers:
-        facts.add_row(
-            "unknown", f"{scores.strangers:,} of them with a label that the model never met: "
-            "errors, but in no log-loss, AUC or table",
-        )  # fmt: skip
-    facts.add_row("time", layout.pace(result.seconds, scores.rows))
-    out.print(facts)
+    unknown = (
+        f"{scores.strangers:,} of them with a label that the model never met: errors, but in no "
+        "log-loss, AUC or table"
+    )
+    out.print(
+        layout.facts(
+            rows=f"{scores.rows:,}{layout.skipped(result.unlabelled)}",
+            unknown=unknown if scores.strangers else None,
+            time=layout.pace(result.seconds, scores.rows),
+        )
+    )
 
 
 def _thresholds(scores: Scores, model: Model, found: Decisions) -> Group:
     """What comes of flagging rows from several probabilities on."""
     label = clean(model.classes[scores.positive], 30)
-    table = new_table()
-    table.add_column(f"P({clean(label, 16)}) from", style="bold", no_wrap=True)
     heads = ("recall", "precision", "flagged", "missed", "false alarms")
-    for head in heads:
-        table.add_column(head, justify="right", no_wrap=True)
+    table = new_table(f"P({clean(label, 16)}) from", *heads)
     for name, one in found.items():
         said = "as predicted" if one.threshold is None else str(one.threshold)
         counts = (f"{count:,}" for count in (one.flagged, one.missed, one.false_alarms))
@@ -125,10 +125,7 @@ def confusion(scores: Scores, model: Model, width: int) -> Table:
     widest = [max(len(n), len(f"{scores.confusion[:, j].max():,}")) for j, n in enumerate(names)]
     if sum(w + 2 for w in widest) + max(map(len, names)) + 6 > width:
         return _mistakes(scores, [clean(label, 30) for label in model.classes.tolist()])
-    table = new_table()
-    table.add_column("true \\ said", style="bold", no_wrap=True)
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
+    table = new_table("true \\ said", *names)
     for i, name in enumerate(names):
         counts = scores.confusion[i].tolist()
         table.add_row(
@@ -146,10 +143,7 @@ def _mistakes(scores: Scores, names: list[str]) -> Table:
     wrong = scores.confusion.copy()
     np.fill_diagonal(wrong, 0)
     order = np.argsort(-wrong, axis=None, kind="stable")[:10]
-    table = new_table()
-    for name in ("true", "said"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("rows", justify="right")
+    table = new_table("true", "said", "rows", names=2, style="")
     for place in order.tolist():
         i, j = divmod(place, len(names))
         if wrong[i, j]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import glob
 import os
+import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -14,16 +15,19 @@ from typing import Any
 import pyarrow as pa
 
 from naively.cli import progress
+from naively.cli.arguments import ChangeOptions, LearningOptions
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.models import (
     classes_of,
     document_of,
     features_of,
     kind_of,
+    load_table,
     names_of,
     spellings,
     target_of,
 )
+from naively.cli.options import check_like, learned_question, missing_of, new_question
 from naively.files.safetensors import Saved
 from naively.tables.documents import FILE, LABEL, TEXTS
 from naively.tables.inputs import MISSING, Task
@@ -84,12 +88,13 @@ def opened(
 
     Parameters
     ----------
-    data : files, folders and patterns.
+    data : files, folders and patterns; if there are none, what is piped.
     format : of the files; None if they tell.
     missing : spellings of a missing value.
     label : the class of all documents, if they have one.
     options : others of `open_source`.
     """
+    data = tables_of(data)
     try:
         source = open_source(list(data), missing=missing, format=format, label=label, **options)
     except FileNotFoundError as error:
@@ -100,6 +105,15 @@ def opened(
     if source.hint:
         progress.note(source.hint)
     return Opened(source, name, list(source.names))
+
+
+def tables_of(data: Sequence[str]) -> Sequence[str]:
+    """The tables that were named: standard input if something is piped and none is."""
+    if data:
+        return data
+    if sys.stdin is not None and not sys.stdin.isatty():
+        return ["-"]
+    raise UsageError("name a table: a file, a folder, or - for standard input")
 
 
 def opened_for(
@@ -138,6 +152,38 @@ def opened_to_learn(
             f"{some(classes)}"
         )
     return found
+
+
+def opened_to_change(
+    model: Path, data: Sequence[str], options: ChangeOptions
+) -> tuple[Saved, Opened, Question, Path]:
+    """(a model, rows to learn or to forget, as what, the file to write)."""
+    saved = load_table(model)
+    output = options.output or model
+    check_output(output, data)
+    source = opened_to_learn(saved, data, options.format, options.label)
+    return saved, source, learned_question(saved, options.weight), output
+
+
+def opened_new(
+    data: Sequence[str], target: str | None, options: LearningOptions
+) -> tuple[Opened, Question]:
+    """The tables or documents of which no model tells anything, and what to learn of them."""
+    source = opened(data, options.format, missing_of(options), options.label)
+    return source, new_question(target_among(source, target), source.files.texts, options)
+
+
+def opened_like(
+    data: Sequence[str], target: str | None, options: LearningOptions, like: Path
+) -> tuple[Opened, Question, Saved]:
+    """The same where a model tells what to learn; and that model."""
+    check_like(options)
+    saved = load_table(like)
+    source = opened_to_learn(saved, data, options.format, options.label)
+    question = learned_question(saved, options.weight)
+    if target not in (None, question.target):
+        raise UsageError(f"the target of {like} is {question.target!r}: leave out --target")
+    return source, replace(question, holdout=options.holdout, seed=options.seed), saved
 
 
 def target_among(table: Opened, asked: str | None) -> str:
