@@ -80,7 +80,10 @@ def update(
     from naively.cli.options import wishes_of
     from naively.tables.inference import reconsidered
 
-    saved, source, question, output = sources.opened_to_change(model, data, options)
+    saved = models.load_table(model)
+    output = options.output or model
+    sources.check_output(output, data)
+    source, question = sources.opened_to_learn(saved, data, options)
     fitted = work.fit(source, question, saved.model)
     if options.label is None:
         models.note_new_classes(source.name, fitted.table, saved)
@@ -105,7 +108,10 @@ def forget(
     """
     from naively.cli import models, report, sources, work
 
-    saved, source, question, output = sources.opened_to_change(model, data, options)
+    saved = models.load_table(model)
+    output = options.output or model
+    sources.check_output(output, data)
+    source, question = sources.opened_to_learn(saved, data, options)
     gone = work.rows_of(saved, source, question)
     with models.changing(saved, model, output) as now:
         now.model.forget(gone)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
 from naively.calls import named_call
-from naively.cli.arguments import LEARNING, LearningOptions, check_count
+from naively.cli.arguments import LearningOptions, check_count
 from naively.cli.errors import UsageError
 from naively.families.base import Family
 from naively.families.registry import FAMILIES
@@ -17,9 +17,6 @@ from naively.prior import Prior
 from naively.tables.inference import Wishes, named
 from naively.tables.inputs import MISSING
 from naively.tables.learning import Question
-
-SETTLED = ("columns", "text", "skip", "family", "missing", "alpha", "prior", "unseen")
-"""Options that the model of `--like` answers, or nobody."""
 
 
 def new_question(target: str, documents: Sequence[str], options: LearningOptions) -> Question:
@@ -31,15 +28,13 @@ def new_question(target: str, documents: Sequence[str], options: LearningOptions
     if not 0 <= alpha < float("inf"):
         raise UsageError(f"--alpha must be a finite number >= 0, not {alpha:g}")
     wanted: dict[Any, Any] = {}
-    for name in options.skip or ():
-        _wish(wanted, name, "skip", target, weight)
-    for wish in options.columns or ():
-        name, equals, value = wish.rpartition("=") if "(" not in wish else _before(wish)
-        if not equals or not name:
-            raise UsageError(f'--columns {wish}: write "column=family", as age=gamma')
-        _wish(wanted, name, "skip" if value == "skip" else parsed_family(value), target, weight)
-    for name in options.text or ():
-        _wish(wanted, name, Text(alpha=alpha), target, weight)
+    for name, choice in _said(options):
+        if name in (target, weight):
+            what = "target" if name == target else "weight"
+            raise UsageError(f"{name!r} is the {what}, and no column to learn from")
+        if name in wanted:
+            raise UsageError(f"--columns, --text and --skip name {name!r} more than once")
+        wanted[name] = choice
     for name in documents:
         if name not in (target, weight):
             wanted.setdefault(name, Text(alpha=alpha))
@@ -61,12 +56,6 @@ def learned_question(saved: Saved, weight: str | None) -> Question:
         raise UsageError("the model does not name its target; go on in Python with partial_fit")
     wishes = Wishes({}, missing=table.schema.missing)
     return Question(table.target, wishes, table.model.prior, weight or saved.extra.get("weight"))
-
-
-def check_like(options: LearningOptions) -> None:
-    """Refuse what is said of columns where a model says it."""
-    if twice := [f"--{n}" for n in SETTLED if getattr(options, n) != getattr(LEARNING, n)]:
-        raise UsageError(f"--like takes that from the model: leave out {', '.join(twice)}")
 
 
 def params_of(question: Question) -> dict[str, Any]:
@@ -93,14 +82,19 @@ def wishes_of(saved: Saved) -> Wishes:
     )
 
 
-def _wish(wanted: dict[Any, Any], name: str, choice: Any, *taken: str | None) -> None:
-    """Note what is wanted of a column, once."""
-    if name in taken:
-        what = "target" if name == taken[0] else "weight"
-        raise UsageError(f"{name!r} is the {what}, and no column to learn from")
-    if name in wanted:
-        raise UsageError(f"--columns, --text and --skip name {name!r} more than once")
-    wanted[name] = choice
+def _said(options: LearningOptions) -> Iterator[tuple[str, Any]]:
+    """(column, its family or "skip") of each column that is named."""
+    for name in options.skip or ():
+        yield name, "skip"
+    for one in options.columns or ():
+        head, *call = one.partition("(")
+        name, _, kind = head.rpartition("=")
+        if not name:
+            raise UsageError(f'--columns {one}: write "column=family", as age=gamma')
+        family = "".join([kind, *call])
+        yield name, "skip" if family == "skip" else parsed_family(family)
+    for name in options.text or ():
+        yield name, Text(alpha=options.alpha)
 
 
 def parsed_family(text: str) -> Family:
@@ -127,10 +121,3 @@ def parsed_family(text: str) -> Family:
         return kind(**values)
     except (TypeError, ValueError) as error:
         raise UsageError(f"{text!r}: {error}") from None
-
-
-def _before(text: str) -> tuple[str, str, str]:
-    """(column, "=", family) of ``column=family(name=value)``."""
-    head, paren, tail = text.partition("(")
-    name, equals, family = head.rpartition("=")
-    return name, equals, family + paren + tail
