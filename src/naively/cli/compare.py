@@ -78,23 +78,16 @@ def compared(found: Comparison) -> None:
 def _curves(found: Comparison, width: int) -> Table:
     """A line a candidate; as many sizes as there is room for."""
     longest = min(max(len(one.name) for one in found.candidates), NAMES)
-    count = len(found.sizes)
-    columns, room = _columns(found, count, width)
-    while count > 2 and room < longest:
-        count -= 1
-        columns, room = _columns(found, count, width)
-    table = new_table(*(head for head, *_ in columns), style="")
+    for count in range(max(len(found.sizes), 2), 1, -1):
+        shown = report.places(found.sizes, count)
+        heads = report.heads([found.sizes[k] for k in shown])
+        rows = [report.cells(one, shown) for one in found.candidates]
+        room = room_beside(list(zip(heads, *rows, strict=True))[1:], width)
+        if room >= longest:
+            break
+    table = new_table(*heads, style="")
     least = min(found.candidates, key=lambda one: (one.error[-1] != one.error[-1], one.error[-1]))
-    for one, name, *cells in zip(found.candidates, *(c[1:] for c in columns), strict=True):
+    for one, (name, *cells) in zip(found.candidates, rows, strict=True):
         style = "bold green" if one is least else "" if one.kind == "naive" else "dim"
         table.add_row(clean(name, max(room, 10)), *cells, style=style)
     return table
-
-
-def _columns(found: Comparison, count: int, width: int) -> tuple[list[tuple[str, ...]], int]:
-    """(the columns of a table of so many sizes, the characters that are left for the names)."""
-    shown = report.places(found.sizes, count)
-    heads = report.heads([found.sizes[k] for k in shown])
-    rows = (report.cells(one, shown) for one in found.candidates)
-    columns = list(zip(heads, *rows, strict=True))
-    return columns, room_beside(columns[1:], width)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from rich import box
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -54,6 +54,11 @@ def note(text: str) -> Text:
     return Text(text, style="dim")
 
 
+def with_notes(shown: Table, *notes: str | None) -> Group:
+    """A table with remarks below it."""
+    return Group(shown, *(note(text) for text in notes if text))
+
+
 def new_table(*heads: str, names: int = 1, style: str = "bold") -> Table:
     """A table with a line under its heads: the first columns hold names, the others numbers.
 
@@ -91,7 +96,7 @@ def examined(found: Any) -> dict[str, str]:
     return {
         "target": clean(found.target),
         "rows": rows_told(found.rows, found.looked_at, found.unlabelled),
-        "classes": classes_told(found.classes),
+        "classes": classes_listed(found.classes),
     }
 
 
@@ -124,18 +129,13 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.3g}"
 
 
-def classes_told(classes: Mapping[Any, float]) -> str:
+def classes_listed(classes: Mapping[Any, float]) -> str:
     """The classes with the most rows, and how many each has, or their weight."""
     most = sorted(classes.items(), key=lambda one: -one[1])
     order = most[:LISTED] if len(most) > LISTED else classes.items()
     listed = ", ".join(f"{clean(label, 20)} {rows:,.10g}" for label, rows in order)
     rest = len(most) - LISTED
     return listed + (f", and {rest:,} more with fewer rows" if rest > 0 else "")
-
-
-def skipped(rows: int) -> str:
-    """How many rows had no label, if some had none."""
-    return f" ({rows:,} without a label skipped)" if rows else ""
 
 
 def pace(seconds: float, rows: int) -> str:

@@ -112,7 +112,7 @@ def forget(
     output = options.output or model
     sources.check_output(output, data)
     source, question = sources.opened_to_learn(saved, data, options)
-    gone = work.rows_of(saved, source, question)
+    gone = work.learned_alone(saved, source, question)
     with models.changing(saved, model, output) as now:
         now.model.forget(gone)
         models.write(now.model, output, now.params, now.extra, now.estimator)

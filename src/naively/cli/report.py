@@ -12,7 +12,7 @@ from rich.text import Text
 
 from naively.cli import inside, layout, words
 from naively.cli.columns import cell, print_columns, telling
-from naively.cli.layout import clean, counted, facts, new_table, note
+from naively.cli.layout import clean, counted, facts, new_table, note, with_notes
 from naively.cli.models import target_of
 from naively.cli.scored import comparison
 from naively.cli.work import Fitted
@@ -21,6 +21,7 @@ from naively.families.text import Text as TextFamily
 from naively.files.safetensors import Saved
 from naively.markup import magnitude
 from naively.model import Model
+from naively.plain import rows_told
 from naively.tables.inputs import MISSING
 from naively.tables.model import TableModel
 from naively.tables.telling import entropy
@@ -39,7 +40,7 @@ def fitted(result: Fitted, output: Path, limit: int) -> None:
     table = result.table
     model = table.model
     out = layout.console()
-    rows = f"{table.rows:,}{layout.skipped(table.unlabelled)}"
+    rows = rows_told(table.rows, table.rows, table.unlabelled)
     out.print(facts(target=clean(table.target), rows=rows, classes=_classes(model)))
     out.print()
     print_columns(out, table, inside.columns(table), limit)
@@ -80,9 +81,9 @@ def inspected(saved: Saved, table: TableModel | None, path: str, limit: int) -> 
     out.print()
     out.print(_priors(model))
     out.print()
-    told = inside.columns(table)
-    print_columns(out, table, told, limit)
-    best = [column.name for column in telling(told)[:limit]]
+    columns = inside.columns(table)
+    print_columns(out, table, columns, limit)
+    best = [column.name for column in telling(columns)[:limit]]
     for section in inside.sections(table):
         rows = [row for name in best for row in section.rows.get(name, ())]
         if not rows:
@@ -96,7 +97,7 @@ def inspected(saved: Saved, table: TableModel | None, path: str, limit: int) -> 
     for text in words.words_of(table, limit):
         if text.name in best:
             out.print()
-            out.print(words.told(text, model, out.width))
+            out.print(words.listed(text, model, out.width))
 
 
 def _inner(model: Any) -> Model:
@@ -111,17 +112,15 @@ def _spread(row: tuple[str, dict[str, Any]]) -> float:
 
 
 def _priors(model: Model) -> Group:
-    table = new_table()
-    table.add_column("class", style="bold", no_wrap=True)
+    table = new_table("class")
     table.add_column("prior", justify="right")
     table.add_column("weight of its rows", justify="right")
     weights = model.class_weight.rounded()
-    order = np.argsort(-weights, kind="stable") if len(weights) > 20 else np.arange(len(weights))
+    rest = len(weights) - 20
+    order = np.argsort(-weights, kind="stable") if rest > 0 else np.arange(len(weights))
     for c in order[:20]:
         table.add_row(clean(model.classes[c]), f"{model.class_prior[c]:.4f}", f"{weights[c]:,.10g}")
-    if len(weights) > 20:
-        return Group(table, note(f"and {len(weights) - 20:,} classes with fewer rows"))
-    return Group(table)
+    return with_notes(table, f"and {rest:,} classes with fewer rows" if rest > 0 else None)
 
 
 def _parameters(
@@ -145,12 +144,12 @@ def _parameters(
     for name, row in zip(names, cells, strict=True):
         table.add_row(name, *(row[c] for c in chosen))
     rest = len(labels) - len(chosen)
-    return Group(table, *[note(f"and {rest:,} more classes: widen the terminal")] * (rest > 0))
+    return with_notes(table, f"and {rest:,} more classes: widen the terminal" if rest else None)
 
 
 def _classes(model: Model) -> str:
     weights = model.class_weight.rounded().tolist()
-    return layout.classes_told(dict(zip(model.classes, weights, strict=True)))
+    return layout.classes_listed(dict(zip(model.classes, weights, strict=True)))
 
 
 def _estimator(saved: Saved) -> str:
@@ -217,15 +216,14 @@ def inspect_json(saved: Saved, table: TableModel | None) -> dict[str, Any]:
             "meaning": section.meaning,
             "rows": [
                 {"column": name, "label": label,
-                 **{key: inside.plain(value) for key, value in values.items()}}
+                 **{key: value.tolist() for key, value in values.items()}}
                 for name, rows in section.rows.items() for label, values in rows
             ],
         }
         for section in inside.sections(table) if any(section.rows.values())
     ]  # fmt: skip
-    texts = {
-        text.name: text.as_json(model.classes.tolist()) for text in words.words_of(table, MOST)
-    }
+    labels = model.classes.tolist()
+    texts = {text.name: text.as_json(labels) for text in words.words_of(table, MOST)}
     return {**answer, **_model_json(table), "parameters": parameters, "texts": texts}
 
 

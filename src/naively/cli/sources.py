@@ -216,12 +216,8 @@ def check_output(output: Path, data: Sequence[str]) -> None:
     if not output.exists():
         return
     for one in data:
-        inside = Path(one).is_dir() and output.parent.samefile(one) and _is_table(output)
+        named = any(part in FORMATS for part in output.name.lower().split(".")[1:])
+        inside = named and Path(one).is_dir() and output.parent.samefile(one)
         paths = [one] if Path(one).exists() else glob.glob(one, recursive=True)  # noqa: PTH207
         if inside or any(output.samefile(path) for path in paths):
             raise UsageError(f"{output} is among the files that are read; write to another one")
-
-
-def _is_table(path: Path) -> bool:
-    """Whether a folder's file of this name is read."""
-    return any(part in FORMATS for part in path.name.lower().split(".")[1:])

@@ -189,8 +189,8 @@ def predict(saved: Saved, source: Opened, proba: bool) -> Iterator[Any]:
             add_unfit(unfit, invalid)
             new = [name for name in batch.schema.names if name not in known]
             if new and not told:
+                told = True
                 progress.note(f"{source.name}: {some(new)} came after the first rows: not written")
-            told = told or bool(new)
             yield _as_first(batch, source.names), labels, probabilities
     if empty:
         none = pa.RecordBatch.from_arrays([pa.nulls(0)] * len(source.names), source.names)
@@ -207,7 +207,7 @@ def _as_first(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, names)
 
 
-def rows_of(saved: Saved, source: Opened, question: Question) -> TableModel:
+def learned_alone(saved: Saved, source: Opened, question: Question) -> TableModel:
     """A model like another that learned the rows of files alone, which it is to forget."""
     return _learned("forgetting", source, question, saved.model)[0]
 
