@@ -1,21 +1,22 @@
-"""The application, and what its commands share."""
+"""The application, which has the commands, and where it prints."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated, Literal
-
 from cyclopts import App, Parameter
+from rich.console import Console
 
 from naively import __version__
-from naively.cli.terminal import Terminal
 
 DASH = "\ue000"  # for a plain -, which Cyclopts takes for an option
-Unseen = Literal["smooth", "ignore", "error"]
-Target = Annotated[str | None, Parameter(alias="-t")]
-Output = Annotated[Path | None, Parameter(alias="-o")]
+
+
+class Terminal(Console):
+    """A console that leaves it to the application what a closed pipe means."""
+
+    def on_broken_pipe(self) -> None:
+        """Pass the error on; rich would end the program with another exit code than ours."""
+        raise  # the BrokenPipeError that is being handled
+
 
 app = App(
     name="naively",
@@ -31,22 +32,3 @@ app = App(
     suppress_keyboard_interrupt=False,
     console=Terminal(),
 )
-
-
-def check_features(features: int) -> None:
-    """Refuse a number of columns to list that is none."""
-    from naively.cli.errors import UsageError
-
-    if features < 0:
-        raise UsageError(f"--features must not be negative, but is {features}")
-
-
-def tables_of(data: Sequence[str]) -> Sequence[str]:
-    """The tables that were named: standard input if something is piped and none is."""
-    from naively.cli.errors import UsageError
-
-    if not data:
-        if sys.stdin is not None and not sys.stdin.isatty():
-            return ["-"]
-        raise UsageError("name a table: a file, a folder, or - for standard input")
-    return data

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from naively.cli.app import Output, Target, app, check_features, tables_of
+from naively.cli import arguments as given
+from naively.cli.app import app
 
 
 @app.command
 def evaluate(
-    model: Path,
+    model: given.ModelFile,
     /,
     *data: str,
-    target: Target = None,
+    target: given.Target = None,
     positive: str | None = None,
     threshold: float | None = None,
     at_recall: float | None = None,
-    format: str | None = None,
-    json: bool = False,
+    format: given.Format = None,
+    json: given.Json = False,
 ) -> None:
     """Compare a model's predictions with the classes that a table tells.
 
     Parameters
     ----------
-    model
-        File that `naively fit` or `save` in Python wrote.
     data
         Tables with the model's columns, in any order, and the target.
     target
@@ -35,17 +34,13 @@ def evaluate(
         Say what comes of flagging rows whose probability of that class is this or more.
     at_recall
         Say from which probability on to flag rows to find this part of that class, as 0.9.
-    format
-        csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
-    json
-        Print one JSON object.
     """
     from naively.cli import layout, models, scored, sources, work
 
     saved = models.load(model)
     scored.check(saved, positive, threshold, at_recall)
     classes = models.names_of(models.classes_of(saved))
-    source = sources.opened_for(saved, tables_of(data), format, classes=classes)
+    source = sources.opened_for(saved, data, format, classes=classes)
     result = work.evaluate(saved, source, target, positive)
     found = scored.decisions(result, threshold, at_recall, source.name)
     if json:
@@ -56,13 +51,13 @@ def evaluate(
 
 @app.command
 def predict(
-    model: Path,
+    model: given.ModelFile,
     /,
     *data: str,
-    output: Output = None,
+    output: given.Output = None,
     proba: bool = False,
     only: bool = False,
-    format: str | None = None,
+    format: given.Format = None,
     json: bool = False,
 ) -> None:
     """Predict the class of every row: the table with one more column, `prediction`.
@@ -73,8 +68,6 @@ def predict(
 
     Parameters
     ----------
-    model
-        File that `naively fit` or `save` in Python wrote.
     data
         Tables with the model's columns, in any order; others are passed through.
     output
@@ -83,8 +76,6 @@ def predict(
         Add a column P(class) for each class.
     only
         Write the predictions without the columns of the table, but for the file of a document.
-    format
-        csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     json
         Print a JSON object a row: prediction, probabilities with --proba, and the row unless
         --only.
@@ -98,7 +89,7 @@ def predict(
         predictions.check_output(output)
         sources.check_output(output, data)
     saved = models.load(model)
-    source = sources.opened_for(saved, tables_of(data), format, live=True, named=True)
+    source = sources.opened_for(saved, data, format, live=True, named=True)
     classes = models.classes_of(saved)
     found = work.predict(saved, source, proba)
     batches = predictions.tables(found, classes, only, bool(source.files.texts), source.file)
@@ -112,23 +103,21 @@ def predict(
 
 @app.command
 def explain(
-    model: Path,
+    model: given.ModelFile,
     /,
     *data: str,
-    row: list[str] | None = None,
+    row: given.Names = None,
     label: str | None = None,
     against: str | None = None,
-    output: Output = None,
+    output: given.Output = None,
     html: Path | None = None,
-    format: str | None = None,
+    format: given.Format = None,
     json: bool = False,
 ) -> None:
     """Say why rows are of their classes: what moved the log-odds, columns and words, most first.
 
     Parameters
     ----------
-    model
-        File that `naively fit` or `save` in Python wrote.
     data
         Tables with the model's columns.
     row
@@ -143,8 +132,6 @@ def explain(
         .csv.gz, .tsv or .parquet.
     html
         Write a page with the words of texts marked, instead of printing.
-    format
-        csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     json
         Print a JSON object a row.
     """
@@ -159,7 +146,7 @@ def explain(
     if written := output or html:
         sources.check_output(written, data)
     saved = models.load(model)
-    source = sources.opened_for(saved, tables_of(data), format)
+    source = sources.opened_for(saved, data, format)
     explained = rows.explained(saved, source, asked, label, against)
     if json:
         reasons.to_json(explained)
@@ -172,22 +159,18 @@ def explain(
 
 
 @app.command
-def inspect(model: Path, /, *, features: int = 10, json: bool = False) -> None:
+def inspect(model: given.ModelFile, /, *, features: int = 10, json: given.Json = False) -> None:
     """Show what a model is and what it learned.
 
     Parameters
     ----------
-    model
-        File that `naively fit` or `save` in Python wrote.
     features
         How many columns to show, those first that tell most about the class; of columns of text,
         how many words of each class.
-    json
-        Print one JSON object.
     """
     from naively.cli import layout, models, report
 
-    check_features(features)
+    given.check_count("features", features)
     saved = models.load(model)
     table = models.shown(saved)
     if json:
@@ -199,14 +182,14 @@ def inspect(model: Path, /, *, features: int = 10, json: bool = False) -> None:
 @app.command
 def diagnose(
     *data: str,
-    target: Target = None,
-    columns: list[str] | None = None,
-    skip: list[str] | None = None,
-    missing: list[str] | None = None,
-    format: str | None = None,
+    target: given.Target = None,
+    columns: given.Columns = None,
+    skip: given.Skip = None,
+    missing: given.Missing = None,
+    format: given.Format = None,
     seed: int = 0,
     pairs: int = 10,
-    json: bool = False,
+    json: given.Json = False,
 ) -> None:
     """Is the naive assumption true here, and which rung of the ladder fits the table?
 
@@ -219,36 +202,20 @@ def diagnose(
         The tables to look at.
     target
         The column that holds the classes. Rows where it is empty are skipped.
-    columns
-        Families of columns, as "age=gamma" or "job=categorical"; may be repeated.
-    skip
-        A column to leave out; may be repeated.
-    missing
-        Text that means a missing value, instead of ?, NA, null and the like; may be repeated.
-    format
-        csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     seed
         Which rows are held out, and which are looked at if there are more than 100,000.
     pairs
         How many pairs to show, those first that depend most on each other.
-    json
-        Print one JSON object.
     """
     from naively.cli import diagnose as diagnosis
     from naively.cli import layout, sources
-    from naively.cli.errors import UsageError
-    from naively.cli.options import question
-    from naively.tables.inputs import MISSING
 
-    if pairs < 0:
-        raise UsageError(f"--pairs must not be negative, but is {pairs}")
-    spelled = MISSING if missing is None else ("", *missing)
-    source = sources.opened(tables_of(data), format, spelled)
-    asked = question(
-        sources.target_among(source, target), columns, None, source.files.texts, skip, None,
-        None, 0.0, 1.0, "empirical", "smooth", spelled, seed,
-    )  # fmt: skip
-    found = diagnosis.run(source, asked)
+    given.check_count("pairs", pairs)
+    options = given.LearningOptions(
+        columns=columns, skip=skip, missing=missing, format=format, seed=seed
+    )
+    source, question = sources.opened_new(data, target, options)
+    found = diagnosis.run(source, question)
     if json:
         layout.print_json(found.to_dict())
     else:
@@ -258,17 +225,17 @@ def diagnose(
 @app.command
 def compare(
     *data: str,
-    target: Target = None,
-    columns: list[str] | None = None,
-    text: list[str] | None = None,
-    skip: list[str] | None = None,
-    estimators: list[str] | None = None,
-    missing: list[str] | None = None,
-    format: str | None = None,
+    target: given.TargetToLearn = None,
+    columns: given.Columns = None,
+    text: given.Names = None,
+    skip: given.Skip = None,
+    estimators: given.Names = None,
+    missing: given.Missing = None,
+    format: given.Format = None,
     splits: int = 5,
     seed: int = 0,
     plot: Path | None = None,
-    json: bool = False,
+    json: given.Json = False,
 ) -> None:
     """Is naive Bayes enough here, and would more rows help?
 
@@ -280,45 +247,28 @@ def compare(
     ----------
     data
         The tables or documents to look at.
-    target
-        The column that holds the classes. Rows where it is empty are skipped. Documents have the
-        column `label`, of their files or folders.
-    columns
-        Families of columns, as "age=gamma" or "job=categorical"; may be repeated.
     text
         A column of text, even if its texts are short; may be repeated.
-    skip
-        A column to leave out; may be repeated.
     estimators
         A classifier to compare too, as sklearn.ensemble.RandomForestClassifier or
         "sklearn.svm.SVC(C=10)"; may be repeated.
-    missing
-        Text that means a missing value, instead of ?, NA, null and the like; may be repeated.
-    format
-        csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell.
     splits
         How many random splits; each predicts that part of the rows.
     seed
         Of the splits, and of the sample that is looked at of more than 100,000 rows.
     plot
         Draw the curves too, in a file such as curves.png; needs naively[plot].
-    json
-        Print one JSON object.
     """
     from naively.cli import compare as comparison
     from naively.cli import layout, sources
-    from naively.cli.options import question
-    from naively.tables.inputs import MISSING
 
     if plot is not None:
         comparison.check_picture(plot, data)
-    spelled = MISSING if missing is None else ("", *missing)
-    source = sources.opened(tables_of(data), format, spelled)
-    asked = question(
-        sources.target_among(source, target), columns, text, source.files.texts, skip, None,
-        None, 0.0, 1.0, "empirical", "smooth", spelled, seed,
-    )  # fmt: skip
-    found = comparison.run(source, asked, estimators, splits)
+    options = given.LearningOptions(
+        columns=columns, text=text, skip=skip, missing=missing, format=format, seed=seed
+    )
+    source, question = sources.opened_new(data, target, options)
+    found = comparison.run(source, question, estimators, splits)
     if json:
         layout.print_json(found.to_dict())
     else:

@@ -10,7 +10,8 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from naively.cli import inside
-from naively.cli.layout import clean, counted, new_table, note, number
+from naively.cli.inside import Column, Section
+from naively.cli.layout import clean, counted, new_table, note, number, room_beside, with_notes
 from naively.model import Model
 from naively.tables.model import TableModel
 from naively.tables.telling import entropy
@@ -18,10 +19,10 @@ from naively.tables.telling import entropy
 LEAKS = 3  # columns that tell nearly all, a line each
 
 
-def print_columns(out: Console, table: TableModel, told: list[inside.Column], limit: int) -> None:
+def print_columns(out: Console, table: TableModel, columns: list[Column], limit: int) -> None:
     """The columns that were learned, and those left out."""
-    out.print(_columns(table, told, limit, out.width))
-    _print_leaks(out, table, told)
+    out.print(_columns(table, columns, limit, out.width))
+    _print_leaks(out, table, columns)
     skipped = table.left_out
     for name, reason in list(skipped.items())[:limit]:
         out.print(note(f"left out: {clean(name)} ({clean(reason, 80)})"))
@@ -30,10 +31,10 @@ def print_columns(out: Console, table: TableModel, told: list[inside.Column], li
         out.print(note(f"left out: {rest}"))
 
 
-def _print_leaks(out: Console, table: TableModel, told: list[inside.Column]) -> None:
+def _print_leaks(out: Console, table: TableModel, columns: list[Column]) -> None:
     """A word about columns that tell too much to be true."""
     whole = entropy(table.model)
-    found = [column for column in telling(told) if column.nearly_all]
+    found = [column for column in telling(columns) if column.nearly_all]
     lines = []
     for column in found[:LEAKS]:
         bits = min(column.bits or 0.0, whole)
@@ -49,17 +50,17 @@ def _print_leaks(out: Console, table: TableModel, told: list[inside.Column]) -> 
         out.print(Text(line, style="yellow"))
 
 
-def telling(told: list[inside.Column]) -> list[inside.Column]:
+def telling(columns: list[Column]) -> list[Column]:
     """The columns, text first, then the most telling."""
-    return sorted(told, key=lambda column: -np.inf if column.bits is None else -column.bits)
+    return sorted(columns, key=lambda column: -np.inf if column.bits is None else -column.bits)
 
 
-def _columns(table: TableModel, told: list[inside.Column], limit: int, width: int) -> Group:
+def _columns(table: TableModel, columns: list[Column], limit: int, width: int) -> Group:
     """A line a column, the most telling first."""
-    rest = max(len(told) - limit, 0)
+    rest = max(len(columns) - limit, 0)
     if limit == 0:
         return Group(note(f"{counted(rest, 'column')}; --features shows them"))
-    model = table.model
+    model, order = table.model, telling(columns)
     said = {name: row for section in inside.sections(table) for name, row in _words(section, model)}
     rows = [
         (
@@ -67,53 +68,48 @@ def _columns(table: TableModel, told: list[inside.Column], limit: int, width: in
             f"{column.missing:,.10g}" if column.missing else "·",
             "·" if column.bits is None else f"{column.bits:.3f}",
         )
-        for column in telling(told)[:limit]
+        for column in order[:limit]
     ]  # fmt: skip
     heads = ("column", "family", "by class", "missing", "bits")
-    widths = [max(map(len, cells)) for cells in zip(heads, *rows, strict=True)]
-    room = max(width - sum(widths) + widths[2] - 2 * len(heads), len(heads[2]))
-    shown = new_table()
-    shown.add_column(heads[0], style="bold", no_wrap=True)
-    shown.add_column(heads[1], no_wrap=True)
-    shown.add_column(heads[2], no_wrap=True)
-    for head in heads[3:]:
-        shown.add_column(head, justify="right", no_wrap=True)
+    others = [texts for texts in zip(heads, *rows, strict=True) if texts[0] != "by class"]
+    room = max(room_beside(others, width) - 2, len("by class"))
+    shown = new_table(*heads, names=3)
     for name, family, word, *numbers in rows:
         shown.add_row(name, family, clean(word, room), *numbers)
-    notes = []
-    if any(column.bits is not None for column in told):
-        meaning = "what the column alone tells about the class (mutual information under the model)"
-        notes.append(note(f"bits: {meaning}"))
-    if rest:
-        less = " that tell less" if telling(told)[limit - 1].bits is not None else ""
-        notes.append(note(f"and {counted(rest, 'more column')}{less}"))
-    return Group(shown, *notes)
+    bits = "bits: what the column alone tells about the class (mutual information under the model)"
+    less = "" if rest and order[limit - 1].bits is None else " that tell less"
+    return with_notes(
+        shown,
+        bits if any(column.bits is not None for column in order) else None,
+        f"and {counted(rest, 'more column')}{less}" if rest else None,
+    )
 
 
-def _words(section: inside.Section, model: Model) -> Iterator[tuple[str, str]]:
+def _words(section: Section, model: Model) -> Iterator[tuple[str, str]]:
     """(column, its parameters in a few words)."""
     classes = [clean(label, 12) for label in model.classes.tolist()]
     for name, rows in section.rows.items():
         if name in section.words:
             yield name, clean(section.words[name], 200)
-            continue
-        values = rows[0][1]
-        texts = [cell(section, values, c) for c in range(len(classes))]
-        if len(classes) <= 3:
-            yield name, ", ".join(f"{a}: {b}" for a, b in zip(classes, texts, strict=True))
         else:
-            first = next(iter(values.values()))
-            if np.isnan(first).all():
-                yield name, "no values"
-                continue
-            low, high = int(np.nanargmin(first)), int(np.nanargmax(first))
-            if low == high:
-                yield name, f"{texts[low]} in every class"
-                continue
-            yield name, f"{classes[low]}: {texts[low]} ... {classes[high]}: {texts[high]}"
+            yield name, _by_class(section, rows[0][1], classes)
 
 
-def cell(section: inside.Section, values: dict[str, Any], c: int) -> str:
+def _by_class(section: Section, values: dict[str, Any], classes: list[str]) -> str:
+    """The parameters of each class; of many, of the two that are furthest apart."""
+    texts = [cell(section, values, c) for c in range(len(classes))]
+    if len(classes) <= 3:
+        return ", ".join(f"{a}: {b}" for a, b in zip(classes, texts, strict=True))
+    first = next(iter(values.values()))
+    if np.isnan(first).all():
+        return "no values"
+    low, high = int(np.nanargmin(first)), int(np.nanargmax(first))
+    if low == high:
+        return f"{texts[low]} in every class"
+    return f"{classes[low]}: {texts[low]} ... {classes[high]}: {texts[high]}"
+
+
+def cell(section: Section, values: dict[str, Any], c: int) -> str:
     """The parameters of a class in a few characters."""
     say = (lambda p: f"{100 * p:.1f}%") if "p" in values else number
     return section.signs.join(say(value[c]) for value in values.values())

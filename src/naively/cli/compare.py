@@ -12,11 +12,10 @@ from rich.text import Text
 
 from naively.cli import layout, progress
 from naively.cli.errors import UsageError, UserError, printable
-from naively.cli.layout import clean, new_facts, new_table, note, room_beside
+from naively.cli.layout import clean, new_table, room_beside
 from naively.cli.sources import Opened, check_output
 from naively.cli.work import sampled
 from naively.files.atomic import replacing
-from naively.plain import rows_told
 from naively.study import comparison
 from naively.study.alternatives import alternatives
 from naively.study.comparison import Comparison, check_splits, examine
@@ -68,15 +67,10 @@ def draw(found: Comparison, picture: Path) -> None:
 def compared(found: Comparison) -> None:
     """What `naively compare` found."""
     out = layout.console()
-    facts = new_facts()
-    facts.add_row("target", clean(found.target))
-    facts.add_row("rows", rows_told(found.rows, found.looked_at, found.unlabelled))
-    facts.add_row("classes", layout.classes_told(found.classes))
-    out.print(facts)
+    out.print(layout.facts(**layout.examined(found)))
     out.print()
     out.print(_curves(found, out.width))
-    for one in comparison.notes(found):
-        out.print(note(printable(one)))
+    layout.remark(out, comparison.notes(found))
     out.print()
     out.print(Text(printable(found.advice), style="bold"))
 
@@ -84,28 +78,16 @@ def compared(found: Comparison) -> None:
 def _curves(found: Comparison, width: int) -> Table:
     """A line a candidate; as many sizes as there is room for."""
     longest = min(max(len(one.name) for one in found.candidates), NAMES)
-    count = len(found.sizes)
-    columns, room = _columns(found, count, width)
-    while count > 2 and room < longest:
-        count -= 1
-        columns, room = _columns(found, count, width)
-    table = new_table()
-    for head, *_ in columns:
-        first = head == columns[0][0]
-        table.add_column(head, justify="left" if first else "right", no_wrap=True)
+    for count in range(max(len(found.sizes), 2), 1, -1):
+        shown = comparison.places(found.sizes, count)
+        heads = comparison.heads([found.sizes[k] for k in shown])
+        rows = [comparison.cells(one, shown) for one in found.candidates]
+        room = room_beside(list(zip(heads, *rows, strict=True))[1:], width)
+        if room >= longest:
+            break
+    table = new_table(*heads, style="")
     least = min(found.candidates, key=lambda one: (one.error[-1] != one.error[-1], one.error[-1]))
-    for one, name, *cells in zip(
-        found.candidates, *(column[1:] for column in columns), strict=True
-    ):
+    for one, (name, *cells) in zip(found.candidates, rows, strict=True):
         style = "bold green" if one is least else "" if one.kind == "naive" else "dim"
         table.add_row(clean(name, max(room, 10)), *cells, style=style)
     return table
-
-
-def _columns(found: Comparison, count: int, width: int) -> tuple[list[tuple[str, ...]], int]:
-    """(the columns of a table of so many sizes, the characters that are left for the names)."""
-    shown = comparison.places(found.sizes, count)
-    heads = comparison.heads([found.sizes[k] for k in shown])
-    rows = (comparison.cells(one, shown) for one in found.candidates)
-    columns = list(zip(heads, *rows, strict=True))
-    return columns, room_beside(columns[1:], width)

@@ -35,17 +35,19 @@ def run(folder: Path) -> None:
     )
     for row in _pictures(X, y):
         out.print(Text(row, style="dim"))
-    say = _Say(out)
-    say("fit", train, "--target digit --family categorical --features 5 -o", model)
+    learning = _command("fit", train, "--target digit --family categorical --features 5 -o", model)
+    testing = _command("evaluate", model, test)
+    out.print(Text(f"\n$ {learning}", style="bold"), soft_wrap=True)
     family = parsed_family("categorical")
     fitted = work.fit(sources.opened([str(train)]), Question("digit", Wishes({}, numeric=family)))
     models.write(fitted.table, model, {"family": family})
-    report.fitted(fitted, str(model), model.stat().st_size, 5)
-    say("evaluate", model, "", test)
+    report.fitted(fitted, model, 5)
+    out.print(Text(f"\n$ {testing}", style="bold"), soft_wrap=True)
     scored.evaluated(work.evaluate(models.load(model), sources.opened([str(test)]), None))
     out.print(Text("\nNow you. To do it again by hand, and to look further:", style="bold"))
     for line in (
-        *say.said,
+        learning,
+        testing,
         _command("inspect", model),
         _command("explain", model, test, "--row 7"),
         _command("predict", model, test, "--proba"),
@@ -53,22 +55,10 @@ def run(folder: Path) -> None:
         out.print(f"  {line}", soft_wrap=True)
 
 
-class _Say:
-    """Prints the command that is about to run, and remembers it."""
-
-    def __init__(self, out: Any) -> None:
-        self.out = out
-        self.said: list[str] = []
-
-    def __call__(self, *words: str | Path) -> None:
-        self.said.append(_command(*words))
-        self.out.print(Text(f"\n$ {self.said[-1]}", style="bold"), soft_wrap=True)
-
-
 def _command(*words: str | Path) -> str:
     """A command as a shell takes it; files are quoted where they must be."""
-    said = [shlex.quote(str(word)) if isinstance(word, Path) else word for word in words]
-    return " ".join(["naively", *filter(None, said)])
+    said = (shlex.quote(str(word)) if isinstance(word, Path) else word for word in words)
+    return " ".join(["naively", *said])
 
 
 def _write_tables(folder: Path, train: Path, test: Path) -> tuple[Any, Any]:

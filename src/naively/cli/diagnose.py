@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -13,10 +13,9 @@ from rich.text import Text
 
 from naively.cli import layout
 from naively.cli.errors import printable
-from naively.cli.layout import clean, new_facts, new_table, note, room_beside
+from naively.cli.layout import clean, new_table, room_beside
 from naively.cli.sources import Opened
 from naively.cli.work import sampled
-from naively.plain import rows_told
 from naively.study import diagnosis
 from naively.study.diagnosis import Diagnosis, examine
 from naively.study.pairs import Pair
@@ -46,23 +45,18 @@ def _doing() -> Iterator[Callable[[str], None]]:
 def diagnosed(found: Diagnosis, limit: int) -> None:
     """What `naively diagnose` found."""
     out = layout.console()
-    facts = new_facts()
-    facts.add_row("target", clean(found.target))
-    facts.add_row("rows", rows_told(found.rows, found.looked_at, found.unlabelled))
-    facts.add_row("classes", layout.classes_told(found.classes))
     kinds = list(found.columns.values())
-    told = [f"{kinds.count(kind):,} of {kind}" for kind in ("numbers", "levels") if kind in kinds]
-    facts.add_row("columns", ", ".join(told))
-    out.print(facts)
+    counts = [f"{kinds.count(kind):,} of {kind}" for kind in ("numbers", "levels") if kind in kinds]
+    out.print(layout.facts(**layout.examined(found), columns=", ".join(counts)))
     out.print()
     out.print(Text("Do the columns depend on each other?", style="bold"))
     if found.pairs[:limit]:
         out.print(_pairs(found, limit, out.width))
-    _remark(out, diagnosis.pair_notes(found, limit))
+    layout.remark(out, diagnosis.pair_notes(found, limit))
     out.print()
     out.print(Text("Which rung of the ladder predicts best?", style="bold"))
     out.print(_rungs(found, out.width))
-    _remark(out, diagnosis.rung_notes(found))
+    layout.remark(out, diagnosis.rung_notes(found))
     out.print()
     out.print(Text(printable(found.recommendation)))
     option = found.advised.option
@@ -71,11 +65,6 @@ def diagnosed(found: Diagnosis, limit: int) -> None:
         target = shlex.quote(found.target or "")
         words = filter(None, ("naively fit DATA --target", target, option, "-o MODEL"))
         out.print(Text(printable(" ".join(words))), soft_wrap=True)
-
-
-def _remark(out: Console, notes: Sequence[str]) -> None:
-    for one in notes:
-        out.print(note(printable(one)))
 
 
 def _pairs(found: Diagnosis, limit: int, width: int) -> Table:
@@ -87,9 +76,7 @@ def _pairs(found: Diagnosis, limit: int, width: int) -> Table:
     if room_beside(columns, width) < min(max(map(len, names)), NAMES):
         del columns[-2:]  # at large
     room = max(room_beside(columns, width), 15)
-    table = new_table()
-    for head, *_ in [names, *columns]:
-        table.add_column(head, justify="left" if head == names[0] else "right", no_wrap=True)
+    table = new_table(names[0], *(head for head, *_ in columns), style="")
     for pair, *cells in zip(pairs, *(column[1:] for column in columns), strict=True):
         styles = ("bold", "") if pair.dependent else ("", "dim")
         table.add_row(Text(_both(pair, room), style=styles[0]), *cells, style=styles[1])
@@ -112,9 +99,7 @@ def _rungs(found: Diagnosis, width: int) -> Table:
     for head in ("rows each", "gain"):  # of which a narrow terminal has no room
         if room_beside(columns, width) + 2 < 0:
             columns = [column for column in columns if column[0] != head]
-    table = new_table()
-    for head, *_ in columns:
-        table.add_column(head, justify="left" if head == "rung" else "right", no_wrap=True)
+    table = new_table(*(head for head, *_ in columns), style="")
     for one, *cells in zip(found.rungs, *(column[1:] for column in columns), strict=True):
         style = "bold green" if one is advised else "dim" if one.reason else ""
         table.add_row(*cells, style=style)

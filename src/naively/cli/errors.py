@@ -21,13 +21,10 @@ def some(names: Iterable[Any]) -> str:
 class UserError(Exception):
     """A mistake that the user can mend: one line that says what, where and what to do."""
 
-    def __init__(self, message: str, code: int = 1) -> None:
-        super().__init__(message)
-        self.code = code
+    code = 1  # of the exit
 
 
 class UsageError(UserError):
     """Options that make no sense."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, 2)
+    code = 2

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich import box
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from naively.cli.app import Terminal
 from naively.cli.errors import printable
-from naively.cli.terminal import Terminal
-from naively.plain import plain_json
+from naively.plain import plain_json, rows_told
 
 LISTED = 10  # classes that a list shows
 
@@ -53,9 +54,25 @@ def note(text: str) -> Text:
     return Text(text, style="dim")
 
 
-def new_table() -> Table:
-    """A table with a line under its heads."""
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+def with_notes(shown: Table, *notes: str | None) -> Group:
+    """A table with remarks below it."""
+    return Group(shown, *(note(text) for text in notes if text))
+
+
+def new_table(*heads: str, names: int = 1, style: str = "bold") -> Table:
+    """A table with a line under its heads: the first columns hold names, the others numbers.
+
+    Parameters
+    ----------
+    heads : of the columns.
+    names : how many of them hold names.
+    style : of the first one.
+    """
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    for k, head in enumerate(heads):
+        side: Any = "left" if k < names else "right"
+        table.add_column(head, justify=side, style="" if k else style, no_wrap=True)
+    return table
 
 
 def room_beside(columns: Sequence[Sequence[str]], width: int) -> int:
@@ -63,12 +80,30 @@ def room_beside(columns: Sequence[Sequence[str]], width: int) -> int:
     return width - sum(max(map(len, column)) + 2 for column in columns)
 
 
-def new_facts() -> Table:
-    """A table of names and what there is to say of them."""
-    facts = Table.grid(padding=(0, 2))
-    facts.add_column(style="cyan", no_wrap=True)
-    facts.add_column(overflow="fold")
-    return facts
+def facts(**told: str | None) -> Table:
+    """A table of names and what there is to say of them; _ in a name is a blank."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="cyan", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, what in told.items():
+        if what is not None:
+            table.add_row(name.replace("_", " "), what)
+    return table
+
+
+def examined(found: Any) -> dict[str, str]:
+    """What `facts` tell of the data of a diagnosis or a comparison."""
+    return {
+        "target": clean(found.target),
+        "rows": rows_told(found.rows, found.looked_at, found.unlabelled),
+        "classes": classes_listed(found.classes),
+    }
+
+
+def remark(out: Console, notes: Sequence[str]) -> None:
+    """Print some notes."""
+    for one in notes:
+        out.print(note(printable(one)))
 
 
 def counted(count: int, what: str) -> str:
@@ -76,13 +111,14 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}" + ("" if count == 1 else "s")
 
 
-def in_bytes(size: int) -> str:
-    """A size that a person can read."""
+def written(path: Path) -> str:
+    """A file that was written, and its size as a person can read it."""
+    size = path.stat().st_size
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
-            return f"{size:.3g} {unit}"
+            return f"{clean(path, 200)} ({size:.3g} {unit})"
         size //= 1000
-    return f"{size:,} GB"
+    return f"{clean(path, 200)} ({size:,} GB)"
 
 
 def number(value: float) -> str:
@@ -93,18 +129,13 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.3g}"
 
 
-def classes_told(classes: dict[Any, int]) -> str:
-    """The classes with the most rows, and how many each has."""
+def classes_listed(classes: Mapping[Any, float]) -> str:
+    """The classes with the most rows, and how many each has, or their weight."""
     most = sorted(classes.items(), key=lambda one: -one[1])
     order = most[:LISTED] if len(most) > LISTED else classes.items()
-    listed = ", ".join(f"{clean(label, 20)} {rows:,}" for label, rows in order)
+    listed = ", ".join(f"{clean(label, 20)} {rows:,.10g}" for label, rows in order)
     rest = len(most) - LISTED
     return listed + (f", and {rest:,} more with fewer rows" if rest > 0 else "")
-
-
-def skipped(rows: int) -> str:
-    """How many rows had no label, if some had none."""
-    return f" ({rows:,} without a label skipped)" if rows else ""
 
 
 def pace(seconds: float, rows: int) -> str:

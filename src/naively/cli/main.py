@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,8 @@ def main() -> None:
 
 def _dashed(value: Any) -> Any:
     """The value with the plain dashes that were given."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{name: _dashed(one) for name, one in vars(value).items()})
     if isinstance(value, list | tuple):
         return type(value)(_dashed(item) for item in value)
     return type(value)("-") if str(value) == DASH else value

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from naively.cli.ranking import Decision, Ranking
 from naively.exact import Float64, Int64
-from naively.plain import plain_json
 
 BINS = 10  # of the calibration error
 
@@ -68,18 +67,15 @@ class Scores:
         return Decision(None, int(positives), int(flagged), int(self.confusion[own, own]))
 
     def as_json(self, labels: list[Any]) -> dict[str, Any]:
-        """All of it as JSON; what is not finite is null."""
-        numbers = {
-            name: value
-            for name, value in vars(self).items()
-            if name not in ("confusion", "positive", "ranking")
-        }
+        """All of it for programs."""
+        other = ("confusion", "positive", "ranking")
+        numbers = {name: value for name, value in vars(self).items() if name not in other}
         numbers["worse_than_prior"] = self.worse_than_prior
         if self.positive is not None and self.ranking is not None:
             numbers["positive"] = labels[self.positive]
             numbers["auc"] = self.ranking.auc()
             numbers["average_precision"] = self.ranking.average_precision()
-        return plain_json({**numbers, "classes": labels, "confusion": self.confusion.tolist()})
+        return {**numbers, "classes": labels, "confusion": self.confusion.tolist()}
 
 
 class Tally:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
 from naively.calls import named_call
+from naively.cli.arguments import LearningOptions, check_count
 from naively.cli.errors import UsageError
 from naively.families.base import Family
 from naively.families.registry import FAMILIES
@@ -14,48 +15,42 @@ from naively.families.text import Text
 from naively.files.safetensors import Saved
 from naively.prior import Prior
 from naively.tables.inference import Wishes, named
+from naively.tables.inputs import MISSING
 from naively.tables.learning import Question
 
 
-def question(
-    target: str, columns: Sequence[str] | None, text: Sequence[str] | None,
-    documents: Sequence[str], skip: Sequence[str] | None, family: str | None,
-    weight: str | None, holdout: float, alpha: float, prior: Any, unseen: Any,
-    missing: tuple[str, ...], seed: int,
-) -> Question:  # fmt: skip
-    """What `naively fit` is asked; `documents` are columns that are text without saying so."""
+def new_question(target: str, documents: Sequence[str], options: LearningOptions) -> Question:
+    """What to learn if no model says; `documents` are columns that are text without saying so."""
+    holdout, alpha, weight = options.holdout, options.alpha, options.weight
     if not 0 <= holdout < 1:
         raise UsageError(f"--holdout is the part of the rows to hold out, as 0.2, not {holdout:g}")
-    if seed < 0:
-        raise UsageError(f"--seed must not be negative, but is {seed}")
+    check_count("seed", options.seed)
     if not 0 <= alpha < float("inf"):
         raise UsageError(f"--alpha must be a finite number >= 0, not {alpha:g}")
     wanted: dict[Any, Any] = {}
-    for name in skip or ():
-        _wish(wanted, name, "skip", target, weight)
-    for wish in columns or ():
-        name, equals, value = wish.rpartition("=") if "(" not in wish else _before(wish)
-        if not equals or not name:
-            raise UsageError(f'--columns {wish}: write "column=family", as age=gamma')
-        _wish(wanted, name, "skip" if value == "skip" else parsed_family(value), target, weight)
-    for name in text or ():
-        _wish(wanted, name, Text(alpha=alpha), target, weight)
+    for name, choice in _said(options):
+        if name in (target, weight):
+            what = "target" if name == target else "weight"
+            raise UsageError(f"{name!r} is the {what}, and no column to learn from")
+        if name in wanted:
+            raise UsageError(f"--columns, --text and --skip name {name!r} more than once")
+        wanted[name] = choice
     for name in documents:
         if name not in (target, weight):
             wanted.setdefault(name, Text(alpha=alpha))
-    wishes = Wishes(
-        wanted,
-        None if family in (None, "auto") else parsed_family(str(family)),
-        family == "auto",
-        alpha,
-        unseen,
-        missing,
-    )
-    return Question(target, wishes, Prior(prior), weight, holdout, seed)
+    auto = options.family == "auto"
+    numeric = None if auto or options.family is None else parsed_family(options.family)
+    wishes = Wishes(wanted, numeric, auto, alpha, options.unseen, missing_of(options))
+    return Question(target, wishes, Prior(options.prior), weight, holdout, options.seed)
 
 
-def again(saved: Saved, weight: str | None) -> Question:
-    """What `naively update` and `forget` are asked of a model."""
+def missing_of(options: LearningOptions) -> tuple[str, ...]:
+    """What a missing value is spelled as."""
+    return MISSING if options.missing is None else ("", *options.missing)
+
+
+def learned_question(saved: Saved, weight: str | None) -> Question:
+    """What to learn as a model did: `naively update`, `forget` and `fit --like`."""
     table = saved.model
     if table.target is None:
         raise UsageError("the model does not name its target; go on in Python with partial_fit")
@@ -63,28 +58,43 @@ def again(saved: Saved, weight: str | None) -> Question:
     return Question(table.target, wishes, table.model.prior, weight or saved.extra.get("weight"))
 
 
+def params_of(question: Question) -> dict[str, Any]:
+    """What a model file notes of a question, as parameters of `NaiveBayes`."""
+    wishes = question.wishes
+    return {
+        "columns": wishes.columns or None, "family": "auto" if wishes.auto else wishes.numeric,
+        "alpha": wishes.alpha, "prior": question.prior.given, "unseen": wishes.unseen,
+        "missing": wishes.missing,
+    }  # fmt: skip
+
+
 def wishes_of(saved: Saved) -> Wishes:
-    """What was said of columns when a model was fitted."""
-    asked, missing = saved.params, saved.model.schema.missing
-    family = asked.get("family")
+    """What was said of columns when a model was fitted: see `params_of`."""
+    noted, missing = saved.params, saved.model.schema.missing
+    auto = noted.get("family") == "auto"
     return Wishes(
-        asked.get("columns") or {},
-        None if family in (None, "auto") else named(family),
-        family == "auto",
-        asked.get("alpha", 1.0),
-        asked.get("unseen", "smooth"),
+        noted.get("columns") or {},
+        None if auto or noted.get("family") is None else named(noted["family"]),
+        auto,
+        noted.get("alpha", 1.0),
+        noted.get("unseen", "smooth"),
         missing,
     )
 
 
-def _wish(wanted: dict[Any, Any], name: str, choice: Any, *taken: str | None) -> None:
-    """Note what is wanted of a column, once."""
-    if name in taken:
-        what = "target" if name == taken[0] else "weight"
-        raise UsageError(f"{name!r} is the {what}, and no column to learn from")
-    if name in wanted:
-        raise UsageError(f"--columns, --text and --skip name {name!r} more than once")
-    wanted[name] = choice
+def _said(options: LearningOptions) -> Iterator[tuple[str, Any]]:
+    """(column, its family or "skip") of each column that is named."""
+    for name in options.skip or ():
+        yield name, "skip"
+    for one in options.columns or ():
+        head, *call = one.partition("(")
+        name, _, kind = head.rpartition("=")
+        if not name:
+            raise UsageError(f'--columns {one}: write "column=family", as age=gamma')
+        family = "".join([kind, *call])
+        yield name, "skip" if family == "skip" else parsed_family(family)
+    for name in options.text or ():
+        yield name, Text(alpha=options.alpha)
 
 
 def parsed_family(text: str) -> Family:
@@ -111,10 +121,3 @@ def parsed_family(text: str) -> Family:
         return kind(**values)
     except (TypeError, ValueError) as error:
         raise UsageError(f"{text!r}: {error}") from None
-
-
-def _before(text: str) -> tuple[str, str, str]:
-    """(column, "=", family) of ``column=family(name=value)``."""
-    head, paren, tail = text.partition("(")
-    name, equals, family = head.rpartition("=")
-    return name, equals, family + paren + tail

@@ -43,7 +43,8 @@ def tables(
         first = {file: columns.pop(file)} if file else {}
         if only:
             columns = {}
-        said = {_free(PREDICTION, first | columns): pa.array(_plain(labels))}
+        values = labels if labels.dtype.kind in "biuf" else labels.tolist()
+        said = {_free(PREDICTION, first | columns): pa.array(values)}
         for c, label in enumerate(classes.tolist() if proba is not None else []):
             name = _free(f"P({label})", first | columns | said)
             said[name] = pa.array(np.ascontiguousarray(proba[:, c]))
@@ -205,7 +206,3 @@ def _textual(column: pa.ChunkedArray) -> pa.ChunkedArray:
             for value in column.to_pylist()
         ]
         return pa.chunked_array([pa.array(texts, pa.string())])
-
-
-def _plain(labels: Any) -> Any:
-    return labels if labels.dtype.kind in "biuf" else labels.tolist()

@@ -14,6 +14,7 @@ from rich.progress import (
     DownloadColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
@@ -49,10 +50,7 @@ def bar(what: str, source: Source) -> Iterator[None]:
 @contextmanager
 def steps(what: str, total: int) -> Iterator[Callable[[], None]]:
     """Show how many steps of some work are done, once it takes long: what to call after each."""
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-    )  # fmt: skip
-    shown = Progress(*columns, console=Console(stderr=True), transient=True)
+    shown = _bar_with(MofNCompleteColumn())
     task = shown.add_task(what, total=total)
     start = time.monotonic()
 
@@ -69,14 +67,16 @@ def steps(what: str, total: int) -> Iterator[Callable[[], None]]:
             shown.stop()
 
 
+def _bar_with(*counts: ProgressColumn) -> Progress:
+    """A bar with numbers between it and the time that remains."""
+    columns = (TextColumn("{task.description}"), BarColumn(), *counts, TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
 def _watch(what: str, source: Source, done: threading.Event) -> None:
     if done.wait(PATIENCE):
         return
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    with _bar_with(DownloadColumn(), TransferSpeedColumn()) as shown:
         task = shown.add_task(what, total=source.size)
         while not done.wait(0.1):
             shown.update(task, completed=source.read_bytes())

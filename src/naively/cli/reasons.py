@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from rich.table import Table
 from rich.text import Text
 
-from naively.cli import inside, layout, predictions, progress, words
-from naively.cli.layout import clean, in_bytes, new_facts, new_table, note
+from naively.cli import layout, predictions, progress, words
+from naively.cli.layout import clean, new_table, note
 from naively.cli.rows import Explained
 from naively.cli.sources import Opened
 from naively.explanation import MOST, RowExplanation, TextExplanation, cell, words_of
@@ -70,7 +71,7 @@ def printed(result: Explained) -> None:
         if k:
             out.print()
             out.rule(style="dim")
-        _print_row(out, number, row, row.pair(result.label, result.against))
+        _print_row(out, number, row, row.pair(*result.pair))
         if in_turn:
             told = "columns taken together: what each adds to those before it; in another order "
             out.print(note(f"{told}the parts are others, and their sum is the same"))
@@ -78,10 +79,7 @@ def printed(result: Explained) -> None:
 
 def _print_row(out: Any, number: int, row: RowExplanation, codes: tuple[int, int]) -> None:
     pair = [row.classes[c] for c in codes]
-    facts = new_facts()
-    for name, value in (("row", f"{number:,}"), *_facts(row)):
-        facts.add_row(name, value)
-    out.print(facts)
+    out.print(layout.facts(row=f"{number:,}", **_facts(row)))
     if row.text is None:
         out.print()
         _print_columns(out, row, pair)
@@ -111,20 +109,18 @@ def _in_turn(block: Block) -> bool:
     return len(block.names) > 1 and (together or isinstance(family, Joint))
 
 
-def _facts(row: RowExplanation) -> list[tuple[str, str]]:
+def _facts(row: RowExplanation) -> dict[str, str]:
     classes = [clean(label, 20) for label in row.classes.tolist()]
     order = np.argsort(-row.proba, kind="stable").tolist()
     probable = ", ".join(f"{classes[c]} {row.proba[c]:.4f}" for c in order[:5])
     more = f", and {len(order) - 5:,} more classes" if len(order) > 5 else ""
-    return [("predicted", classes[row.code]), ("probability", probable + more)]
+    return {"predicted": classes[row.code], "probability": probable + more}
 
 
 def _print_columns(out: Any, row: RowExplanation, pair: list[Any]) -> None:
     """A line a column."""
     lines = row.lines(*pair)
-    wide = _wide(out)
-    rows = [(clean(name, wide), cell(value, wide), odds) for name, value, odds in lines[:MOST]]
-    out.print(_listed(out, "column", "value", rows))
+    out.print(_listed(out, "column", "value", lines[:MOST]))
     if len(lines) > MOST:
         out.print(note(more_of(lines[MOST:], "column")))
 
@@ -132,34 +128,25 @@ def _print_columns(out: Any, row: RowExplanation, pair: list[Any]) -> None:
 def _print_terms(out: Any, text: TextExplanation, pair: list[Any]) -> None:
     """The terms of a text that tell most."""
     lines = text.lines(*pair)
-    wide = _wide(out)
-    rows = [(clean(shown(term), wide), times(n), odds) for term, n, odds in lines[:LISTED]]
-    if rows:
+    if lines:
+        rows = [(shown(term), times(n), odds) for term, n, odds in lines[:LISTED]]
         out.print(_listed(out, "term", "times", rows))
     if rest := left_out(lines[LISTED:], text.unknown):
         out.print(note(rest))
 
 
-def _wide(out: Any) -> int:
-    """Characters of a name or value that leave room for bars."""
-    return 24 if out.width >= 80 else 15
-
-
-def _listed(out: Any, first: str, second: str, rows: list[tuple[str, str, float]]) -> Any:
+def _listed(out: Any, name: str, what: str, rows: Sequence[tuple[str, str | None, float]]) -> Table:
     """Names, what belongs to them, and their log-odds with bars as long as there is room for."""
-    table = new_table()
-    table.add_column(first, style="bold", no_wrap=True)
-    table.add_column(second, no_wrap=True)
-    table.add_column("log-odds", justify="right", no_wrap=True)
+    heads = (name, what, "log-odds")
+    wide = 24 if out.width >= 80 else 15
+    cells = [(clean(one, wide), cell(own, wide), f"{odds:+.3f}") for one, own, odds in rows]
+    table = new_table(*heads, names=2)
     table.add_column("")
     widest = largest(odds for _, _, odds in rows)
-    columns = [(first, *(r[0] for r in rows)), (second, *(r[1] for r in rows))]
-    columns.append(("log-odds", *(f"{odds:+.3f}" for _, _, odds in rows)))
-    room = max(0, min(LONGEST, layout.room_beside(columns, out.width)))
-    for name, value, odds in rows:
-        style = words.FOR[2] if odds > 0 else words.AGAINST[2]
-        bar = Text("█" * length(odds, widest, room), style=style)
-        table.add_row(name, value, f"{odds:+.3f}", bar)
+    room = layout.room_beside(list(zip(heads, *cells, strict=True)), out.width)
+    for own, (_, _, odds) in zip(cells, rows, strict=True):
+        bar = "█" * length(odds, widest, max(0, min(LONGEST, room)))
+        table.add_row(*own, Text(bar, style=words.FOR[2] if odds > 0 else words.AGAINST[2]))
     return table
 
 
@@ -168,7 +155,7 @@ def _listed(out: Any, first: str, second: str, rows: list[tuple[str, str, float]
 
 def to_html(result: Explained, source: Opened, output: Path, one: bool) -> None:
     """Write a page that explains rows, with their texts marked; folded if they are several."""
-    pair, count = (result.label, result.against), 0
+    count = 0
     with (
         progress.bar("explaining", source.files),
         replacing(output) as temporary,
@@ -180,13 +167,11 @@ def to_html(result: Explained, source: Opened, output: Path, one: bool) -> None:
             page.write(f"<p>{escape(clean(source.name, 200))}: {what}</p>\n")
         for number, row in _rows(result):
             count += 1
-            if one:
-                page.write(row.to_html(*pair) + "\n")
-            else:
-                body = row.to_html(*pair, heading=False)
-                page.write(folded(f"row {number}: {row.head(*pair)}", body) + "\n")
+            body = row.to_html(*result.pair, heading=one)
+            page.write(body if one else folded(f"row {number}: {row.head(*result.pair)}", body))
+            page.write("\n")
         page.write(END)
-    _written(output, count)
+    layout.console().print(layout.facts(written=layout.written(output), rows=f"{count:,}"))
 
 
 def to_file(result: Explained, source: Opened, output: Path) -> None:
@@ -196,19 +181,12 @@ def to_file(result: Explained, source: Opened, output: Path) -> None:
     def tables() -> Iterator[pa.Table]:
         for first, told in result.chunks:
             counts.append(len(told))
-            table = told.to_arrow(result.label, result.against)
+            table = told.to_arrow(*result.pair)
             yield table.set_column(0, "row", pc.add(table.column("row"), first))
 
     with progress.bar("explaining", source.files):
         predictions.to_file(tables(), output)
-    _written(output, sum(counts))
-
-
-def _written(output: Path, rows: int) -> None:
-    facts = new_facts()
-    facts.add_row("written", f"{clean(output, 200)} ({in_bytes(output.stat().st_size)})")
-    facts.add_row("rows", f"{rows:,}")
-    layout.console().print(facts)
+    layout.console().print(layout.facts(written=layout.written(output), rows=f"{sum(counts):,}"))
 
 
 # ---- JSON ----------------------------------------------------------------------------------------
@@ -217,10 +195,9 @@ def _written(output: Path, rows: int) -> None:
 def to_json(result: Explained) -> None:
     """Write a JSON object a row to standard output."""
     for number, row in _rows(result):
-        pair = row.pair(result.label, result.against)
-        layout.print_json(
-            {"row": number, **_as_json(row, *(row.classes.tolist()[c] for c in pair))}
-        )
+        pair = row.pair(*result.pair)
+        label, against = (row.classes.tolist()[c] for c in pair)
+        layout.print_json({"row": number, **_as_json(row, label, against)})
 
 
 def _as_json(row: RowExplanation, label: Any, against: Any) -> dict[str, Any]:
@@ -237,27 +214,24 @@ def _as_json(row: RowExplanation, label: Any, against: Any) -> dict[str, Any]:
             "columns": dict(zip(row.features, odds.tolist(), strict=True)),
         },
         "classes": classes,
-        "probabilities": inside.plain(row.proba),
-        "prior": inside.plain(row.prior),
-        "joint": inside.plain(row.joint),
+        "probabilities": row.proba.tolist(),
+        "prior": row.prior.tolist(),
+        "joint": row.joint.tolist(),
         "values": {
             name: value
             for name, value in zip(row.features, row.values, strict=True)
             if name not in row.texts
         },
-        "contributions": {
-            name: inside.plain(row.contributions[:, k]) for k, name in enumerate(row.features)
-        },
+        "contributions": dict(zip(row.features, row.contributions.T.tolist(), strict=True)),
         "texts": {name: _text_json(text, label, against) for name, text in row.texts.items()},
     }
 
 
 def _text_json(text: TextExplanation, label: Any, against: Any) -> dict[str, Any]:
     _, odds, rest = text.log_odds(label, against)
+    columns = (text.counts.tolist(), odds.tolist(), text.contributions.tolist())
     terms = [
-        {"term": term, "count": count, "log_odds": own, "contributions": inside.plain(each)}
-        for term, count, own, each in zip(
-            text.terms, text.counts.tolist(), odds.tolist(), text.contributions, strict=True
-        )
+        {"term": term, "count": count, "log_odds": own, "contributions": each}
+        for term, count, own, each in zip(text.terms, *columns, strict=True)
     ]
     return {"terms": terms, "absent": rest, "unknown": text.unknown}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -11,7 +12,7 @@ from rich.text import Text
 
 from naively.cli import inside, layout, words
 from naively.cli.columns import cell, print_columns, telling
-from naively.cli.layout import clean, counted, in_bytes, new_facts, new_table, note
+from naively.cli.layout import clean, counted, facts, new_table, note, with_notes
 from naively.cli.models import target_of
 from naively.cli.scored import comparison
 from naively.cli.work import Fitted
@@ -20,11 +21,11 @@ from naively.families.text import Text as TextFamily
 from naively.files.safetensors import Saved
 from naively.markup import magnitude
 from naively.model import Model
+from naively.plain import rows_told
 from naively.tables.inputs import MISSING
 from naively.tables.model import TableModel
 from naively.tables.telling import entropy
 
-LISTED = 10  # classes that a list shows
 DEFAULTS: dict[str, Any] = {  # of the estimators' parameters, besides None
     **{one.name: one.default for one in fields(TextFamily)},
     "alpha": 1.0, "prior": "empirical", "prior_smoothing": 0.0, "unseen": "smooth",
@@ -34,25 +35,23 @@ DEFAULTS: dict[str, Any] = {  # of the estimators' parameters, besides None
 MOST = 30  # rows of one table
 
 
-def fitted(result: Fitted, output: str, size: int, limit: int) -> None:
+def fitted(result: Fitted, output: Path, limit: int) -> None:
     """What `naively fit` did."""
     table = result.table
     model = table.model
     out = layout.console()
-    facts = new_facts()
-    facts.add_row("target", clean(table.target))
-    facts.add_row("rows", f"{table.rows:,}{layout.skipped(table.unlabelled)}")
-    facts.add_row("classes", _classes(model))
-    out.print(facts)
+    rows = rows_told(table.rows, table.rows, table.unlabelled)
+    out.print(facts(target=clean(table.target), rows=rows, classes=_classes(model)))
     out.print()
-    told = inside.columns(table)
-    print_columns(out, table, told, limit)
+    print_columns(out, table, inside.columns(table), limit)
     out.print()
-    facts = new_facts()
-    facts.add_row("parameters", magnitude(model.n_parameters))
-    facts.add_row("time", layout.pace(result.seconds, table.rows))
-    facts.add_row("written", f"{clean(output, 200)} ({in_bytes(size)})")
-    out.print(facts)
+    out.print(
+        facts(
+            parameters=magnitude(model.n_parameters),
+            time=layout.pace(result.seconds, table.rows),
+            written=layout.written(output),
+        )
+    )
     if result.held is not None:
         out.print()
         rows = counted(result.held.rows, "row")
@@ -62,28 +61,29 @@ def fitted(result: Fitted, output: str, size: int, limit: int) -> None:
 
 def inspected(saved: Saved, table: TableModel | None, path: str, limit: int) -> None:
     """What a model file holds."""
-    model = saved.model if isinstance(saved.model, Model) else saved.model.model
+    model = _inner(saved.model)
     out = layout.console()
-    facts = new_facts()
-    facts.add_row("file", clean(path, 200))
-    if table is not None:
-        facts.add_row("parameters", magnitude(model.n_parameters))
-    facts.add_row("estimator", _estimator(saved))
-    if target := target_of(saved):
-        facts.add_row("target", clean(target))
-    facts.add_row("features", f"{model.n_features:,}")
-    facts.add_row("classes", f"{len(model.classes):,}")
-    facts.add_row("written by", f"naively {clean(saved.written_by)}")
-    out.print(facts)
+    target = target_of(saved)
+    out.print(
+        facts(
+            file=clean(path, 200),
+            parameters=None if table is None else magnitude(model.n_parameters),
+            estimator=_estimator(saved),
+            target=clean(target) if target else None,
+            features=f"{model.n_features:,}",
+            classes=f"{len(model.classes):,}",
+            written_by=f"naively {clean(saved.written_by)}",
+        )
+    )
     if table is None:
         out.print("\nThe model knows no class: it learned nothing yet, or forgot everything.")
         return
     out.print()
     out.print(_priors(model))
     out.print()
-    told = inside.columns(table)
-    print_columns(out, table, told, limit)
-    best = [column.name for column in telling(told)[:limit]]
+    columns = inside.columns(table)
+    print_columns(out, table, columns, limit)
+    best = [column.name for column in telling(columns)[:limit]]
     for section in inside.sections(table):
         rows = [row for name in best for row in section.rows.get(name, ())]
         if not rows:
@@ -97,7 +97,12 @@ def inspected(saved: Saved, table: TableModel | None, path: str, limit: int) -> 
     for text in words.words_of(table, limit):
         if text.name in best:
             out.print()
-            out.print(words.told(text, model, out.width))
+            out.print(words.listed(text, model, out.width))
+
+
+def _inner(model: Any) -> Model:
+    """The model of arrays that is a model, or in one of tables."""
+    return model if isinstance(model, Model) else model.model
 
 
 def _spread(row: tuple[str, dict[str, Any]]) -> float:
@@ -107,17 +112,15 @@ def _spread(row: tuple[str, dict[str, Any]]) -> float:
 
 
 def _priors(model: Model) -> Group:
-    table = new_table()
-    table.add_column("class", style="bold", no_wrap=True)
+    table = new_table("class")
     table.add_column("prior", justify="right")
     table.add_column("weight of its rows", justify="right")
     weights = model.class_weight.rounded()
-    order = np.argsort(-weights, kind="stable") if len(weights) > 20 else np.arange(len(weights))
+    rest = len(weights) - 20
+    order = np.argsort(-weights, kind="stable") if rest > 0 else np.arange(len(weights))
     for c in order[:20]:
         table.add_row(clean(model.classes[c]), f"{model.class_prior[c]:.4f}", f"{weights[c]:,.10g}")
-    if len(weights) > 20:
-        return Group(table, note(f"and {len(weights) - 20:,} classes with fewer rows"))
-    return Group(table)
+    return with_notes(table, f"and {rest:,} classes with fewer rows" if rest > 0 else None)
 
 
 def _parameters(
@@ -130,31 +133,23 @@ def _parameters(
     names = [clean(name, 40) for name, _ in rows]
     labels = [clean(label, 16) for label in model.classes.tolist()]
     room = width - max(map(len, names), default=0) - 4
-    table = new_table()
-    table.add_column("", style="bold", no_wrap=True)
     chosen: list[int] = []
     for c in np.argsort(-model.class_weight.rounded(), kind="stable").tolist():
         room -= max([len(labels[c]), *(len(row[c]) for row in cells)]) + 2
         if room < 0 and chosen:
             break
         chosen.append(c)
-    for c in sorted(chosen):
-        table.add_column(labels[c], justify="right", no_wrap=True)
+    chosen.sort()
+    table = new_table("", *(labels[c] for c in chosen))
     for name, row in zip(names, cells, strict=True):
-        table.add_row(name, *(row[c] for c in sorted(chosen)))
-    if len(chosen) < len(labels):
-        return Group(
-            table, note(f"and {len(labels) - len(chosen):,} more classes: widen the terminal")
-        )
-    return Group(table)
+        table.add_row(name, *(row[c] for c in chosen))
+    rest = len(labels) - len(chosen)
+    return with_notes(table, f"and {rest:,} more classes: widen the terminal" if rest else None)
 
 
 def _classes(model: Model) -> str:
-    weights = model.class_weight.rounded()
-    order = np.argsort(-weights, kind="stable") if len(weights) > LISTED else range(len(weights))
-    listed = [f"{clean(model.classes[c], 20)} {weights[c]:,.10g}" for c in list(order)[:LISTED]]
-    rest = len(weights) - LISTED
-    return ", ".join(listed) + (f", and {rest:,} more with fewer rows" if rest > 0 else "")
+    weights = model.class_weight.rounded().tolist()
+    return layout.classes_listed(dict(zip(model.classes, weights, strict=True)))
 
 
 def _estimator(saved: Saved) -> str:
@@ -183,15 +178,11 @@ def _code(value: Any) -> str:
     return repr(value)
 
 
-def changed(what: str, rows: int | None, model: Any, output: str) -> None:
+def changed(what: str, rows: int | None, model: Any, output: Path) -> None:
     """What `naively update`, `forget` or `merge` did."""
-    inner = model if isinstance(model, Model) else model.model
-    facts = new_facts()
-    if rows is not None:
-        facts.add_row(what, counted(rows, "row"))
-    facts.add_row("classes", _classes(inner) or "none: everything was forgotten")
-    facts.add_row("written", clean(output, 200))
-    layout.console().print(facts)
+    said = {} if rows is None else {what: counted(rows, "row")}
+    classes = _classes(_inner(model)) or "none: everything was forgotten"
+    layout.console().print(facts(**said, classes=classes, written=clean(output, 200)))
 
 
 def fit_json(result: Fitted, output: str) -> dict[str, Any]:
@@ -211,7 +202,7 @@ def fit_json(result: Fitted, output: str) -> dict[str, Any]:
 
 def inspect_json(saved: Saved, table: TableModel | None) -> dict[str, Any]:
     """What a model file holds, for programs."""
-    model = saved.model if isinstance(saved.model, Model) else saved.model.model
+    model = _inner(saved.model)
     answer = {
         "estimator": saved.estimator,
         "target": target_of(saved),
@@ -225,15 +216,14 @@ def inspect_json(saved: Saved, table: TableModel | None) -> dict[str, Any]:
             "meaning": section.meaning,
             "rows": [
                 {"column": name, "label": label,
-                 **{key: inside.plain(value) for key, value in values.items()}}
+                 **{key: value.tolist() for key, value in values.items()}}
                 for name, rows in section.rows.items() for label, values in rows
             ],
         }
         for section in inside.sections(table) if any(section.rows.values())
     ]  # fmt: skip
-    texts = {
-        text.name: text.as_json(model.classes.tolist()) for text in words.words_of(table, MOST)
-    }
+    labels = model.classes.tolist()
+    texts = {text.name: text.as_json(labels) for text in words.words_of(table, MOST)}
     return {**answer, **_model_json(table), "parameters": parameters, "texts": texts}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from naively.cli.errors import UsageError, UserError
+from naively.cli.layout import counted
 from naively.cli.models import as_table, label_of, target_of, unread
 from naively.cli.sources import Opened
 from naively.explanation import Explanation
@@ -60,11 +61,6 @@ class Asked:
         first, stop = self.spans[0]
         return len(self.spans) == 1 and stop == first + 1
 
-    def missing(self, count: int) -> int | None:
-        """The first row that is asked for where there are `count` of them, but is not there."""
-        beyond = (max(a, count) for a, b in self.spans if b is not None and b > count)
-        return next(beyond, None)
-
 
 def _span(text: str) -> Span:
     if text == "all":
@@ -88,13 +84,12 @@ class Explained:
     Attributes
     ----------
     table : TableModel
-    label, against : the classes that are compared; None for those that are most probable.
+    pair : the classes that are compared; None for those that are most probable.
     chunks : (number of the first row, counted from 1; why these rows have their scores).
     """
 
     table: TableModel
-    label: Any
-    against: Any
+    pair: tuple[Any, Any]
     chunks: Iterator[tuple[int, Explanation]]
 
 
@@ -109,7 +104,7 @@ def explained(
     one, other = (None if t is None else classes[label_of(table, t)] for t in (label, against))
     if one is not None and one == other:
         raise UsageError(f"--label and --against are both {label!r}; compare two classes")
-    return Explained(table, one, other, _chunks(table, source, asked))
+    return Explained(table, (one, other), _chunks(table, source, asked))
 
 
 def _chunks(table: TableModel, source: Opened, asked: Asked) -> Iterator[tuple[int, Explanation]]:
@@ -154,9 +149,9 @@ def _rows(source: Opened, asked: Asked) -> Iterator[tuple[int, pa.Table]]:
         last = asked.spans[-1][1]
         if last is not None and last <= before:
             return
-    missing = asked.missing(before)
-    if missing is not None:
-        rows = f"{before:,} row" + ("" if before == 1 else "s")
-        raise UserError(f"{source.name}: there is no row {missing + 1:,}; it has {rows}")
+    for first, stop in asked.spans:
+        if stop is not None and stop > before:
+            row, rows = max(first, before) + 1, counted(before, "row")
+            raise UserError(f"{source.name}: there is no row {row:,}; it has {rows}")
     if before == 0:
         raise UserError(f"{source.name}: there are no rows")

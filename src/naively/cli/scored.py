@@ -11,8 +11,9 @@ from rich.text import Text
 
 from naively.cli import layout
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.layout import clean, new_facts, new_table, note
+from naively.cli.layout import clean, new_table, note, with_notes
 from naively.cli.metrics import Scores
+from naively.cli.models import classes_of
 from naively.cli.ranking import Decision
 from naively.cli.work import Evaluated
 from naively.families.bernoulli import Bernoulli
@@ -20,6 +21,7 @@ from naively.families.categorical import Categorical
 from naively.families.text import Text as TextFamily
 from naively.files.safetensors import Saved
 from naively.model import Model
+from naively.plain import rows_told
 from naively.tables.model import TableModel
 
 Decisions = dict[str, Decision]
@@ -36,7 +38,7 @@ def check(
         raise UsageError(
             f"--at-recall is the part of a class to find, above 0 and at most 1, not {recall:g}"
         )
-    classes = (saved.model if isinstance(saved.model, Model) else saved.model.model).classes
+    classes = classes_of(saved)
     asked = threshold is not None or recall is not None
     if asked and positive is None and len(classes) != 2:
         raise UsageError(
@@ -86,59 +88,47 @@ def evaluated(result: Evaluated, found: Decisions | None = None) -> None:
         out.print()
         out.print(_thresholds(scores, model, found))
     out.print()
-    facts = new_facts()
-    facts.add_row("rows", f"{scores.rows:,}{layout.skipped(result.unlabelled)}")
-    if scores.strangers:
-        facts.add_row(
-            "unknown", f"{scores.strangers:,} of them with a label that the model never met: "
-            "errors, but in no log-loss, AUC or table",
-        )  # fmt: skip
-    facts.add_row("time", layout.pace(result.seconds, scores.rows))
-    out.print(facts)
+    unknown = (
+        f"{scores.strangers:,} of them with a label that the model never met: errors, but in no "
+        "log-loss, AUC or table"
+    )
+    out.print(
+        layout.facts(
+            rows=rows_told(scores.rows, scores.rows, result.unlabelled),
+            unknown=unknown if scores.strangers else None,
+            time=layout.pace(result.seconds, scores.rows),
+        )
+    )
 
 
 def _thresholds(scores: Scores, model: Model, found: Decisions) -> Group:
     """What comes of flagging rows from several probabilities on."""
     label = clean(model.classes[scores.positive], 30)
-    table = new_table()
-    table.add_column(f"P({clean(label, 16)}) from", style="bold", no_wrap=True)
     heads = ("recall", "precision", "flagged", "missed", "false alarms")
-    for head in heads:
-        table.add_column(head, justify="right", no_wrap=True)
-    for name, one in found.items():
-        said = "as predicted" if one.threshold is None else str(one.threshold)
+    table = new_table(f"P({clean(label, 16)}) from", *heads)
+    for one in found.values():
+        predicted = one.threshold is None
+        said = "as predicted" if predicted else str(one.threshold)
+        shares = ("·" if np.isnan(part) else f"{part:.2%}" for part in (one.recall, one.precision))
         counts = (f"{count:,}" for count in (one.flagged, one.missed, one.false_alarms))
-        style = "" if name == "as_predicted" else "bold"
-        table.add_row(said, _share(one.recall), _share(one.precision), *counts, style=style)
+        table.add_row(said, *shares, *counts, style="" if predicted else "bold")
     rows = int(scores.confusion.sum())
     positives = found["as_predicted"].positives
-    return Group(table, note(f"{label}: {positives:,} of {rows:,} rows"))
-
-
-def _share(part: float) -> str:
-    return "·" if np.isnan(part) else f"{part:.2%}"
+    return with_notes(table, f"{label}: {positives:,} of {rows:,} rows")
 
 
 def confusion(scores: Scores, model: Model, width: int) -> Table:
     """The confusion matrix; or, if it is too wide, the mistakes that are most frequent."""
-    names = [clean(label, 16) for label in model.classes.tolist()]
+    labels = model.classes.tolist()
+    names = [clean(label, 16) for label in labels]
     widest = [max(len(n), len(f"{scores.confusion[:, j].max():,}")) for j, n in enumerate(names)]
     if sum(w + 2 for w in widest) + max(map(len, names)) + 6 > width:
-        return _mistakes(scores, [clean(label, 30) for label in model.classes.tolist()])
-    table = new_table()
-    table.add_column("true \\ said", style="bold", no_wrap=True)
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
+        return _mistakes(scores, [clean(label, 30) for label in labels])
+    table = new_table("true \\ said", *names)
     for i, name in enumerate(names):
-        counts = scores.confusion[i].tolist()
-        table.add_row(
-            name,
-            *(
-                Text(f"{count:,}" if count else "·",
-                     style="bold green" if i == j else "red" if count else "dim")
-                for j, count in enumerate(counts)
-            ),
-        )  # fmt: skip
+        cells = [Text(f"{n:,}", style="red") if n else note("·") for n in scores.confusion[i]]
+        cells[i].style = "bold green"
+        table.add_row(name, *cells)
     return table
 
 
@@ -146,10 +136,7 @@ def _mistakes(scores: Scores, names: list[str]) -> Table:
     wrong = scores.confusion.copy()
     np.fill_diagonal(wrong, 0)
     order = np.argsort(-wrong, axis=None, kind="stable")[:10]
-    table = new_table()
-    for name in ("true", "said"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("rows", justify="right")
+    table = new_table("true", "said", "rows", names=2, style="")
     for place in order.tolist():
         i, j = divmod(place, len(names))
         if wrong[i, j]:
@@ -180,10 +167,8 @@ def comparison(scores: Scores, table: TableModel) -> Group:
         average = (ranking.average_precision(), ranking.prevalence)
         shown.add_row("its average precision", *(f"{value:.4f}" for value in average))
         baseline += "; last two: chance"
-    notes = [note(baseline)]
-    if scores.worse_than_prior:
-        notes.append(note(f"its probabilities are worse than the class prior's{_remedy(table)}"))
-    return Group(shown, *notes)
+    worse = f"its probabilities are worse than the class prior's{_remedy(table)}"
+    return with_notes(shown, baseline, worse if scores.worse_than_prior else None)
 
 
 def _remedy(table: TableModel) -> str:

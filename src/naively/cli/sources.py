@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import glob
 import os
+import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -13,17 +14,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from naively.cli import progress
+from naively.cli import models, progress
+from naively.cli.arguments import LEARNING, ChangeOptions, LearningOptions
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.models import (
-    classes_of,
-    document_of,
-    features_of,
-    kind_of,
-    names_of,
-    spellings,
-    target_of,
-)
+from naively.cli.options import learned_question, missing_of, new_question
 from naively.files.safetensors import Saved
 from naively.tables.documents import FILE, LABEL, TEXTS
 from naively.tables.inputs import MISSING, Task
@@ -31,6 +25,9 @@ from naively.tables.learning import Question
 from naively.tables.model import TableModel
 from naively.tables.names import no_column
 from naively.tables.readers import FORMATS, Source, open_source
+
+SETTLED = ("columns", "text", "skip", "family", "missing", "alpha", "prior", "unseen")
+"""Options that `--like` leaves to a model."""
 
 
 @dataclass
@@ -84,12 +81,16 @@ def opened(
 
     Parameters
     ----------
-    data : files, folders and patterns.
+    data : files, folders and patterns; if there are none, what is piped.
     format : of the files; None if they tell.
     missing : spellings of a missing value.
     label : the class of all documents, if they have one.
     options : others of `open_source`.
     """
+    if not data:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise UsageError("name a table: a file, a folder, or - for standard input")
+        data = ["-"]
     try:
         source = open_source(list(data), missing=missing, format=format, label=label, **options)
     except FileNotFoundError as error:
@@ -106,38 +107,59 @@ def opened_for(
     saved: Saved, data: Sequence[str], format: str | None, label: str | None = None, **options: Any
 ) -> Opened:
     """The same for a model: documents have the names of its column of text and of its target."""
-    document, target = document_of(saved), target_of(saved)
-    found = opened(
-        data, format, spellings(saved), label, document=document, kind=kind_of(saved), **options
-    )
+    document, target = models.document_of(saved), models.target_of(saved)
+    options |= {"document": document, "kind": models.kind_of(saved)}
+    found = opened(data, format, models.spellings(saved), label, **options)
     if not found.files.texts:
         return found
     if found.files.file is not None:
-        taken = {*features_of(saved), document, target}
+        taken = {*models.features_of(saved), document, target}
         found.names[0] = next(name for i in count() if (name := FILE + "_" * i) not in taken)
     for old, new in ((TEXTS[0], document), (LABEL, target)):
-        fits = old in found.names and old not in features_of(saved)
+        fits = old in found.names and old not in models.features_of(saved)
         if fits and new is not None and new not in found.names:
             found.names[found.names.index(old)] = new
     return found
 
 
 def opened_to_learn(
-    saved: Saved, data: Sequence[str], format: str | None, label: str | None
-) -> Opened:
-    """The same for a model that goes on learning: documents have to have a class."""
-    classes, target = classes_of(saved), target_of(saved)
-    found = opened_for(saved, data, format, label, classes=names_of(classes))
+    saved: Saved, data: Sequence[str], options: LearningOptions | ChangeOptions
+) -> tuple[Opened, Question]:
+    """The same for a model that goes on learning, and what to learn: documents have a class."""
+    classes, target, label = models.classes_of(saved), models.target_of(saved), options.label
+    names = models.names_of(classes)
+    found = opened_for(saved, data, options.format, label, classes=names)
     if found.files.texts and classes.dtype.kind not in "OUT":
-        found.labels = dict(zip(names_of(classes), classes.tolist(), strict=True))
-    if label is not None and label not in names_of(classes):
+        found.labels = dict(zip(names, classes.tolist(), strict=True))
+    if label is not None and label not in names:
         progress.note(f"the model did not know the class {label!r}; it knows {some(classes)}")
     if found.files.texts and target is not None and target not in found.names:
         raise UserError(
             f"{found.name}: say with --label which class these documents are of; the model knows "
             f"{some(classes)}"
         )
-    return found
+    return found, learned_question(saved, options.weight)
+
+
+def opened_like(
+    data: Sequence[str], target: str | None, options: LearningOptions, like: Path
+) -> tuple[Opened, Question, Saved]:
+    """The same for a model that is to add up with another one; and that one."""
+    if twice := [f"--{n}" for n in SETTLED if getattr(options, n) != getattr(LEARNING, n)]:
+        raise UsageError(f"--like takes that from the model: leave out {', '.join(twice)}")
+    saved = models.load_table(like)
+    source, question = opened_to_learn(saved, data, options)
+    if target not in (None, question.target):
+        raise UsageError(f"the target of {like} is {question.target!r}: leave out --target")
+    return source, replace(question, holdout=options.holdout, seed=options.seed), saved
+
+
+def opened_new(
+    data: Sequence[str], target: str | None, options: LearningOptions
+) -> tuple[Opened, Question]:
+    """The tables or documents of which no model tells anything, and what to learn of them."""
+    source = opened(data, options.format, missing_of(options), options.label)
+    return source, new_question(target_among(source, target), source.files.texts, options)
 
 
 def target_among(table: Opened, asked: str | None) -> str:
@@ -194,12 +216,8 @@ def check_output(output: Path, data: Sequence[str]) -> None:
     if not output.exists():
         return
     for one in data:
-        inside = Path(one).is_dir() and output.parent.samefile(one) and _is_table(output)
+        named = any(part in FORMATS for part in output.name.lower().split(".")[1:])
+        inside = named and Path(one).is_dir() and output.parent.samefile(one)
         paths = [one] if Path(one).exists() else glob.glob(one, recursive=True)  # noqa: PTH207
         if inside or any(output.samefile(path) for path in paths):
             raise UsageError(f"{output} is among the files that are read; write to another one")
-
-
-def _is_table(path: Path) -> bool:
-    """Whether a folder's file of this name is read."""
-    return any(part in FORMATS for part in path.name.lower().split(".")[1:])

@@ -96,7 +96,7 @@ def _telling(model: Model, own: TextParameters, count: int) -> list[list[tuple[s
     ]
 
 
-def told(words: Words, model: Model, width: int) -> Group:
+def listed(words: Words, model: Model, width: int) -> Group:
     """The telling words of each class, in as many columns as fit."""
     title = Text(f"Words of {clean(words.name)} that speak for a class", style="bold")
     if words.hashed:

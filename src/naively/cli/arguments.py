@@ -1,0 +1,120 @@
+"""What several commands take, each option once. Heavy imports wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from naively.cli.errors import UsageError
+
+Names = list[str] | None
+Output = Annotated[Path | None, Parameter(alias="-o")]
+NewFile = Annotated[Path, Parameter(alias="-o")]
+ModelFile = Annotated[Path, Parameter(help="File that `naively fit` or `save` in Python wrote.")]
+FittedFile = Annotated[Path, Parameter(help="File that `naively fit` wrote.")]
+Target = Annotated[str | None, Parameter(alias="-t")]
+TargetToLearn = Annotated[
+    Target,
+    Parameter(
+        help="The column that holds the classes. Rows where it is empty are skipped. Documents "
+        "have the\ncolumn `label`, of their files or folders."
+    ),
+]
+Columns = Annotated[
+    Names,
+    Parameter(help='Families of columns, as "age=gamma" or "job=categorical"; may be repeated.'),
+]
+Skip = Annotated[Names, Parameter(help="A column to leave out; may be repeated.")]
+Missing = Annotated[
+    Names,
+    Parameter(
+        help="Text that means a missing value, instead of ?, NA, null and the like; may be "
+        "repeated."
+    ),
+]
+Format = Annotated[
+    str | None,
+    Parameter(
+        help="csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell."
+    ),
+]
+Json = Annotated[bool, Parameter(help="Print one JSON object.")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class LearningOptions:
+    """What `naively fit` is told of columns and rows; `diagnose` and `compare` are told some.
+
+    Attributes
+    ----------
+    columns
+        Families of columns, as "age=gamma" or "job=categorical(alpha=0.5)"; may be repeated.
+    text
+        A column of text, even if its texts are short; may be repeated. For n-grams and the like:
+        --columns "body=text(ngram_range=(1,2))".
+    family
+        Of all columns of numbers: gaussian, lognormal, gamma, poisson, kernel_density, ...; or
+        auto for the one that predicts best.
+    weight
+        A column of weights: a row of weight 2 counts as two rows.
+    holdout
+        Part of the rows of each class, as 0.2, to test the model on before it learns them too.
+    alpha
+        Smoothing of levels, counts and words.
+    prior
+        Class prior.
+    unseen
+        What a level that was never met does at prediction.
+    label
+        The class of all documents; `naively update --label` then adds those of others.
+    seed
+        Which rows are held out.
+    """
+
+    columns: Names = None
+    text: Names = None
+    skip: Skip = None
+    family: str | None = None
+    weight: str | None = None
+    holdout: float = 0.0
+    alpha: float = 1.0
+    prior: Literal["empirical", "uniform"] = "empirical"
+    unseen: Literal["smooth", "ignore", "error"] = "smooth"
+    missing: Missing = None
+    format: Format = None
+    label: str | None = None
+    seed: int = 0
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ChangeOptions:
+    """What `naively update` and `forget` are told of rows and files.
+
+    Attributes
+    ----------
+    output
+        Write another file, and leave this one.
+    weight
+        A column of weights; the one that `fit` was given unless named.
+    label
+        The class of all documents; by default the name of their file, or folder, tells.
+    """
+
+    output: Output = None
+    weight: str | None = None
+    format: Format = None
+    label: str | None = None
+
+
+LEARNING, CHANGE = LearningOptions(), ChangeOptions()  # as they are if nothing is said
+
+
+def check_count(option: str, count: int) -> None:
+    """Refuse a number of things that is none."""
+    if count < 0:
+        raise UsageError(f"--{option} must not be negative, but is {count}")
