@@ -176,6 +176,7 @@ def test_auto_finds_the_family():
 @pytest.mark.parametrize("block", [300, 5000, 1 << 23])
 def test_a_stream_that_turns_to_text(tmp_path, monkeypatch, block):
     """Columns and labels of numbers or truth values may become text at any row."""
+    # of 6 MiB, which small files fill once
     monkeypatch.setattr("naively.tables.inputs.BLOCK", block)
     path = tmp_path / "t.csv"
     n = 600
@@ -202,7 +203,9 @@ def test_a_stream_that_turns_to_text(tmp_path, monkeypatch, block):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_holding_out_depends_on_no_thread(tmp_path, monkeypatch, threads):
+    # of 6 MiB, which small files fill once
     monkeypatch.setattr("naively.tables.inputs.BLOCK", 2000)
+    # of 100,000 rows, which take long to write and read
     monkeypatch.setattr("naively.tables.learning.MOST", 50)
     path = tmp_path / "t.csv"
     pd.DataFrame({"x": numbers(3000), "y": np.arange(3000) % 2}).to_csv(path, index=False)
@@ -496,6 +499,7 @@ def test_many_levels(monkeypatch):
     assert "like an identifier" in model.table_.schema.skipped["id"]
     model = NaiveBayes({"id": Categorical()}).fit({"id": levels}, y)
     assert model.score({"id": levels}, y) == 1.0
+    # of a million, which take seconds to learn
     monkeypatch.setattr("naively.tables.model.MOST_LEVELS", 1000)
     with pytest.raises(ValueError, match="column 'id' has more than 1,000 levels, such as 'k0'"):
         NaiveBayes({"id": Categorical()}).fit({"id": levels}, y)
