@@ -519,7 +519,9 @@ def test_any_sequence_of_operations_leaves_the_rows_that_remain(case, data):
 @law(COUNTED)
 @given(data=st.data())
 def test_decay_is_a_smaller_weight(case, data):
-    own = data.draw(examples(case, weights=st.sampled_from([1.0, 0.1, 3.0, 1e8 + 1 / 3])))
+    """Of rows whose sums have few bits: decay keeps the leading 225."""
+    weights = st.sampled_from([1.0, 0.1, 3.0, 1e8 + 1 / 3])
+    own = data.draw(examples(case, tame=True, weights=weights))
     gamma = data.draw(st.sampled_from([0.5, 0.25, 2.0**-30]))
     decayed = learned(case, own.rows, own.y, own.weights, own.new).decay(gamma)
     expected = learned(case, own.rows, own.y, gamma * own.weights, own.new)
