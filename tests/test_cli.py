@@ -656,7 +656,7 @@ def test_predict_streams_batches_in_order(folder, capsys, monkeypatch):
 
     fitted(capsys)
     whole = naive(capsys, "predict", "m", "data.csv", "--proba")[0]
-    monkeypatch.setattr(inputs, "BLOCK", 500)
+    monkeypatch.setattr(inputs, "BLOCK", 500)  # of 6 MiB, which small files fill once
     parts = naive(capsys, "predict", "m", "data.csv", "--proba")[0]
     rows = [list(csv.reader(text.splitlines())) for text in (whole, parts)]
     assert len(rows[1]) == 301

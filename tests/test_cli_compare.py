@@ -191,7 +191,7 @@ def test_standard_input(folder, capsys, monkeypatch):
 
 
 def test_a_sample_is_said(folder, capsys, monkeypatch):
-    monkeypatch.setattr(rows, "ROWS", 1000)
+    monkeypatch.setattr(rows, "ROWS", 1000)  # of 100,000, which take long to look at
     head, *lines = Path("data.csv").read_text().splitlines(keepends=True)
     Path("long.csv").write_text(head + "".join(lines * 10))
     out, _ = naive(capsys, "compare", "long.csv", "-t", "ill", "--splits", "2")

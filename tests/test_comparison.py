@@ -500,6 +500,7 @@ def test_other_processes_find_the_same(monkeypatch):
     rows, rule, splits, _, _ = trial_of(*mixed(40), folds=2)
     refits = Refits(rows, rule, splits)
     here = refits.curve(LogisticRegression())
+    # so that work this short goes to other processes
     monkeypatch.setattr(alternatives, "PATIENCE", 0.0)
     done = []
     there = refits.curve(LogisticRegression(), lambda: done.append(1))
@@ -992,7 +993,7 @@ def test_spellings_of_missing_values():
 
 
 def test_a_sample_of_many_rows(monkeypatch, tmp_path):
-    monkeypatch.setattr(looked, "ROWS", 1000)
+    monkeypatch.setattr(looked, "ROWS", 1000)  # of 100,000, which take long to compare
     generator = np.random.default_rng(0)
     y = np.arange(3000) % 2
     table = pa.table({"a": generator.normal(size=3000) + y, "b": generator.normal(size=3000)})
@@ -1186,7 +1187,7 @@ def test_events_that_do_not_take_the_options_of_text_are_left_out(family):
 
 
 def test_sums_that_take_too_much_memory_are_not_tried(monkeypatch):
-    monkeypatch.setattr(trial, "MEMORY", 5_000)
+    monkeypatch.setattr(trial, "MEMORY", 5_000)  # of 1.5 GB, which no small table needs
     found = compare(NUMBERS, IRIS.target, splits=3)
     reasons = {one.name: one.curve.reason for one in found.candidates}
     assert "too much memory" in reasons["shrunk full covariance"]
@@ -1194,6 +1195,7 @@ def test_sums_that_take_too_much_memory_are_not_tried(monkeypatch):
 
 
 def test_a_classifier_that_no_process_takes_does_not_stop_the_others(monkeypatch):
+    # so that work this short goes to other processes
     monkeypatch.setattr(alternatives, "PATIENCE", 0.0)
     monkeypatch.setattr(alternatives.Refits, "_scores", _ends)
     found = compare(NUMBERS, IRIS.target, splits=2)

@@ -183,7 +183,7 @@ def test_large_tables_count_the_same(monkeypatch):
     generator = np.random.default_rng(1)
     x, y, codes = generator.integers(0, [[30], [20], [4]], (3, 2000))
     small = levels(x, y, codes)
-    monkeypatch.setattr(information, "CELLS", 10)
+    monkeypatch.setattr(information, "CELLS", 10)  # of 4 million: the same counts, kept otherwise
     large = levels(x, y, codes)
     assert (small.g, small.mean, small.dof) == (large.g, large.mean, large.dof)
 
@@ -453,7 +453,7 @@ def test_what_cannot_be_estimated_says_why():
 
 
 def test_too_many_parameters_are_not_tried(monkeypatch):
-    monkeypatch.setattr(trial, "MOST", 39)
+    monkeypatch.setattr(trial, "MOST", 39)  # of a million, which need a thousand columns
     generator = np.random.default_rng(12)
     found = {one.name: one for one in diagnose(generator.normal(size=(50, 5)), [0, 1] * 25).rungs}
     assert found["full covariance"].parameters == 41
@@ -634,7 +634,7 @@ def test_missing_values_drop_the_row_of_their_pairs():
 
 
 def test_a_sample_of_many_rows_is_said(monkeypatch, tmp_path):
-    monkeypatch.setattr(rows, "ROWS", 1000)
+    monkeypatch.setattr(rows, "ROWS", 1000)  # of 100,000, which take long to look at
     table, y = mixed(5000)
     whole = table.append_column("y", pa.array(y))
     pyarrow.parquet.write_table(whole, tmp_path / "t.parquet", row_group_size=300)

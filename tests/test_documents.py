@@ -98,7 +98,7 @@ def test_lines_are_those_of_python(lines, ends, block, last, tmp_path_factory):
     wanted = [re.sub(rb"\r\Z", b"", line) for line in data.split(b"\n")[:-1]]
     wanted += [b"the last"] if last else []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inputs, "BLOCK", block)
+        patch.setattr(inputs, "BLOCK", block)  # of 6 MiB, which small files fill once
         found = texts(tmp_path_factory.mktemp("lines"), data)
     assert found == [line.decode(errors="replace") for line in wanted]
 
@@ -118,7 +118,7 @@ def test_twenty_megabytes_on_one_line(tmp_path):
 
 
 def test_large_columns_have_large_offsets(tmp_path, monkeypatch):
-    monkeypatch.setattr(documents, "LARGE", 8)
+    monkeypatch.setattr(documents, "LARGE", 8)  # of 2 GiB
     source = open_source(write(tmp_path / "t.txt", b"one\ntwo\n\xff three\n"))
     assert columns(source) == {"text": ["one", "two", BAD + " three"]}
     (batch,) = source.batches()
@@ -209,7 +209,7 @@ def test_standard_input(pack, most, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 @pytest.mark.parametrize("name", ["pipe", "pipe.txt"])
 def test_a_slow_pipe_is_read_as_it_comes(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(inputs, "HEAD", 16)
+    monkeypatch.setattr(inputs, "HEAD", 16)  # of 64 KiB, more than a pipe holds at a time
     os.mkfifo(tmp_path / name)
     seen = threading.Event()
 
@@ -721,7 +721,7 @@ def test_mbox_against_lines(lines, last, block):
     joined = [re.sub(rb"(?m)^>From ", b"From ", b"".join(group)) for group in expected]
     stream = inputs.Stream("box", io.BytesIO(data), owned=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inputs, "BLOCK", block)
+        patch.setattr(inputs, "BLOCK", block)  # of 6 MiB, which small files fill once
         found = list(mail.messages(stream))
     assert [each.rstrip(b"\r\n") for each in found] == [
         each.rstrip(b"\r\n") for each in joined if each.strip()

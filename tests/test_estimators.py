@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from naively import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, PoissonNB
+from naively import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from naively.families.base import InvalidValueError
 
 X = np.array([[0.0, 1, 2], [3, 1, 0], [1, 1, 1], [0, 4, 2]])
@@ -126,14 +126,6 @@ def test_the_smallest_number_leaves_the_others_their_say():
         [[0.0, 0], [0, 2], [1, 1e3], [1, 1e3 + 2]], Y.repeat(1)[[0, 0, 1, 1]]
     )
     assert model.predict([[5e-324, 1e200]]) == model.predict([[0.0, 1e200]])
-
-
-def test_rows_without_weight_are_no_rows():
-    model = PoissonNB().fit(X, Y)
-    before = model.predict_proba(X)
-    model.partial_fit(X, [7, 8, 9, 9], sample_weight=np.zeros(4))
-    assert (model.predict_proba(X) == before).all()
-    assert model.classes_.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("model", [

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kit import exact
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 
 from naively.engines.threads import workers
 from naively.families import grid
@@ -53,13 +51,6 @@ def fitted(family, X, y, weights=None, n_jobs=1):
     model = Model(family, Prior(), X.shape[1])
     model.absorb(model.summarise(X, y, weights, workers(n_jobs)))
     return model
-
-
-def state(model):
-    model = model.canonical()
-    s = model.statistics
-    tables = {name: exact(table) for name, table in s.tables.items()}
-    return tables, [a.view(np.int64).tolist() for a in s.levels], s.exponents.tolist()
 
 
 few_cells = pytest.mark.parametrize("most", [4096, 3, 2])
@@ -123,7 +114,6 @@ def test_any_split_and_order_gives_the_same_grid(most, data):
         while len(parts) > 1:  # in any tree
             k = data.draw(st.integers(0, len(parts) - 2))
             parts[k].absorb(parts.pop(k + 1))
-        assert state(whole) == state(parts[0])
         assert whole == parts[0]
 
 
@@ -147,17 +137,9 @@ def test_a_large_table_is_counted_as_its_parts(kind):
     total = fitted(FAMILIES["mdl"], X[:10], y[:10], np.ones(10))
     for at in range(10, n, 9973):
         total.absorb(fitted(FAMILIES["mdl"], X[at : at + 9973], y[at : at + 9973]))
-    assert state(whole) == state(total)
+    assert whole == total
     edges = np.unique(X[:, 0].astype(float))
     assert whole.statistics.exponents[0] == grid_exponent(edges)
-
-
-@given(data=st.data())
-def test_a_weight_is_a_repetition(data):
-    X, y = data.draw(tables())
-    times = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(y), max_size=len(y))))
-    a = fitted(FAMILIES["mdl"], X, y, times.astype(float))
-    assert state(a) == state(fitted(FAMILIES["mdl"], X.repeat(times, 0), y.repeat(times)))
 
 
 @few_cells
@@ -174,7 +156,6 @@ def test_forgetting_undoes_learning_up_to_the_grid(most, data):
         both.forget(part)
         if (reached > FINEST).any():
             alone.statistics = alone.statistics.coarsened(reached)
-        assert state(both) == state(alone)
         assert both == alone
         with pytest.raises(ValueError, match="never learned"):
             both.forget(fitted(FAMILIES["mdl"], X, y, weights))
@@ -186,18 +167,17 @@ def test_weights_that_drown_others_give_no_split():
 
 
 def test_a_grid_spans_more_than_the_largest_number(monkeypatch):
-    monkeypatch.setattr(grid, "MOST", 2)
+    monkeypatch.setattr(grid, "MOST", 2)  # of 4096 cells: the fewest have the widest grid
     assert grid.grid_exponent(np.array([-1.7e308, 1.0, 1.7e308])) == grid.COARSEST
 
 
-def test_a_grid_that_coarsened_stays_coarse_until_nothing_is_left(monkeypatch):
-    monkeypatch.setattr(grid, "MOST", 4)
-    X = np.array([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]])
-    y = np.zeros(6, int)
+def test_a_grid_that_coarsened_stays_coarse_until_nothing_is_left():
+    X = np.arange(1.0, 8193.0)[:, None]
+    y = np.zeros(8192, int)
     model = fitted(Discretized(), X, y)
-    assert model.statistics.levels[0].tolist() == [0.0, 2.0, 4.0, 6.0]
+    assert_array_equal(model.statistics.levels[0], np.arange(0.0, 8193.0, 4.0))
     model.forget(fitted(Discretized(), X[2:], y[2:]))
-    assert model.statistics.exponents.tolist() == [1]
+    assert model.statistics.exponents.tolist() == [2]
     model.forget(fitted(Discretized(), X[:2], y[:2]))
     assert model.statistics.exponents.tolist() == [FINEST]
 
@@ -241,44 +221,6 @@ def test_families_of_a_grid_add_up():
 
 
 # ---- both families -------------------------------------------------------------------------------
-
-
-@every_family
-@given(data=st.data())
-def test_posteriors_are_probabilities(family, data):
-    X, y = data.draw(tables())
-    weights = data.draw(st.none() | st.lists(WEIGHTS, min_size=len(y), max_size=len(y)))
-    model = fitted(family, X, y, None if weights is None else np.array(weights))
-    d = X.shape[1]
-    rows = data.draw(st.lists(st.lists(REALS, min_size=d, max_size=d), min_size=1, max_size=4))
-    probe = np.vstack([X, rows])
-    for form in (probe, sparse.csr_array(probe)):
-        p = model.proba(form)
-        assert ((p >= 0) & (p <= 1)).all()
-        assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
-    assert not np.isnan(model.log_proba(probe)).any()
-    assert not np.isnan(model.parameters.log_base(probe)).any()
-    assert np.isfinite(model.sample(5, np.random.default_rng(0))[0]).all()
-    assert model.n_parameters >= len(model.classes) - 1
-
-
-@every_family
-@given(data=st.data())
-def test_contributions_add_up_and_missing_values_drop_out(family, data):
-    X, y = data.draw(tables(TAME))
-    model = fitted(family, X, y)
-    explained = model.explain(X)
-    joint = model.joint_log_proba(X)
-    assert_allclose(explained.joint, joint, rtol=1e-12, atol=1e-12)
-    j = data.draw(st.integers(0, X.shape[1] - 1))
-    holed = X.copy()
-    holed[:, j] = NAN
-    others = np.delete(explained.contributions, j, axis=2)
-    assert_allclose(
-        model.joint_log_proba(holed), explained.prior + others.sum(axis=2), rtol=1e-12, atol=1e-12
-    )
-    alone = np.vstack([model.joint_log_proba(X[i : i + 1]) for i in range(len(X))])
-    assert_array_equal(alone, joint)
 
 
 @every_family
@@ -482,17 +424,16 @@ def test_a_known_cut():
     assert_allclose(mixed.proba(X), 0.5)
 
 
-def test_cuts_lie_between_neighbouring_floats_and_cells(monkeypatch):
+def test_cuts_lie_between_neighbouring_floats_and_cells():
     a = 1.0
     X = np.array([a, np.nextafter(a, 2)]).repeat(20)[:, None]
     y = np.repeat([0, 1], 20)
     model = fitted(Discretized(), X, y)
     assert (model.predict_codes(X) == y).all()
-    monkeypatch.setattr(grid, "MOST", 4)
-    X = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]).repeat(10)[:, None]
-    model = fitted(Discretized(), X, (X[:, 0] >= 4).astype(int))
-    assert model.parameters.cuts[0].tolist() == [4.0]
-    assert (model.predict_codes(X) == (X[:, 0] >= 4)).all()
+    X = np.arange(8192.0)[:, None]
+    model = fitted(Discretized(), X, (X[:, 0] >= 4096).astype(int))
+    assert model.parameters.cuts[0].tolist() == [4096.0]
+    assert (model.predict_codes(X) == (X[:, 0] >= 4096)).all()
 
 
 def test_equal_frequencies():

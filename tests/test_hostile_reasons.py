@@ -250,7 +250,7 @@ def test_rows_of_several_batches(folder, capsys, monkeypatch):
     from naively.cli import rows
 
     learned(capsys)
-    monkeypatch.setattr(rows, "CELLS", 100)
+    monkeypatch.setattr(rows, "CELLS", 100)  # of 4 million: a file to explain in many parts
     lines = Path("people.csv").read_text().splitlines(keepends=True)
     Path("many.csv").write_text(lines[0] + "".join(lines[1:]) * 9000)
     found = jsons(capsys, "m", "many.csv", "--row", "359990-360000", "--row", "1", "--row", "1003")

@@ -107,6 +107,7 @@ def test_what_is_held_out_depends_on_no_batch_and_no_thread(monkeypatch):
         "y": np.where(generator.random(3000) < 0.02, "rare", "usual").tolist(),
     })  # fmt: skip
     for most in (100_000, 50):
+        # of 100,000 rows, which take long to write and read
         monkeypatch.setattr("naively.tables.learning.MOST", most)
         found = []
         for size, threads in ((3000, 1), (700, 2), (64, 3)):
@@ -131,7 +132,7 @@ def test_rows_held_out_are_not_those_of_a_seed_that_made_the_data(capsys):
 
 
 def test_nor_are_the_rows_that_are_looked_at(monkeypatch):
-    monkeypatch.setattr("naively.study.rows.ROWS", 1000)
+    monkeypatch.setattr("naively.study.rows.ROWS", 1000)  # of 100,000, which take long to look at
     x = np.random.default_rng(0).random(4000)
     table = pa.table({"x": x, "y": (x < 0.5).tolist()})
     found = of_stream(rows_of(table, 4000), "y", (), 0, 1)

@@ -173,7 +173,7 @@ def test_a_header_of_documents_comes_before_its_rows(folder):
 
 def test_the_pace_of_a_pipe_does_not_cut_what_is_learned(folder, monkeypatch):
     """Rows held out are drawn by block: those of a slow pipe are the blocks of a file."""
-    monkeypatch.setattr(inputs, "BLOCK", 1000)
+    monkeypatch.setattr(inputs, "BLOCK", 1000)  # of 6 MiB, which small files fill once
     data = Path("t.csv").read_bytes()
     whole = [batch.num_rows for batch in open_source("t.csv").batches()]
     assert len(whole) > 3

@@ -235,6 +235,7 @@ def test_a_declared_missing_value_in_python():
 def test_truth_values_in_a_large_file_with_one_stray(tmp_path, monkeypatch):
     """One cell of another kind loses itself alone, wherever the blocks are cut."""
     monkeypatch.chdir(tmp_path)
+    # of 6 MiB, which small files fill once
     monkeypatch.setattr("naively.tables.inputs.BLOCK", 3000)
     rows = [f"{'True' if i % 3 else 'False'},{'u' if i % 3 else 'v'}" for i in range(5000)]
     (tmp_path / "t.csv").write_text("flag,y\n" + "\n".join(rows) + "\n")
@@ -250,6 +251,7 @@ def test_truth_values_in_a_large_file_with_one_stray(tmp_path, monkeypatch):
 @pytest.mark.parametrize("block", [200, 1 << 20])
 def test_a_target_of_truth_values_with_a_stray(tmp_path, monkeypatch, block):
     monkeypatch.chdir(tmp_path)
+    # of 6 MiB, which small files fill once
     monkeypatch.setattr("naively.tables.inputs.BLOCK", block)
     rows = [f"{i % 7},{['False', 'True'][i % 2]}" for i in range(200)]
     for stray, classes in (
@@ -274,6 +276,7 @@ def test_a_target_of_truth_values_with_a_stray(tmp_path, monkeypatch, block):
 def test_labels_are_what_all_of_them_read_as(tmp_path, monkeypatch, labels, classes, block):
     """And not what those of one block do."""
     monkeypatch.chdir(tmp_path)
+    # of 6 MiB, which small files fill once
     monkeypatch.setattr("naively.tables.inputs.BLOCK", block)
     rows = [f"{i % 7},{label}" for label in labels for i in range(20)]
     (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
@@ -480,6 +483,7 @@ def test_a_family_that_was_asked_for_is_not_left_out():
 def test_blanks_about_labels(tmp_path, monkeypatch, capsys, block):
     """A file that has ", " between its fields has the labels of one that has ","."""
     monkeypatch.chdir(tmp_path)
+    # of 6 MiB, which small files fill once
     monkeypatch.setattr("naively.tables.inputs.BLOCK", block)
     rows = [f"{i % 7}, {'uv'[i % 2]}{' ' * (i % 3)}" for i in range(60)]
     (tmp_path / "t.csv").write_text("x, y\n" + "\n".join(rows) + "\n")

@@ -2,7 +2,6 @@
 
 import copy
 import gzip
-import pickle
 import threading
 from fractions import Fraction
 
@@ -11,7 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from hypothesis import example, given, note
+from cases import COVARIANCES as CASES
+from cases import HOSTILE, clouds
+from hypothesis import given
 from hypothesis import strategies as st
 from kit import state
 from numpy.testing import assert_allclose, assert_array_equal
@@ -29,26 +30,15 @@ from sklearn.utils.fixes import parse_version
 
 import naively
 from naively import GaussianBayes, GaussianNB, MultivariateGaussian, NaiveBayes
-from naively.families import multivariate_parameters, products
 from naively.families.base import InvalidValueError
 from naively.files.safetensors import ModelFileError
 
 NAN = float("nan")
 COVARIANCES = ("full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical")
-WHOLE = {
-    "full": GaussianBayes(),
-    "full, shrunk": GaussianBayes(shrinkage=0.5),
-    "full, unbiased": GaussianBayes(shrinkage="auto", ddof=1),
-    "tied": GaussianBayes("tied"),
-    "tied, shrunk": GaussianBayes("tied", "oas", ddof=1),
-}
+WHOLE = {name: case for name, case in CASES.items() if case.covariance in ("full", "tied")}
 every_rung = pytest.mark.parametrize("covariance", COVARIANCES)
-whole = pytest.mark.parametrize("name", WHOLE)
+whole = pytest.mark.parametrize("classifier", WHOLE.values(), ids=WHOLE)
 both = pytest.mark.parametrize("covariance", ["full", "tied"])
-
-
-def new(name, **parameters):
-    return clone(WHOLE[name]).set_params(**parameters)
 
 
 def outcome(classifier, X):
@@ -68,228 +58,11 @@ def outcome(classifier, X):
 
 def assert_same(a, b, X):
     """Two classifiers learned the same, and say the same, bit for bit."""
-    assert state(a) == state(b)
+    assert a.model_ == b.model_
     assert outcome(a, X) == outcome(b, X)
 
 
-def clouds(n=300, d=4, classes=3, seed=0):
-    """Rows of correlated normal values, and their classes."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, classes, n)
-    mix = rng.normal(size=(classes, d, d)) / np.sqrt(d) + np.eye(d)
-    return np.einsum("nij,nj->ni", mix[y], rng.normal(size=(n, d))) + 2.0 * y[:, np.newaxis], y
-
-
 # ---- laws ----------------------------------------------------------------------------------------
-
-SIZES = [0.0, 1.0, 3.0, 0.1, 1 / 3, 1e8, 1e8 + 1, 1e-300, 1e300, 5e-324, 2.0**60 + 256, 1.7e308]
-HOSTILE = st.sampled_from([NAN, *SIZES, *(-x for x in SIZES)]) | st.floats(
-    allow_nan=False, allow_infinity=False
-)
-TAME = st.integers(-40, 40).map(lambda k: k / 8) | st.just(NAN)
-WEIGHTS = st.sampled_from([0.0, 1.0, 1.0, 2.0, 0.1, 1e-300, 5e-324, 1e8 + 1 / 3, 1e200])
-
-
-@st.composite
-def tables(draw, cells, least=1, most=12):
-    """(X, y) of a few rows and columns; mostly tame numbers, so that many can be scored."""
-    d = draw(st.integers(1, 3))
-    row = st.tuples(st.lists(cells, min_size=d, max_size=d), st.integers(0, 2))
-    rows = draw(st.lists(row, min_size=least, max_size=most))
-    return np.array([x for x, _ in rows]), np.array([label for _, label in rows])
-
-
-def forms(X):
-    """The same numbers as other kinds of arrays."""
-    kinds = [
-        X, np.asfortranarray(X), X.tolist(), X.astype(">f8"),
-        np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
-        X[::-1, ::-1].copy()[::-1, ::-1], pd.DataFrame(X).to_numpy(),
-    ]  # fmt: skip
-    with np.errstate(over="ignore"):
-        if np.array_equal(X.astype(np.float32), X, equal_nan=True):
-            kinds.append(X.astype(np.float32))
-    return st.sampled_from(kinds)
-
-
-@whole
-@given(data=st.data(), cells=st.sampled_from([TAME, HOSTILE]))
-def test_any_split_order_and_form_gives_the_same_model(name, data, cells):
-    X, y = data.draw(tables(cells))
-    weights = np.array(data.draw(st.lists(WEIGHTS, min_size=len(y), max_size=len(y))))
-    weights[0] = weights[0] or 1.0
-    whole = new(name, n_jobs=1).partial_fit(X, y, sample_weight=weights)
-    order = np.array(data.draw(st.permutations(range(len(y)))))
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(y)), max_size=3)))
-    total = None
-    for piece in np.split(order, cuts):
-        if weights[piece].any():
-            rows = data.draw(forms(X[piece]))
-            n_jobs = data.draw(st.sampled_from([None, 1, 3]))
-            if total is not None and data.draw(st.booleans()):
-                total.partial_fit(rows, y[piece], sample_weight=weights[piece])
-            else:
-                part = new(name, n_jobs=n_jobs)
-                part.partial_fit(rows, y[piece], sample_weight=weights[piece])
-                total = part if total is None else total + part
-    assert_same(whole, total, X)
-
-
-@whole
-@given(data=st.data(), cells=st.sampled_from([TAME, HOSTILE]))
-def test_forgetting_undoes_learning(name, data, cells):
-    X, y = data.draw(tables(cells, least=2))
-    weights = np.array(data.draw(st.lists(WEIGHTS.filter(bool), min_size=len(y), max_size=len(y))))
-    cut = data.draw(st.integers(1, len(y) - 1))
-    a, b = slice(0, cut), slice(cut, None)
-    alone = new(name).partial_fit(X[a], y[a], sample_weight=weights[a])
-    both = new(name).partial_fit(X, y, sample_weight=weights)
-    both.forget(data.draw(forms(X[b])), y[b], sample_weight=weights[b])
-    assert_same(alone, both, X)
-
-
-@whole
-@given(data=st.data(), cells=st.sampled_from([TAME, HOSTILE]))
-def test_more_than_was_learned_is_not_forgotten(name, data, cells):
-    X, y = data.draw(tables(cells))
-    classifier = new(name).partial_fit(X, y)
-    before = state(classifier)
-    rows = np.append(np.arange(len(y)), data.draw(st.integers(0, len(y) - 1)))
-    for labels in (y[rows], y[rows] + 1, y[rows] + 10):
-        with pytest.raises(ValueError, match="cannot forget what was never learned"):
-            classifier.forget(X[rows], labels)
-        assert state(classifier) == before
-
-
-UNKNOWN = {
-    "a number too far off": ([[1, 0], [2, 1], [3, 0]], [0, 0, 1], [[9, 1]], [0]),
-    "the only row of a class": ([[1, 0], [2, 1], [3, 0]], [0, 1, 1], [[1, 1]], [0]),
-    "a value where one was missing": ([[NAN, 2], [2, 3], [3, 0]], [0, 0, 1], [[5, 2]], [0]),
-    "a value that no row has": ([[NAN, 2], [NAN, 3], [3, 0]], [0, 0, 1], [[0, 2]], [0]),
-    "a missing value where one was": ([[1, 2], [2, 3], [3, 0]], [0, 0, 1], [[NAN, 2]], [0]),
-    "values that never met": ([[NAN, 2], [1, NAN], [3, 0]], [0, 0, 1], [[1, 2]], [0]),
-    "two missing values": ([[NAN, 2], [1, NAN], [3, 0]], [0, 0, 1], [[NAN, NAN]], [0]),
-}
-
-
-@both
-@pytest.mark.parametrize("case", UNKNOWN)
-def test_what_was_never_learned_is_not_forgotten(case, covariance):
-    X, y, rows, labels = UNKNOWN[case]
-    classifier = GaussianBayes(covariance).partial_fit(np.array(X, float), y)
-    before = state(classifier)
-    with pytest.raises(ValueError, match="cannot forget what was never learned"):
-        classifier.forget(np.array(rows, float), labels)
-    assert state(classifier) == before
-
-
-@whole
-@given(data=st.data(), cells=st.sampled_from([TAME, HOSTILE]))
-def test_a_weight_is_that_many_rows(name, data, cells):
-    X, y = data.draw(tables(cells))
-    times = np.array(data.draw(st.lists(st.integers(0, 5), min_size=len(y), max_size=len(y))))
-    times[0] += 1
-    weighted = new(name).partial_fit(X, y, sample_weight=times)
-    repeated = new(name).partial_fit(np.repeat(X, times, axis=0), np.repeat(y, times))
-    assert_same(weighted, repeated, X)
-
-
-@whole
-@given(data=st.data())
-def test_weights_of_one_row_add_up(name, data):
-    X, y = data.draw(tables(HOSTILE))
-    eighths = st.lists(st.integers(1, 40), min_size=len(y), max_size=len(y))
-    first, second = (np.array(data.draw(eighths)) / 8 for _ in range(2))
-    once = new(name).partial_fit(X, y, sample_weight=first + second)
-    twice = new(name).partial_fit(X, y, sample_weight=first)
-    twice.partial_fit(X[::-1], y[::-1], sample_weight=second[::-1])
-    assert_same(once, twice, X)
-
-
-@both
-def test_rows_without_weight_may_hold_anything(covariance):
-    X, y = clouds(60)
-    fitted = GaussianBayes(covariance).fit(X, y)
-    bad = np.vstack([np.full((1, 4), np.inf), X, np.full((1, 4), -1e300)])
-    weights = np.r_[0.0, np.ones(60), 0.0]
-    weighted = GaussianBayes(covariance).fit(bad, np.r_[7, y, 8], sample_weight=weights)
-    assert_same(fitted, weighted, X)
-
-
-STEPS = st.lists(
-    st.tuples(st.sampled_from(["learn", "add", "forget", "copy"]), st.integers(0, 5)), max_size=10
-)
-
-
-@whole
-@given(data=st.data(), cells=st.sampled_from([TAME, HOSTILE]))
-def test_any_sequence_of_operations_leaves_the_rows_that_remain(name, data, cells):
-    X, y = data.draw(tables(cells, least=6, most=6))
-    classifier = new(name).partial_fit(X[:1], y[:1])
-    held = [0]
-    for step, i in data.draw(STEPS):
-        row, label = X[i : i + 1], y[i : i + 1]
-        if step == "learn":
-            classifier.partial_fit(row, label)
-            held.append(i)
-        elif step == "add":
-            before = state(classifier)
-            total = classifier + new(name).partial_fit(row, label)
-            assert state(classifier) == before  # the parts are as they were
-            classifier = total
-            held.append(i)
-        elif step == "forget" and i in held and len(held) > 1:
-            classifier.forget(row, label)
-            held.remove(i)
-        elif step == "copy":
-            twice = new(name).partial_fit(X[held * 2], y[held * 2])
-            assert_same(classifier + classifier, twice, X)
-    note(f"rows {held}")
-    assert_same(classifier, new(name).partial_fit(X[held], y[held]), X)
-
-
-def awkward(pattern, n, d, rng):
-    """Rows that lead the sums off their fast path."""
-    X = rng.normal(size=(n, d))
-    if pattern == "offset":
-        X += 1e8
-    elif pattern == "growing":
-        X *= 10.0 ** np.repeat([0, 40, -60, 3, 60, -50], -(-n // 6))[:n, np.newaxis]
-    elif pattern == "extremes":
-        X[n // 2, 1], X[n // 2 + 1, 0], X[n // 2 + 2, 2] = 1e150, 1e-300, 5e-324
-    elif pattern == "heavy tails":
-        X = rng.standard_cauchy((n, d)) ** 3
-    elif pattern == "missing":
-        X[rng.random((n, d)) < 0.05] = NAN
-        X[: n // 9, 1] = NAN
-    elif pattern == "float32":
-        X = X.astype(np.float32)
-    elif pattern == "integers":
-        X = rng.integers(-100, 100, (n, d)).astype(np.int16)
-    return X
-
-
-@both
-@pytest.mark.parametrize(
-    "pattern",
-    ["normal", "offset", "growing", "extremes", "heavy tails", "missing", "float32", "integers"],
-)
-def test_pieces_deposits_threads_and_parts_agree(pattern, covariance):
-    rng = np.random.default_rng(len(pattern))
-    n = 4001
-    X, y = awkward(pattern, n, 12, rng), rng.integers(0, 3, n)
-    assert n * products.cell_count(12) > products.FEW
-    model = GaussianBayes(covariance, 0.01, n_jobs=1)
-    bulk = clone(model).fit(X, y)
-    assert not isinstance(outcome(bulk, X[:9]), str)
-    assert_same(bulk, clone(model).fit(X, y, sample_weight=np.ones(n)), X[:200])
-    for n_jobs in (2, 5):
-        other = clone(model).set_params(n_jobs=n_jobs).fit(np.asfortranarray(X), y)
-        assert_same(bulk, other, X[:200])
-    halves = clone(model).fit(X[: n // 3], y[: n // 3]) + clone(model).fit(X[n // 3 :], y[n // 3 :])
-    assert_same(bulk, halves, X[:200])
-    halves.forget(X[::-1][:-700], y[::-1][:-700])
-    assert_same(halves, clone(model).fit(X[:700], y[:700]), X[:50])
 
 
 @both
@@ -299,48 +72,6 @@ def test_threads_share_one_matrix(covariance):
     alone = GaussianBayes(covariance, 0.01, n_jobs=1).fit(X, y)
     for n_jobs in (2, 3, 7):
         assert_same(alone, GaussianBayes(covariance, 0.01, n_jobs=n_jobs).fit(X, y), X[:50])
-
-
-@both
-def test_a_stream_of_single_rows_is_a_batch(covariance):
-    X, y = clouds(400, 3)
-    X[::7, 1] = NAN
-    stream = GaussianBayes(covariance)
-    for i in range(len(X)):
-        stream.partial_fit(X[i : i + 1], y[i : i + 1])
-    assert_same(GaussianBayes(covariance).fit(X, y), stream, X)
-
-
-@whole
-@given(data=st.data())
-def test_permuted_features_give_the_permuted_model(name, data):
-    X, y = clouds(60, data.draw(st.integers(1, 6)), seed=data.draw(st.integers(0, 9)))
-    X += np.random.default_rng(0).normal(size=X.shape)
-    X[data.draw(st.integers(0, 59)), 0] = NAN
-    order = np.array(data.draw(st.permutations(range(X.shape[1]))))
-    plain, permuted = new(name).fit(X, y), new(name).fit(X[:, order], y)
-    assert_array_equal(permuted.means_, plain.means_[:, order])
-    expected = plain.covariance_[..., order[:, np.newaxis], order]
-    assert_allclose(permuted.covariance_, expected, rtol=1e-12, atol=1e-13)
-    assert_allclose(
-        permuted.predict_joint_log_proba(X[:, order]), plain.predict_joint_log_proba(X),
-        rtol=1e-10, atol=1e-10,
-    )  # fmt: skip
-
-
-@whole
-def test_renamed_classes_give_the_permuted_model(name):
-    X, y = clouds(90)
-    names = np.array(["c", "a", "bb"])
-    plain, renamed = new(name).fit(X, y), new(name).fit(X, names[y])
-    order = np.argsort(names)
-    assert_array_equal(renamed.means_, plain.means_[order])
-    assert_allclose(
-        renamed.predict_joint_log_proba(X), plain.predict_joint_log_proba(X)[:, order],
-        rtol=1e-12, atol=1e-11,
-    )  # fmt: skip
-    if name.startswith("full"):
-        assert_array_equal(renamed.covariance_, plain.covariance_[order])
 
 
 @pytest.mark.parametrize("d", [1, 2, 7, 8, 9, 15, 16, 17, 33, 63, 64, 65, 72, 100])
@@ -378,15 +109,6 @@ def test_classes_that_are_left_out_early_could_not_win(d):
 
 
 @both
-def test_classes_may_come_later(covariance):
-    X, y = clouds(120)
-    first = GaussianBayes(covariance).fit(X[y < 2], y[y < 2])
-    assert_same(first.partial_fit(X[y == 2], y[y == 2]), GaussianBayes(covariance).fit(X, y), X)
-    first.forget(X[y == 2], y[y == 2])
-    assert_same(first, GaussianBayes(covariance).fit(X[y < 2], y[y < 2]), X)
-
-
-@both
 def test_a_class_without_rows_has_the_moments_of_all(covariance):
     X, y = clouds(120)
     plain = GaussianBayes(covariance).fit(X, y)
@@ -399,19 +121,6 @@ def test_a_class_without_rows_has_the_moments_of_all(covariance):
         assert_array_equal(classifier.covariance_, plain.covariance_)
     else:
         assert_allclose(classifier.covariance_[3], np.diag(X.var(axis=0)), rtol=1e-12, atol=1e-15)
-
-
-@whole
-@given(gamma=st.floats(0.2, 1.0))
-@example(gamma=0.5)
-def test_decay_scales_the_weights_and_keeps_the_rest(name, gamma):
-    X, y = clouds(90)
-    X[::5, 2] = NAN
-    plain, decayed = new(name).fit(X, y), new(name).fit(X, y).decay(gamma)
-    assert_allclose(decayed.class_count_, gamma * plain.class_count_, rtol=1e-15)
-    assert_allclose(decayed.means_, plain.means_, rtol=1e-13)
-    if name in ("full", "tied", "full, shrunk"):
-        assert_allclose(decayed.covariance_, plain.covariance_, rtol=1e-11, atol=1e-13)
 
 
 @both
@@ -441,39 +150,6 @@ def test_a_class_that_faded_can_still_be_scored(covariance):
     for _ in range(20):
         classifier.decay(2.0**-52)  # all weights are now near 1e-310
     assert_allclose(classifier.covariance_, before, rtol=1e-12)
-
-
-@both
-def test_copies_and_pickles_are_the_same(covariance, tmp_path):
-    X, y = clouds(100)
-    X[::6, 1] = NAN
-    labels = np.array(["é", "b", "c"])[y]
-    classifier = GaussianBayes(covariance, "auto", ddof=1, priors="uniform").fit(X, labels)
-    classifier.save(tmp_path / "model")
-    loaded = naively.load(tmp_path / "model")
-    assert loaded.get_params() == classifier.get_params()
-    for other in (pickle.loads(pickle.dumps(classifier)), copy.deepcopy(classifier), loaded):
-        assert_same(classifier, other, X)
-        other.partial_fit(X[:10], ["d"] * 10)  # and they share nothing
-    assert classifier.classes_.tolist() == ["b", "c", "é"]
-    unfitted = clone(classifier)
-    assert not hasattr(unfitted, "model_")
-    assert unfitted.get_params() == classifier.get_params()
-    loaded.save(tmp_path / "again")
-    grown = classifier.partial_fit(X[:10], ["d"] * 10)
-    grown.save(tmp_path / "model")
-    assert (tmp_path / "model").read_bytes() == (tmp_path / "again").read_bytes()
-
-
-@every_rung
-def test_a_file_holds_every_rung(covariance, tmp_path):
-    X, y = clouds(100)
-    classifier = GaussianBayes(covariance, 0.25).fit(X, y)
-    classifier.save(tmp_path / "model")
-    loaded = naively.load(tmp_path / "model")
-    assert_array_equal(loaded.covariance_, classifier.covariance_)
-    assert_same(classifier, loaded, X)
-    assert_array_equal(loaded.shrinkage_, 0.25)
 
 
 def test_damaged_files_are_refused(tmp_path):
@@ -511,22 +187,6 @@ def mixed(n=200, seed=1):
 def table_model(**more):
     blocks = {("a", "c"): MultivariateGaussian(), ("d", "e", "b"): MultivariateGaussian(tied=True)}
     return NaiveBayes(columns={**blocks, "f": "categorical"}, **more)
-
-
-def test_the_laws_hold_in_mixed_tables(tmp_path):
-    X, y = mixed()
-    whole = table_model().fit(X, y)
-    shuffled = table_model(n_jobs=3).partial_fit(X[::-1][:70], y[::-1][:70])
-    shuffled.partial_fit(X[::-1][70:], y[::-1][70:])
-    parts = table_model().fit(X[:90], y[:90]) + table_model().fit(X[90:], y[90:])
-    whole.save(tmp_path / "model")
-    loaded = naively.load(tmp_path / "model")
-    expected = whole.predict_log_proba(X)
-    for other in (shuffled, parts, loaded):
-        assert other.table_.model == whole.table_.model
-        assert_array_equal(other.predict_log_proba(X), expected)
-    parts.forget(X[90:], y[90:])
-    assert parts.table_.model == table_model().fit(X[:90], y[:90]).table_.model
 
 
 def test_a_table_is_the_product_of_its_blocks():
@@ -723,9 +383,9 @@ def densities(classifier, X):
 
 
 @whole
-def test_densities_and_marginals_are_those_of_scipy(name):
+def test_densities_and_marginals_are_those_of_scipy(classifier):
     X, y = clouds(300, 4)
-    classifier = new(name).fit(X, y)
+    classifier = clone(classifier).fit(X, y)
     rows = X[:80].copy()
     rows[np.random.default_rng(1).random(rows.shape) < 0.3] = NAN
     rows[:5] = NAN
@@ -1078,19 +738,8 @@ def test_posteriors_of_any_rows_are_probabilities(covariance, d, data):
     rows = X[:6].copy()
     for _ in range(data.draw(st.integers(1, 8))):
         cell = data.draw(st.integers(0, 5)), data.draw(st.integers(0, d - 1))
-        rows[cell] = data.draw(HOSTILE)
+        rows[cell] = data.draw(HOSTILE["reals"])
     assert_probabilities(classifier, rows)
-
-
-@both
-@given(data=st.data())
-def test_posteriors_of_any_model_are_probabilities(covariance, data):
-    X, y = data.draw(tables(HOSTILE | TAME, least=4))
-    classifier = GaussianBayes(covariance, data.draw(st.sampled_from([None, 0.5, "oas"])))
-    classifier.partial_fit(X, y)
-    if not isinstance(outcome(classifier, X), str):
-        more = st.lists(HOSTILE, min_size=X.shape[1], max_size=X.shape[1])
-        assert_probabilities(classifier, np.vstack([X, data.draw(more)]))
 
 
 @pytest.mark.parametrize("size", [1e100, 1e154, 1e160, 1e200, 1e300, 1.7e308])
@@ -1154,11 +803,10 @@ def test_no_weight_leads_out_of_float64(unit, weight):
     assert_allclose(weighted.covariance_ / unit / unit, plain, rtol=1e-12, atol=1e-14)
 
 
-def test_marginals_are_kept_by_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(multivariate_parameters, "PATTERNS", 3)
+def test_marginals_are_kept_by_any_number_of_threads():
     X, y = clouds(3000, 8)
     classifier = GaussianBayes(n_jobs=1).fit(X, y)
-    X[np.random.default_rng(2).random(X.shape) < 0.4] = NAN
+    X[np.random.default_rng(2).random(X.shape) < 0.4] = NAN  # more patterns than are kept
     expected = classifier.predict_proba(X)
     assert_array_equal(classifier.set_params(n_jobs=8).predict_proba(X), expected)
     found = []
@@ -1244,55 +892,6 @@ def test_the_number_of_parameters(covariance):
     assert classifier.n_parameters_ == 2 + COUNTS[covariance]
     assert np.shape(classifier.covariance_) == SHAPES[covariance]
     assert classifier.means_.shape == (3, 4)
-
-
-def matrices(classifier):
-    """The covariance of each class, (C, d, d)."""
-    classes, d = classifier.means_.shape
-    sigma = np.asarray(classifier.covariance_)
-    if classifier.covariance in ("full", "tied"):
-        return np.broadcast_to(sigma, (classes, d, d))
-    if classifier.covariance == "spherical":
-        sigma = sigma[:, np.newaxis]
-    return np.broadcast_to(sigma, (classes, d))[:, :, np.newaxis] * np.eye(d)
-
-
-@every_rung
-def test_a_sample_teaches_what_drew_it(covariance):
-    drawn, far = 60_000, 5.0  # standard errors
-    first = GaussianBayes(covariance).fit(*clouds(300, seed=3))
-    X, y = first.sample(drawn, random_state=11)
-    second = GaussianBayes(covariance).fit(X, y)
-    n = second.class_count_
-    sigma, again = matrices(first), matrices(second)
-    variance = np.diagonal(sigma, axis1=1, axis2=2)
-    error = abs(second.means_ - first.means_)
-    assert (error < far * np.sqrt(variance / n[:, np.newaxis])).all()
-    spread = variance[:, :, np.newaxis] * variance[:, np.newaxis, :] + sigma**2
-    error = abs(again - sigma) - 1e-8 * variance.max()
-    assert (error < far * np.sqrt(spread / n[:, np.newaxis, np.newaxis])).all()
-    p = first.class_prior_
-    assert (abs(n / drawn - p) < far * np.sqrt(p * (1 - p) / drawn)).all()
-    assert_array_equal(first.sample(20, random_state=5)[0], first.sample(20, random_state=5)[0])
-    whole = GaussianBayes().fit(X, y)  # nothing else is in the sample than was in the model
-    assert (abs(matrices(whole) - sigma)
-            < far * np.sqrt(spread / n[:, np.newaxis, np.newaxis]) + 1e-8).all()  # fmt: skip
-
-
-@every_rung
-def test_explanations_sum_to_the_scores(covariance):
-    X, y = clouds(150)
-    X += np.random.default_rng(0).normal(size=X.shape)
-    X[::7, 1], X[::11, 3], X[4] = NAN, NAN, NAN
-    classifier = GaussianBayes(covariance).fit(X, y)
-    explained = classifier.explain(X)
-    assert explained.contributions.shape == (150, 3, 4)
-    joint = classifier.predict_joint_log_proba(X)
-    assert_allclose(explained.joint, joint, rtol=1e-11, atol=1e-10)
-    assert (explained.contributions.transpose(0, 2, 1)[np.isnan(X)] == 0).all()
-    prior, parts = explained.log_odds(2, 0)
-    log_p = classifier.predict_log_proba(X)
-    assert_allclose(prior + parts.sum(axis=1), log_p[:, 2] - log_p[:, 0], rtol=1e-9, atol=1e-9)
 
 
 @every_rung

@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from kit import CLASSIFIERS, ONE_EACH, assert_same, domain, new, numbers
+from kit import ONE_EACH, assert_same, domain, new, numbers
 from numpy.testing import assert_allclose, assert_array_equal
 
 from naively import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
@@ -186,13 +186,6 @@ def test_far_from_the_means_the_wider_class_wins(far):
     assert_allclose(fitted.predict_proba([[far]]), [[0.0, 1.0]], atol=1e-12)
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_eight_hundred_features(name):
-    X, y = numbers(domain(name), 60, 800)
-    p = new(name).fit(X, y).predict_proba(X)
-    assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
-
-
 def test_large_log_likelihoods_are_shifted_before_exp():
     X = np.array([[1000.0, 0.0], [0.0, 1000.0]])
     fitted = PoissonNB().fit(X, [0, 1])
@@ -227,15 +220,6 @@ def test_labels_keep_their_type(labels):
 
 
 # ---- long-standing wishes ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ONE_EACH)
-def test_new_classes_and_no_announcement(name):
-    X, y = numbers(domain(name), 30, 2)
-    fitted = new(name)
-    for label in (2, 0, 1):
-        fitted.partial_fit(X[y == label], y[y == label])
-    assert_same(fitted, new(name).fit(X, y), X)
 
 
 def test_smoothing_means_virtual_rows():

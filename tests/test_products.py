@@ -110,6 +110,7 @@ def in_pieces(monkeypatch):
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_any_numbers_in_any_number_of_pieces(pattern, pieces, monkeypatch):
     if pieces is not None:
+        # so that the number of pieces is that of the test
         monkeypatch.setattr(products, "SPARE", -1.0)
         monkeypatch.setattr(products, "MOST_PIECES", pieces)
     rng = np.random.default_rng(len(pattern))
@@ -142,7 +143,7 @@ def test_any_number_of_rows(n):
 @pytest.mark.parametrize("tiles", [1, 2, 3, 512])
 @pytest.mark.parametrize("d", [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40])
 def test_any_number_of_features(d, tiles, monkeypatch):
-    monkeypatch.setattr(products, "TILES", tiles)
+    monkeypatch.setattr(products, "TILES", tiles)  # of 2048, which take 700 features to fill
     rng = np.random.default_rng(d)
     X, codes = values("wide", 70, d, rng), rng.integers(0, 2, 70)
     wanted = expected(X, codes, 2)
@@ -154,7 +155,7 @@ def test_any_number_of_features(d, tiles, monkeypatch):
 @pytest.mark.parametrize("pieces", [1, 2, 3, 4])
 @pytest.mark.parametrize("low", [0.5 + 2.0**-23, 0.5 - 2.0**-23, 0.5 - 0.51 * 2.0**-22])
 def test_the_largest_sums_of_pieces(low, pieces, monkeypatch):
-    monkeypatch.setattr(products, "SPARE", -1.0)
+    monkeypatch.setattr(products, "SPARE", -1.0)  # so that the number of pieces is that of the test
     monkeypatch.setattr(products, "MOST_PIECES", pieces)
     rng = np.random.default_rng(3)
     n = 10_000  # the pieces of a value have nearly 22 bits, and for one `low` the same sign
@@ -259,6 +260,7 @@ def test_any_finite_numbers(data):
     pooled = data.draw(st.booleans())
     wanted = expected(X, codes, 2, weights, pooled=pooled)
     with pytest.MonkeyPatch.context() as patch:
+        # of 65,536 products, more than drawn rows have
         patch.setattr(products, "FEW", data.draw(st.sampled_from([0, products.FEW])))
         assert_exact(sums(X, codes, 2, weights, pooled=pooled), wanted)
 
@@ -273,6 +275,7 @@ def test_any_numbers_that_are_cut(data):
     X = np.array(data.draw(st.lists(row, min_size=n, max_size=n)))
     codes = np.zeros(n, np.int64)
     with pytest.MonkeyPatch.context() as patch:
+        # as above: any number of pieces
         patch.setattr(products, "SPARE", data.draw(st.sampled_from([-1.0, 1.0])))
         patch.setattr(products, "MOST_PIECES", data.draw(st.integers(1, 4)))
         assert_exact(sums(X, codes, 1), expected(X, codes, 1))
@@ -280,7 +283,7 @@ def test_any_numbers_that_are_cut(data):
 
 @pytest.mark.parametrize("pooled", [False, True])
 def test_more_rows_than_limbs_have_room_for(pooled, monkeypatch):
-    monkeypatch.setattr(products, "MOST", 100)
+    monkeypatch.setattr(products, "MOST", 100)  # of 2**26 rows
     rng = np.random.default_rng(9)
     X, codes = values("normal", 350, 4, rng), rng.integers(0, 3, 350)
     X[rng.random(X.shape) < 0.1] = NAN

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naively.tables import delimited, inputs, readers, values
+from naively.tables import delimited, inputs, values
 from naively.tables.readers import TableError, open_source
 
 TABLE = {"n": [1, 2, None], "x": [0.5, None, -2.0], "t": ["red", None, "blue, or green"]}
@@ -222,7 +222,7 @@ def test_quoted_tables_are_read_as_arrow_reads_them(
     )  # fmt: skip
     path = written(tmp_path_factory.mktemp("quoted"), data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inputs, "BLOCK", block)
+        patch.setattr(inputs, "BLOCK", block)  # of 6 MiB, which small files fill once
         patch.setattr(inputs, "HEAD", 1 + block // 3)
         assert columns(open_source(path, delimiter=delimiter), False) == expected.to_pydict()
 
@@ -297,7 +297,7 @@ def test_a_quote_that_is_never_closed(block, tmp_path, small, monkeypatch):
     closed = "a quote opened on line {} of FILE is never closed"
     assert message(tmp_path, data) == closed.format(4)
     assert message(tmp_path, 'a,"b\n1,2\n') == closed.format(1)
-    monkeypatch.setattr(inputs, "LONGEST", 300)
+    monkeypatch.setattr(inputs, "LONGEST", 300)  # of 64 MiB
     assert message(tmp_path, 'a,b\n1,"x\n""y\n') == closed.format(2)
     assert message(tmp_path, 'a,"b\n' + "5,w\n" * 20000) == closed.format(1)
     if block < 1000:
@@ -508,20 +508,20 @@ def test_broken_files(name, tmp_path):
         assert "is the file whole?" in message(tmp_path, data[:size], name)
 
 
-def test_parquet_is_read_in_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr(readers, "ROWS", 1000)
-    rows = 3000
+def test_parquet_is_read_in_batches(tmp_path):
+    most = 1 << 15
+    rows = 3 * most
     table = pa.table({"n": pa.array(range(rows)), "t": pa.array(["a", "b", None] * (rows // 3))})
     parquet.write_table(table, tmp_path / "t.parquet")
     source = open_source(tmp_path / "t.parquet")
     sizes = [batch.num_rows for batch in source.batches()]
     assert sum(sizes) == rows
-    assert max(sizes) <= 1000
+    assert max(sizes) <= most
     assert set(types(source, "t")) == {LEVELS}
     with pa.ipc.new_file(str(tmp_path / "t.arrow"), table.schema) as out:
         out.write_batch(table.combine_chunks().to_batches()[0])
     source = open_source(tmp_path / "t.arrow")
-    assert [batch.num_rows for batch in source.batches()] == [1000] * 3
+    assert [batch.num_rows for batch in source.batches()] == [most] * 3
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrow"])

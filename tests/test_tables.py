@@ -1,7 +1,6 @@
 """`NaiveBayes` on tables: sources, schema, missing values, laws, oracles, hostile input."""
 
 import math
-import pickle
 import warnings
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from cases import DRAWN, LETTERS, MIXED, examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,12 +18,7 @@ import naively
 from naively import (
     Bernoulli,
     Categorical,
-    Discretized,
-    Exponential,
-    Gamma,
     Gaussian,
-    KernelDensity,
-    LogNormal,
     Multinomial,
     NaiveBayes,
     Poisson,
@@ -32,8 +27,7 @@ from naively.tables.inference import Wishes
 from naively.tables.learning import Question, learn
 from naively.tables.readers import open_source
 
-LONG = [f"a level that is longer than sixteen bytes, number {k}" for k in range(3)]
-LETTERS = st.sampled_from(["a", "b", "ü", "d e", 'q"', "x,y", *LONG])
+MIXED_TABLE = DRAWN["mixed table"]
 WHOLE = st.integers(-5, 40)
 REAL = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 6) + 0.0)
 KINDS = [LETTERS, WHOLE, REAL, st.booleans(), st.floats(0.5, 9.0).map(lambda x: round(x, 3))]
@@ -87,139 +81,18 @@ def test_all_sources_give_the_same_bits(tmp_path_factory, table):
         assert learned.schema == model.table_.schema
 
 
-FAMILIES = {
-    "text": Categorical(),
-    "level": Categorical(alpha=0.5, unseen="ignore"),
-    "flag": Bernoulli(binarize=None),
-    "normal": Gaussian(floor="feature"),
-    "tied": Gaussian(tie="classes"),
-    "count": Poisson(),
-    "wait": Exponential(),
-    "size": LogNormal(),
-    "amount": Gamma(),
-    "shape": KernelDensity(),
-    "cut": Discretized(),
-    ("w1", "w2", "w3"): Multinomial(),
-}
-
-
-@st.composite
-def mixed(draw, least=2):
-    """A table with a column of every family, and labels."""
-    rows = draw(st.integers(least, 20))
-
-    def column(values):
-        return draw(st.lists(values | st.none(), min_size=rows, max_size=rows))
-
-    positive = st.floats(1e-3, 1e3)
-    table = {
-        "text": pa.array(column(LETTERS), pa.string()),
-        "level": pa.array(column(st.integers(0, 3)), pa.int64()),
-        "flag": pa.array(column(st.booleans()), pa.bool_()),
-        "count": pa.array(column(st.integers(0, 30)), pa.int64()),
-    }
-    for name in ("normal", "tied", "shape", "cut"):
-        table[name] = pa.array(column(st.floats(-1e6, 1e6)), pa.float64())
-    for name in ("wait", "size", "amount"):
-        table[name] = pa.array(column(positive), pa.float64())
-    for name in ("w1", "w2", "w3"):
-        table[name] = pa.array(column(st.integers(0, 9)), pa.int64())
-    labels = draw(st.lists(st.sampled_from("abc"), min_size=rows, max_size=rows))
-    return pa.table(table), np.array(labels)
-
-
-@given(mixed(), st.data())
-def test_training_is_addition(table, data):
-    X, y = table
-    split = data.draw(st.integers(1, len(y) - 1))
-    order = np.array(data.draw(st.permutations(range(len(y)))))
-    whole = NaiveBayes(FAMILIES).partial_fit(X, y)
-    first, rest = X.slice(0, split), X.slice(split)
-    parts = NaiveBayes(FAMILIES).partial_fit(first, y[:split]).partial_fit(rest, y[split:])
-    assert parts.model_ == whole.model_
-    assert NaiveBayes(FAMILIES).partial_fit(X.take(order), y[order]).model_ == whole.model_
-    a = NaiveBayes(FAMILIES).partial_fit(first, y[:split])
-    b = NaiveBayes(FAMILIES).partial_fit(rest, y[split:])
-    assert (a + b).model_ == (b + a).model_ == whole.model_
-    assert (a + b).forget(rest, y[split:]).model_ == a.model_
-    weights = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(y), max_size=len(y))))
-    if weights.any():
-        again = np.repeat(np.arange(len(y)), weights)
-        repeated = NaiveBayes(FAMILIES).partial_fit(X.take(again), y[again])
-        weighted = NaiveBayes(FAMILIES).partial_fit(X, y, sample_weight=weights)
-        assert weighted.model_ == repeated.model_
-
-
-@given(mixed(), mixed())
-def test_posteriors_and_explanations(table, other):
-    (X, y), (probe, _) = table, other
-    model = NaiveBayes(FAMILIES).partial_fit(X, y)
-    p = model.predict_proba(probe)
-    assert ((p >= 0) & (p <= 1)).all()
-    assert np.allclose(p.sum(axis=1), 1)
-    joint = model.predict_joint_log_proba(probe)
-    told = model.explain(probe)
-    assert told.features == X.column_names
-    finite = joint > -1e300  # sums beyond are kept finite, so that they rank
-    assert np.allclose(told.joint[finite], joint[finite], rtol=1e-9, atol=1e-9)
-    assert (told.joint[~finite] <= -1e300).all()
-    gone = probe.set_column(0, "text", pa.nulls(probe.num_rows, pa.string()))
-    with pytest.warns(UserWarning, match="lacks the column"):
-        assert np.array_equal(model.predict_proba(probe.drop_columns(["text"])),
-                              model.predict_proba(gone))  # fmt: skip
-
-
-@given(mixed(least=4), st.integers(1, 3))
-def test_the_same_file_in_blocks(tmp_path_factory, table, threads):
+@given(examples(MIXED_TABLE, tame=True, least=4, weights=st.just(1.0)), st.integers(1, 3))
+def test_the_same_file_in_blocks(tmp_path_factory, own, threads):
     """Blocks, threads and rows held out on the way change nothing."""
-    X, y = table
     path = tmp_path_factory.mktemp("t") / "t.csv"
-    pyarrow.csv.write_csv(X.append_column("y", pa.array(y)), path)
+    table, y = pa.table(MIXED_TABLE.given(own.rows)), np.array(["a", "b", "c"])[own.y]
+    pyarrow.csv.write_csv(table.append_column("y", pa.array(y)), path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("naively.tables.inputs.BLOCK", 100)
-        question = Question("y", Wishes(FAMILIES))
+        patch.setattr("naively.tables.inputs.BLOCK", 100)  # of 6 MiB, which small files fill once
+        question = Question("y", Wishes(MIXED))
         learned, held = learn(open_source(path).tasks(), question, threads)
     assert held.rows == 0
-    assert learned.model == NaiveBayes(FAMILIES).partial_fit(X, y).model_
-
-
-@given(mixed())
-def test_saving(tmp_path_factory, table):
-    X, y = table
-    folder = tmp_path_factory.mktemp("t")
-    model = NaiveBayes(FAMILIES).partial_fit(X, y)
-    model.save(folder / "a")
-    loaded = naively.load(folder / "a")
-    assert same(loaded, model)
-    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    loaded.save(folder / "b")
-    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
-    assert loaded.partial_fit(X, y).forget(X, y).model_ == model.model_
-
-
-def test_pickling_after_predicting():
-    X, y = {"t": ["a", "b", "a", "c"], "x": [1.5, 2.5, 0.5, 3.5]}, [0, 1, 0, 1]
-    model = NaiveBayes(alpha=0.5).fit(X, y)
-    expected = model.predict_proba(X)
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), expected)
-
-
-def test_sampling_recovers_the_model():
-    generator = np.random.default_rng(0)
-    n = 4000
-    y = generator.integers(0, 2, n)
-    X = {
-        "text": np.where(generator.random(n) < 0.3 + 0.4 * y, "s", "t"),
-        "normal": generator.normal(3.0 * y, 1.0 + y),
-        "count": generator.poisson(2 + 5 * y),
-        "amount": generator.gamma(2.0 + y, 1.0, n),
-        "flag": generator.random(n) < 0.2 + 0.5 * y,
-    }
-    families = {name: FAMILIES[name] for name in X}
-    model = NaiveBayes(families).fit(X, y)
-    again = NaiveBayes(families).fit(*model.sample(40_000, 0))
-    probe = model.sample(500, 1)[0]
-    assert np.abs(again.predict_proba(probe) - model.predict_proba(probe)).max() < 0.06
+    assert learned.model == NaiveBayes(MIXED).partial_fit(table, y).model_
 
 
 # ---- the schema ----------------------------------------------------------------------------------
@@ -303,6 +176,7 @@ def test_auto_finds_the_family():
 @pytest.mark.parametrize("block", [300, 5000, 1 << 23])
 def test_a_stream_that_turns_to_text(tmp_path, monkeypatch, block):
     """Columns and labels of numbers or truth values may become text at any row."""
+    # of 6 MiB, which small files fill once
     monkeypatch.setattr("naively.tables.inputs.BLOCK", block)
     path = tmp_path / "t.csv"
     n = 600
@@ -329,7 +203,9 @@ def test_a_stream_that_turns_to_text(tmp_path, monkeypatch, block):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_holding_out_depends_on_no_thread(tmp_path, monkeypatch, threads):
+    # of 6 MiB, which small files fill once
     monkeypatch.setattr("naively.tables.inputs.BLOCK", 2000)
+    # of 100,000 rows, which take long to write and read
     monkeypatch.setattr("naively.tables.learning.MOST", 50)
     path = tmp_path / "t.csv"
     pd.DataFrame({"x": numbers(3000), "y": np.arange(3000) % 2}).to_csv(path, index=False)
@@ -623,6 +499,7 @@ def test_many_levels(monkeypatch):
     assert "like an identifier" in model.table_.schema.skipped["id"]
     model = NaiveBayes({"id": Categorical()}).fit({"id": levels}, y)
     assert model.score({"id": levels}, y) == 1.0
+    # of a million, which take seconds to learn
     monkeypatch.setattr("naively.tables.model.MOST_LEVELS", 1000)
     with pytest.raises(ValueError, match="column 'id' has more than 1,000 levels, such as 'k0'"):
         NaiveBayes({"id": Categorical()}).fit({"id": levels}, y)

@@ -106,7 +106,7 @@ def test_halves_of_surrogates(raw):
 
 
 def test_long_documents_are_named(monkeypatch):
-    monkeypatch.setattr("naively.text.documents.LONGEST", 10)
+    monkeypatch.setattr("naively.text.documents.LONGEST", 10)  # of 256 MiB
     model = TextNB().fit(TEXTS[:2], LABELS[:2])
     with pytest.raises(ValueError, match="document 70 has 12 bytes"):
         model.predict(pa.array(["a"] * 70 + ["b" * 12]))

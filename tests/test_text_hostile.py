@@ -473,7 +473,8 @@ def test_scripts(script, chosen):
 
 
 def test_documents_that_are_too_long(monkeypatch):
-    monkeypatch.setattr(documents, "LONGEST", 1000)
+    monkeypatch.setattr(documents, "LONGEST", 1000)  # of 256 MiB
+    # of 256 KiB, so that a long document is in a later piece
     monkeypatch.setattr(counting, "PIECE", 500)
     fine = ["the fox " * 124, "a dog"] * 5
     model = TextNB(n_jobs=2).fit(fine, [0, 1] * 5)
