@@ -42,6 +42,7 @@ from naively.study.rungs import kinds, ladder
 from naively.study.splits import Splits, growing
 from naively.study.trial import Trial
 from naively.tables.inference import Wishes, infer
+from naively.tables.inputs import MISSING
 
 ADULT = [
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation",
@@ -55,7 +56,7 @@ def adult() -> LabelledRows:
     path = Path(os.environ["NAIVELY_DATA"]) / "adult" / "adult-train.csv.gz"
     text = gzip.decompress(path.read_bytes()).replace(b", ", b",")
     options = pyarrow.csv.ReadOptions(column_names=ADULT)
-    return of_table(pyarrow.csv.read_csv(io.BytesIO(text), options), "income", 0)
+    return of_table(pyarrow.csv.read_csv(io.BytesIO(text), options), "income", 0, MISSING)
 
 
 def theirs(rows: LabelledRows, splits: Splits) -> dict:
@@ -94,7 +95,10 @@ def main() -> None:
     parser.add_argument("--target", help="its column of classes")
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()
-    rows = of_table(pyarrow.csv.read_csv(given.data), given.target, 0) if given.data else adult()
+    if given.data:
+        rows = of_table(pyarrow.csv.read_csv(given.data), given.target, 0, MISSING)
+    else:
+        rows = adult()
     rule = infer(Wishes({}), rows.table, (rows.classes, rows.codes))
     splits = Splits(rows.codes, FOLDS, growing(rows.codes, FOLDS))
     rungs = ladder(rule, *kinds(rule, Wishes({}), rows), len(rows.classes))

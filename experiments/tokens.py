@@ -33,7 +33,7 @@ def differences(these: Texts, options: dict[str, Any]) -> tuple[list[str], int, 
     words = CountVectorizer(**options)
     rows = words.fit_transform(these.texts)
     model = TextNB(**options).fit(these.texts, these.labels)
-    own = model.model_.parameters.matrix(Documents.of(these.texts), workers(None))
+    own = model.model_.posterior().parameters.matrix(Documents.of(these.texts), workers(None))
     found = []
     terms = words.get_feature_names_out()
     if model.terms_.tolist() != terms.tolist():

@@ -309,7 +309,7 @@ def numeric_many(family, pattern):
 def numeric_case(name):
     """A family of numbers in three columns of a table."""
     family = NUMERIC[name]
-    low, high = family.support
+    low, high = family.summary.bounds
 
     def large(n, seed=0):
         rng = np.random.default_rng(seed)
@@ -564,7 +564,7 @@ def text_case(chosen, makers=None):
         lambda rows: np.array(rows, object), np.ndarray.tolist, document_forms, makers,
         bad=np.array(["never learned", None], object), wide=long_documents,
         many=(("plain",), lambda _: (np.tile(corpus(250)[0], 24), np.tile(corpus(250)[1], 24))),
-        explain=lambda classifier, X: classifier.model_.explain(Documents.of(X)),
+        explain=lambda classifier, X: classifier.model_.posterior().explain(Documents.of(X)),
         probe=np.array(PROBE, object), nothing=None, unsmoothed=chosen.get("alpha") == 0, but=but,
         near={"test_renamed_classes_give_the_permuted_model": ORDER}
         if chosen.get("event") == "complement" else {},

@@ -39,6 +39,18 @@ def new(name, **parameters):
     return clone(CLASSIFIERS[name]).set_params(**parameters)
 
 
+def with_block(document, **changes):
+    """A model file's document, with its only block of columns changed."""
+    (block,) = document["schema"]["blocks"]
+    return document | {"schema": document["schema"] | {"blocks": [block | changes]}}
+
+
+def with_family(document, **changes):
+    """A model file's document, with its only family changed."""
+    (block,) = document["schema"]["blocks"]
+    return with_block(document, family=block["family"] | changes)
+
+
 def state(classifier):
     """What a classifier learned, as it is now: equal only if every bit is."""
     return copy.deepcopy(classifier.model_)

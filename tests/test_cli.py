@@ -198,7 +198,7 @@ def test_columns_skip_and_family(mixed, capsys):
     assert families["age"] == "gamma"
     assert families["height"] == families["weight"] == "lognormal"
     assert found["left_out"]["rooms"] == found["left_out"]["owner"] == "as asked"
-    known = naively.load("m").table_.schema.known
+    known = naively.load("m").model_.schema.known
     assert known["job"] == Categorical(alpha=0.5)
     said = naive(capsys, "inspect", "m")[0]
     assert "family=LogNormal" in said.replace("\n", "")
@@ -250,12 +250,12 @@ def test_every_family_can_be_used_and_inspected(family, folder, capsys):
     Path("n.csv").write_text("u,v,w,y\n" + rows)
     fitted(capsys, "--family", family, data="n.csv", target="y")
     estimator = naively.load("m")
-    assert {one.name for one in estimator.table_.schema.known.values()} == {family}
+    assert {one.name for one in estimator.model_.schema.known.values()} == {family}
     assert family in naive(capsys, "inspect", "m")[0]
     seen = asked(capsys, "inspect", "m")
-    assert seen["n_parameters"] == estimator.model_.n_parameters
+    assert seen["n_parameters"] == estimator.n_parameters_
     assert seen["target"] == "y"
-    assert seen["class_prior"] == estimator.model_.class_prior.tolist()
+    assert seen["class_prior"] == estimator.class_prior_.tolist()
     assert {row["column"] for section in seen["parameters"] for row in section["rows"]} == set(
         "uvw"
     )
@@ -321,7 +321,7 @@ def test_holdout(mixed, capsys):
     assert "held out, and learned afterwards" in out
     assert "accuracy" in out
     assert model_of() == whole  # they are learned too, bit for bit
-    assert naively.load("m").table_.rows == 400
+    assert naively.load("m").model_.rows == 400
 
     def held(*options):
         options = ["--family", "gaussian", "--holdout", "0.2", "--json", *options]
@@ -416,10 +416,10 @@ def test_update_and_forget_in_place(mixed, capsys):
     fitted(capsys, data="one.csv", target="rich")
     before = model_of()
     naive(capsys, "update", "m", "two.csv")
-    assert naively.load("m").table_.rows == 400
+    assert naively.load("m").model_.rows == 400
     naive(capsys, "forget", "m", "two.csv")
     assert model_of() == before
-    assert naively.load("m").table_.rows == 150
+    assert naively.load("m").model_.rows == 150
     written = Path("m").read_bytes()
     error = naive(capsys, "forget", "m", "two.csv", code=1)[1]
     assert "cannot forget what was never learned" in error
@@ -501,11 +501,11 @@ def test_evaluate(folder, capsys):
         "brier": ((proba - (y[:, np.newaxis] == model.classes_)) ** 2).sum(axis=1).mean(),
         "calibration_error": calibration_error(proba.max(axis=1), hits),
         "majority": max(np.unique(y, return_counts=True)[1]) / 299,
-        "prior_log_loss": metrics.log_loss(y, np.tile(model.model_.class_prior, (299, 1))),
+        "prior_log_loss": metrics.log_loss(y, np.tile(model.class_prior_, (299, 1))),
     }.items():
         assert found[name] == pytest.approx(value, rel=1e-12), name
     assert found["confusion"] == metrics.confusion_matrix(y, said).tolist()
-    assert (found["rows"], found["skipped"], found["strangers"]) == (299, 1, 0)
+    assert (found["rows"], found["skipped"], found["unknown"]) == (299, 1, 0)
 
 
 def calibration_error(confidence, hits):
@@ -539,7 +539,7 @@ def test_macro_f1_and_labels_never_met():
     tally.add(truth[2:], chosen[2:])
     found = tally.scores()
     assert found.accuracy == 0.5
-    assert found.strangers == 1
+    assert found.unknown == 1
     assert found.macro_f1 == pytest.approx((1 / 2 + 2 / 3 + 0) / 3)  # as scikit-learn has it
     assert found.balanced_accuracy == pytest.approx((1 / 2 + 1 + 0) / 3)
     assert found.log_loss == pytest.approx(-(2 * np.log(0.6) + np.log(0.4)) / 3)
@@ -551,7 +551,7 @@ def test_evaluate_with_strange_labels(folder, capsys):
     fitted(capsys)
     Path("new.csv").write_text("species,c d,b,a\ndog,0,0,0\nada,0,0,0\n")
     found = asked(capsys, "evaluate", "m", "new.csv")
-    assert (found["rows"], found["strangers"], found["accuracy"]) == (2, 1, 0.5)
+    assert (found["rows"], found["unknown"], found["accuracy"]) == (2, 1, 0.5)
     assert "1 of them with a label that the model never met" in naive(
         capsys, "evaluate", "m", "new.csv"
     )[0]  # fmt: skip
@@ -730,7 +730,7 @@ def test_json_lines_whose_keys_come_and_go(folder, capsys):
     Path("1.jsonl").write_text('{"x": 1, "y": "a"}\n{"x": 2, "y": "b"}\n')
     Path("2.jsonl").write_text('{"x": 1, "z": 5}\n{"z": 6, "x": 2}\n')
     naive(capsys, "fit", "1.jsonl", "2.jsonl", "--target", "y", "-o", "m")
-    assert naively.load("m").table_.unlabelled == 2
+    assert naively.load("m").model_.unlabelled == 2
     out, err = naive(capsys, "predict", "m", "1.jsonl", "2.jsonl")
     assert out.splitlines() == ["x,y,prediction", "1,a,a", "2,b,b", "1,,a", "2,,b"]
     assert "z came after the first rows" in err
@@ -797,7 +797,7 @@ def test_labels_of_csv_files(cells, classes, folder, capsys):
     found = naively.load("m").classes_.tolist()
     assert found == classes
     assert list(map(type, found)) == list(map(type, classes))
-    assert asked(capsys, "evaluate", "m", "n.csv")["strangers"] == 0
+    assert asked(capsys, "evaluate", "m", "n.csv")["unknown"] == 0
 
 
 def test_bool_and_float_labels_of_parquet_files(folder, capsys):
@@ -807,7 +807,7 @@ def test_bool_and_float_labels_of_parquet_files(folder, capsys):
         assert model_of().class_weight.rounded().tolist() == [1, 1]
         assert naively.load("m").classes_.dtype == kind
         found = asked(capsys, "evaluate", "m", "b.parquet")
-        assert (found["strangers"], found["skipped"]) == (0, 1)
+        assert (found["unknown"], found["skipped"]) == (0, 1)
 
 
 def test_number_labels_are_text_in_a_model_of_text(folder, capsys):
@@ -840,7 +840,7 @@ def test_explain_adds_up(mixed, capsys):
     assert other["log_odds"]["total"] == pytest.approx(own[0] - own[1], rel=1e-9)
     out, _ = naive(capsys, "explain", "m", "mixed.csv", "--row", 400, "--label", "no")
     assert f"log-odds of no against yes, in nats: {own[0] - own[1]:+.3f} in all" in out
-    for name in model.table_.schema.names:
+    for name in model.model_.schema.names:
         assert f"\n{name} " in out
 
 

@@ -118,7 +118,7 @@ def test_what_is_advised_can_be_done(folder, capsys):
             model.set_params(missing=("",))
             labelled = table.filter(pa.compute.not_equal(table["ill"], ""))
             model.fit(labelled, "ill")
-            assert model.model_.n_parameters == rung.parameters, rung.use
+            assert model.n_parameters_ == rung.parameters, rung.use
             tried += 1
     assert tried > 8
 

@@ -52,7 +52,7 @@ def rows_of(out):
 
 
 def names(model="m"):
-    return naively.load(model).table_.schema.names
+    return list(naively.load(model).model_.schema.names)
 
 
 # ---- which file --------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def test_options_of_text(folder, capsys):
         capsys, "--target", "kind", "--columns",
         "message=text(ngram_range=(1,2), event='binary', stop_words='english')",
     )  # fmt: skip
-    family = naively.load("m").table_.schema.known["message"]
+    family = naively.load("m").model_.schema.known["message"]
     assert (family.ngram_range, family.event) == ((1, 2), "binary")
     assert "the" in family.stop_words
     assert len(family.stop_words) > 300
@@ -85,17 +85,17 @@ def test_options_of_text(folder, capsys):
     assert "ngram_range=(1, 2), stop_words=('a', 'about'," in " ".join(out.split())
     assert "lowercase" not in out
     fitted(capsys, "--target", "kind", "--columns", "message=text(stop_words=['at', 'a'])")
-    assert naively.load("m").table_.schema.known["message"].stop_words == ("a", "at")
+    assert naively.load("m").model_.schema.known["message"].stop_words == ("a", "at")
     fitted(capsys, "--target", "kind", "--text", "message", "--alpha", "0.5")
-    assert naively.load("m").table_.schema.known["message"] == Text(alpha=0.5)
+    assert naively.load("m").model_.schema.known["message"] == Text(alpha=0.5)
 
 
 @pytest.mark.parametrize("data", ["dirs", "ham.txt spam.txt", "*.txt"])
 def test_documents_have_a_class(data, folder, capsys):
     naive(capsys, "fit", *data.split(), "-o", "n")
     fitted(capsys)
-    assert naively.load("n").table_.target == "label"
-    assert naively.load("n").table_.schema.why == {"text": "as asked"}
+    assert naively.load("n").model_.target == "label"
+    assert naively.load("n").model_.schema.why == {"text": "as asked"}
     assert naively.load("n").model_.class_weight == model_of().class_weight
     assert naively.load("n").model_.statistics == model_of().statistics
     found = asked(capsys, "evaluate", "n", *data.split())

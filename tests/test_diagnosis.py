@@ -22,7 +22,7 @@ from naively.study import information, rows, trial
 from naively.study.advice import Verdict, recommendation
 from naively.study.diagnosis import FOLDS, examine
 from naively.study.margins import margin
-from naively.study.pairs import Pair
+from naively.study.pairs import ColumnPair
 from naively.study.results import RungResult
 from naively.study.rows import of_table
 from naively.study.rungs import parameter_counts
@@ -377,8 +377,7 @@ def test_parameters_are_those_of_the_models():
     assert found.numbers == ("height", "width", "rooms")
     assert found.levels == ("rooms", "job", "owner", "flag")
     models = {one.name: one for one in found.rungs}
-    naive = NaiveBayes().fit(table, y).model_
-    assert models["naive Bayes"].parameters == naive.n_parameters
+    assert models["naive Bayes"].parameters == NaiveBayes().fit(table, y).n_parameters_
     assert models["class prior"].parameters == 2
     rest = 3 * (1 + 1 + 1)  # job, owner and flag have two levels each
     for name in ("one variance", "one variance a class", "one variance a column",
@@ -405,7 +404,7 @@ def test_held_out_rows_are_scored_as_if_never_learned():
     result = next(one for one in diagnose(table, y).rungs if one.name == "naive Bayes")
     for held in held_out_rows(y):
         rest = np.setdiff1d(np.arange(len(y)), held)
-        model = NaiveBayes(columns=NaiveBayes().fit(table, y).table_.schema.known)
+        model = NaiveBayes(columns=NaiveBayes().fit(table, y).model_.schema.known)
         model.fit(table.take(rest), y[rest])
         log_proba = model.predict_log_proba(table.take(held))
         np.testing.assert_array_equal(
@@ -573,7 +572,7 @@ def test_what_is_advised(losses, advised, says):
     """More than two standard errors are clear (they are `spread` / √200 here), one may be."""
     rungs = outcomes(**losses)
     assert Verdict(rungs).advised.name == advised
-    pair = Pair("a", "b", "numbers", 200, 0.1, 0.0, 1, 1e-9, 0.1, 1e-9)
+    pair = ColumnPair("a", "b", "numbers", 200, 0.1, 0.0, 1, 1e-9, 0.1, 1e-9)
     said = recommendation("y", [pair], rungs)
     assert says in said
     assert (f"Use {advised}, {advised}()" in said) == (advised != "class prior")

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from naively import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
-from naively.families.base import InvalidValueError
+from naively.statistics.base import InvalidValueError
 
 X = np.array([[0.0, 1, 2], [3, 1, 0], [1, 1, 1], [0, 4, 2]])
 Y = np.array([0, 1, 0, 1])

@@ -20,7 +20,7 @@ from naively import TextNB
 
 FOLDER = Path(__file__).parent.parent / "experiments"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("data", "uci"))
-WITHOUT_PICTURES = {"ng_jordan_choices", "tokens"}
+WITHOUT_PICTURES = {"ng_jordan_choices", "student", "tokens"}
 
 
 @dataclass
@@ -176,6 +176,15 @@ def spam(tables):
     assert learned_on <= half < few
 
 
+def student(tables):
+    table = tables[0]
+    columns = [name for name in table.columns if "rows: " in name]
+    normal, own = (table.numbers(name) for name in columns)
+    assert np.all(np.less(own, normal))  # with few rows a normal density is too sure
+    normal, own = (table.numbers(f"all: {name}") for name in ("normal", "Student's t"))
+    assert_allclose(own, normal, atol=0.05)  # with many it is the normal density
+
+
 def tokens(tables):
     assert set(tables[0]["verdict"]) == {"equal"}
     assert min(tables[0].numbers("terms")) > 1000
@@ -193,6 +202,7 @@ CHECKS = {
         ng_jordan_choices,
         sentiment,
         spam,
+        student,
         tokens,
     )
 }

@@ -8,12 +8,12 @@ import sys
 import numpy as np
 import pytest
 from forging import forge, parts
+from kit import with_block, with_family
 from safetensors.numpy import save_file
 
 import naively
-from naively.families.base import InvalidValueError
-from naively.files import safetensors
-from naively.files.safetensors import KEY, ModelFileError, load
+from naively.files.safetensors import KEY, ModelFileError, Saved, load, save
+from naively.statistics.base import InvalidValueError
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 5, (60, 4)).astype(float)
@@ -103,7 +103,7 @@ LABELS = [
 def test_labels_keep_their_type(labels, tmp_path):
     model = naively.GaussianNB().fit(X, Y).model_
     model.classes = np.sort(labels)
-    safetensors.save(model, tmp_path / "m", "GaussianNB", {})
+    save(Saved(model, "GaussianNB"), tmp_path / "m")
     classes = load(tmp_path / "m").model.classes
     native = labels.dtype if labels.dtype.kind == "T" else labels.dtype.newbyteorder("=")
     assert classes.dtype == native
@@ -121,7 +121,7 @@ def test_other_labels_are_refused(labels, tmp_path):
     model = naively.GaussianNB().fit(X, Y).model_
     model.classes = labels
     with pytest.raises(ValueError, match="class labels must be numbers or text"):
-        safetensors.save(model, tmp_path / "m", "GaussianNB", {})
+        save(Saved(model, "GaussianNB"), tmp_path / "m")
     assert not list(tmp_path.iterdir())
 
 
@@ -134,7 +134,7 @@ def test_feature_names_weights_and_extra(tmp_path):
     assert loaded.feature_names_in_.tolist() == ["α", "b c", '"', "d"]
     assert loaded.feature_names_in_.dtype == object
     assert np.array_equal(loaded.predict_proba(frame), estimator.predict_proba(frame))
-    safetensors.save(estimator.model_, tmp_path / "m", "GaussianNB", {}, {"target": "y"})
+    save(Saved(estimator.model_, "GaussianNB", extra={"target": "y"}), tmp_path / "m")
     assert load(tmp_path / "m").extra == {"target": "y"}
 
 
@@ -155,7 +155,8 @@ def test_loading_needs_no_sklearn(tmp_path):
     path = saved(naively.CategoricalNB().fit(X, Y), tmp_path)
     code = (
         "import sys; from naively.files.safetensors import load; model = load(sys.argv[1]).model; "
-        "import numpy; model.predict_codes(numpy.zeros((2, 4))); print('sklearn' in sys.modules)"
+        "import numpy; model.posterior().predict(numpy.zeros((2, 4))); "
+        "print('sklearn' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, path], capture_output=True, text=True, check=True
@@ -206,7 +207,7 @@ def attempt(path):
         return None
     with np.errstate(all="ignore"):
         try:
-            assert not np.isnan(estimator.model_.proba(X)).any()
+            assert not np.isnan(estimator.model_.posterior().proba(X)).any()
         except InvalidValueError:
             pass  # X is not for this model
         except ValueError as error:  # a model in memory may be in this state, too
@@ -256,7 +257,7 @@ def test_forged_metadata(estimator, tmp_path):
     for key in document:
         if key != "checksum":
             rest = {name: value for name, value in document.items() if name != key}
-            if key != "feature_names":
+            if key != "target":
                 assert attempt(forge(path, rest, arrays)) is None, key
         for value in NASTY:
             refused += attempt(forge(path, document | {key: value}, arrays)) is None
@@ -264,6 +265,12 @@ def test_forged_metadata(estimator, tmp_path):
                 for inner in document[key]:
                     changed = document[key] | {inner: value}
                     attempt(forge(path, document | {key: changed}, arrays))
+    family = document["schema"]["blocks"][0]["family"]
+    for value in NASTY:
+        assert attempt(forge(path, with_block(document, family=value), arrays)) is None
+        attempt(forge(path, with_block(document, names=value), arrays))
+        for name in family:
+            attempt(forge(path, with_family(document, **{name: value}), arrays))
     assert refused > 200
 
 
@@ -276,17 +283,23 @@ def test_forged_metadata_that_must_be_refused(tmp_path):
         with pytest.raises(ModelFileError, match=match):
             naively.load(forge(path, document | changes, arrays))
 
-    family = document["family"]
-    refused("version 2 of the format", version=2)
+    def refused_family(match, **changes):
+        refused(match, schema=with_family(document, **changes)["schema"])
+
+    def refused_names(match, names):
+        refused(match, schema=with_block(document, names=names)["schema"])
+
+    refused("version 1 of the format", version=1)
+    refused("version 3 of the format", version=3)
     refused("format", format="another")
-    refused("no family", family={"name": "os.system"})
-    refused("no hyperparameter 'beta'", family=family | {"beta": 1})
-    refused("alpha", family=family | {"alpha": -1.0})
-    refused("alpha", family=family | {"alpha": "1.0"})
-    refused("unseen", family=family | {"unseen": "explode"})
-    refused("min_categories", family=family | {"min_categories": 2**40})
-    refused("do not belong", n_features=10**9)
-    refused("names for 4 features", feature_names=["a"])
+    refused_family("no family", name="os.system")
+    refused_family("no hyperparameter 'beta'", beta=1)
+    refused_family("alpha", alpha=-1.0)
+    refused_family("alpha", alpha="1.0")
+    refused_family("unseen", unseen="explode")
+    refused_family("min_categories", min_categories=2**40)
+    refused_names("do not belong", 10**9)
+    refused_names("do not belong", ["a"])
     refused("cannot start", low=document["low"] | {"class_weight": 10**9})
     refused("no tensor", low=document["low"] | {"x": 0})
     refused("'PickleNB'", estimator="PickleNB")
@@ -315,7 +328,7 @@ def test_forged_tensors(tmp_path):
         with pytest.raises(ModelFileError, match=match):
             naively.load(forge(path, source[0], arrays))
 
-    total, square = "statistics.sum", "statistics.square"
+    total, square = "statistics.0.sum", "statistics.0.square"
     for name, array in normal[1].items():
         rest = {other: value for other, value in normal[1].items() if other != name}
         refused("damaged", normal, rest)
@@ -329,12 +342,12 @@ def test_forged_tensors(tmp_path):
     refused("top limb", normal, change(normal[1], total, (0, 0, -1), 1 << 62))
     refused("negative", normal, change(normal[1], square, (0, 0, -1), -1))
     refused("negative", normal, change(normal[1], "class_weight", (0, 0), -5))
-    refused("more rows than", normal, change(normal[1], "statistics.missing", (0, 0), 10**6))
+    refused("more rows than", normal, change(normal[1], "statistics.0.missing", (0, 0), 10**6))
     refused("more rows than", binary, change(binary[1], total, (0, 0), 10**6))
     refused("sorted and distinct", normal, change(normal[1], "classes", 0, 2))
-    refused("sorted and distinct", counted, change(counted[1], "statistics.levels", 0, 3))
-    refused("out of range", counted, change(counted[1], "statistics.levels", 0, -1))
-    refused("do not belong", counted, change(counted[1], "statistics.level_counts", 0, 1 << 62))
+    refused("sorted and distinct", counted, change(counted[1], "statistics.0.levels", 0, 3))
+    refused("out of range", counted, change(counted[1], "statistics.0.levels", 0, -1))
+    refused("do not belong", counted, change(counted[1], "statistics.0.level_counts", 0, 1 << 62))
     wide = np.zeros((3, 4, 401), np.int64)
     refused("no limbs", normal, normal[1] | {total: wide})
 
@@ -363,7 +376,7 @@ def test_claims_of_size_cost_no_memory(tmp_path):
         **arrays,
         **{name: np.zeros((3, 2**24, 0), np.int64) for name in arrays if "statistics" in name},
     }
-    forged = forge(path, document | {"n_features": 2**24}, claimed)
+    forged = forge(path, with_block(document, names=2**24), claimed)
     assert attempt(forged) is None
 
 

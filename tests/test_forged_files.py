@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 from forging import forge, mutated, parts
+from kit import with_family
 
 import naively
 from naively.cli.main import run
@@ -126,7 +127,10 @@ def test_integers_beyond_those_of_arrays(where, wrong, tmp_path):
     path = tmp_path / "m"
     naively.TextNB().fit(TEXTS, CLASSES).save(path)
     document, arrays = parts(path)
-    forge(path, document | {where: document[where] | wrong}, arrays)
+    if where == "family":
+        forge(path, with_family(document, **wrong), arrays)
+    else:
+        forge(path, document | {where: document[where] | wrong}, arrays)
     with pytest.raises(ModelFileError, match="an integer in it is out of range"):
         naively.load(path)
 
@@ -149,7 +153,7 @@ def test_negative_rows_are_refused(tmp_path):
     naively.NaiveBayes(FAMILIES).fit(TABLE, "species").save(path)
     document, arrays = parts(path)
     for name in ("rows", "unlabelled"):
-        forge(path, document | {"table": document["table"] | {name: -1}}, arrays)
+        forge(path, document | {name: -1}, arrays)
         with pytest.raises(ModelFileError, match="negative number of rows"):
             load_model(path)
 

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from naively.engines.threads import workers
-from naively.families import grid
-from naively.families.base import InvalidValueError
 from naively.families.categorical import Categorical
 from naively.families.discretized import Discretized, even_starts, mdl_starts
-from naively.families.grid import FINEST, GridStatistics, cell_edges, grid_exponent
 from naively.families.kernel_density import KernelDensity
 from naively.model import Model
 from naively.prior import Prior
+from naively.schema import Schema
+from naively.statistics import grid
+from naively.statistics.base import InvalidValueError
+from naively.statistics.grid import FINEST, GridStatistics, cell_edges, grid_exponent
 
 FAMILIES = {
     "silverman": KernelDensity(),
@@ -48,7 +49,7 @@ def tables(draw, values=REALS, least=1, most=12):
 
 
 def fitted(family, X, y, weights=None, n_jobs=1):
-    model = Model(family, Prior(), X.shape[1])
+    model = Model(Schema.of_array(family, X.shape[1]), Prior())
     model.absorb(model.summarise(X, y, weights, workers(n_jobs)))
     return model
 
@@ -188,15 +189,15 @@ def test_statistics_keep_their_exponents():
     s = fitted(Discretized(), X, np.zeros(9000, int)).statistics
     assert (s.exponents[:2] > FINEST).all()
     for other in (
-        s.copy(), s.canonical(), s.scaled(0.5), s.with_classes(np.array([1]), 3),
-        s.taken_classes(np.array([0])),
+        s.copy(), s.canonical(), s.scaled(0.5), s.scatter_classes(np.array([1]), 3),
+        s.gather_classes(np.array([0])),
     ):  # fmt: skip
         assert isinstance(other, GridStatistics)
         assert_array_equal(other.exponents, s.exponents)
-    wide = s.with_columns(np.array([1, 0]), np.array([3, 1]), 5)
+    wide = s.reindex_columns(np.array([1, 0]), np.array([3, 1]), 5)
     assert_array_equal(wide.exponents, [FINEST, s.exponents[0], FINEST, s.exponents[1], FINEST])
     assert_array_equal(wide.levels[3], s.levels[1])
-    assert wide.with_columns(np.array([1, 3]), np.array([0, 1]), 3) == s.with_columns(
+    assert wide.reindex_columns(np.array([1, 3]), np.array([0, 1]), 3) == s.reindex_columns(
         np.array([0, 1]), np.array([0, 1]), 3
     )
 
@@ -208,9 +209,9 @@ def test_infinity_is_refused_and_zero_has_no_sign():
         model = fitted(family, np.array([[0.0], [-0.0], [1.0]]), np.array([0, 1, 1]))
         assert model.statistics.levels[0].tolist() == [0.0, 1.0]
         with pytest.raises(ValueError, match=r"row 2, column 0 is inf"):
-            model.proba(np.array([[0.0], [NAN], [np.inf]]))
+            model.posterior().proba(np.array([[0.0], [NAN], [np.inf]]))
         with pytest.raises(InvalidValueError):
-            model.parameters.contributions(np.array([[np.inf]]))
+            model.posterior().parameters.contributions(np.array([[np.inf]]))
 
 
 def test_families_of_a_grid_add_up():
@@ -239,7 +240,7 @@ def test_awkward_columns_have_a_model(family, X):
     X = np.array(X)
     probe = np.array([[0.0], [1.0], [2.0], [1e300], [-1.7e308], [5e-324], [NAN]])
     for y in ([0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]):
-        p = fitted(family, X, np.array(y)).proba(probe)
+        p = fitted(family, X, np.array(y)).posterior().proba(probe)
         assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
 
 
@@ -272,17 +273,17 @@ def test_the_table_agrees_with_the_sum_over_all_values(kind, bandwidth):
         v = v + 1e6
     family = KernelDensity(bandwidth)
     model = fitted(family, v[:, None], np.zeros(n if kind != "few" else 4, int), w)
-    h = model.parameters.bandwidths[0, 0]
+    h = model.posterior().parameters.bandwidths[0, 0]
     wide = np.ptp(v) + 40 * h
     x = np.concatenate([
         v, v + rng.normal(size=len(v)) * h, v + rng.normal(size=len(v)) * 20 * h,
         rng.uniform(v.min() - wide, v.max() + wide, 3000),
     ])  # fmt: skip
-    got, want = model.joint_log_proba(x[:, None])[:, 0], direct(v, w, h, x)
+    got, want = model.posterior().joint_log_proba(x[:, None])[:, 0], direct(v, w, h, x)
     near = np.abs(x[:, None] - v).min(axis=1) < 5 * h
     assert abs(got - want)[near].max() < 1e-3
     assert_allclose(got, want, rtol=1e-2, atol=1e-3)  # valleys and tails
-    assert_allclose(model.explain(x[:, None]).contributions[:, 0, 0], got)
+    assert_allclose(model.posterior().explain(x[:, None]).contributions[:, 0, 0], got)
 
 
 @pytest.mark.parametrize("bandwidth", ["silverman", "john-langley", 0.2])
@@ -291,32 +292,36 @@ def test_a_kernel_density_is_a_density(bandwidth):
     model = fitted(KernelDensity(bandwidth), v[:, None], np.zeros(len(v), int))
     assert model.statistics.exponents[0] > FINEST
     x = np.linspace(-3, v.max() + 3, 50_001)
-    p = np.exp(model.score_samples(x[:, None]))
+    p = np.exp(model.posterior().score_samples(x[:, None]))
     assert_allclose(np.trapezoid(p, x), 1.0, rtol=1e-6)
     assert abs(p - x * np.exp(-x) * (x > 0)).max() < 0.15
+
+
+def bandwidths(family, X, y):
+    return fitted(family, X, y).posterior().parameters.bandwidths
 
 
 def test_the_bandwidths_are_those_of_their_sources():
     rng = np.random.default_rng(4)
     X, y = np.round(rng.normal(size=(60, 2)), 1), rng.integers(0, 2, 60)
-    silverman = fitted(KernelDensity(), X, y).parameters.bandwidths
-    langley = fitted(KernelDensity("john-langley"), X, y).parameters.bandwidths
+    silverman = bandwidths(KernelDensity(), X, y)
+    langley = bandwidths(KernelDensity("john-langley"), X, y)
     for c in (0, 1):
         for j in (0, 1):
             v = X[y == c, j]
             spread = min(v.std(ddof=1), np.subtract(*np.percentile(v, [75, 25])) / 1.34)
             assert_allclose(silverman[c, j], 0.9 * spread * len(v) ** -0.2, rtol=1e-12)
             assert_allclose(langley[c, j], np.ptp(v) / np.sqrt(len(v)), rtol=1e-12)
-    one = fitted(KernelDensity("john-langley"), np.array([[0.0], [3.0], [9.0]]), np.arange(3))
-    assert_allclose(one.parameters.bandwidths[:, 0], 4.5 / 6)
-    assert_allclose(fitted(KernelDensity(0.25), X, y).parameters.bandwidths, 0.25)
+    one = bandwidths(KernelDensity("john-langley"), np.array([[0.0], [3.0], [9.0]]), np.arange(3))
+    assert_allclose(one[:, 0], 4.5 / 6)
+    assert_allclose(bandwidths(KernelDensity(0.25), X, y), 0.25)
 
 
 def test_iris_agrees_with_r():
     from sklearn.datasets import load_iris
 
     X, y = load_iris(return_X_y=True)
-    p = fitted(KernelDensity("silverman"), X, y).proba(X)[[50, 70, 106, 133], 1]
+    p = fitted(KernelDensity("silverman"), X, y).posterior().proba(X)[[50, 70, 106, 133], 1]
     assert_allclose(p, [0.87332910, 0.18681873, 0.95408812, 0.54521839], atol=1e-3)
 
 
@@ -326,7 +331,8 @@ def test_far_away_the_nearer_class_wins(x):
     y = np.repeat([0, 1], 50)
     X = rng.normal(size=(100, 2)) + 8.0 * y[:, None]
     model = fitted(KernelDensity(1.0), X, y)
-    assert model.predict_codes(np.array([[x, x], [-x, -x], [x, NAN]])).tolist() == [1, 0, 1]
+    far = np.array([[x, x], [-x, -x], [x, NAN]])
+    assert model.posterior().predict_codes(far).tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize("x", [40.0, 1e3, 1e10, 1e150, 1e200, 1e308])
@@ -335,17 +341,18 @@ def test_far_away_the_wider_class_wins(x):
     y = np.repeat([0, 1], [40, 60])
     X = rng.normal(size=(100, 2)) * np.where(y == 0, 4.0, 1.0)[:, None]
     model = fitted(KernelDensity(), X, y)
-    assert model.predict_codes(np.array([[x, x], [-x, -x], [x, NAN]])).tolist() == [0, 0, 0]
+    far = np.array([[x, x], [-x, -x], [x, NAN]])
+    assert model.posterior().predict_codes(far).tolist() == [0, 0, 0]
 
 
 def test_a_column_that_is_the_same_in_all_classes_does_not_drown_the_others():
     X = np.array([[7.0, 0.0], [7.0, 0.1], [7.0, 1.0], [7.0, 1.2]])
-    model = fitted(KernelDensity(), X, np.array([0, 0, 1, 1]))
+    y = np.array([0, 0, 1, 1])
+    model = fitted(KernelDensity(), X, y).posterior()
     far = np.array([[1e300, 0.0], [7.5, 1.1]])
     assert_allclose(model.proba(far), model.proba(np.array([[NAN, 0.0], [NAN, 1.1]])))
-    seen = model.score_samples(X) - fitted(
-        KernelDensity(), X[:, 1:], np.array([0, 0, 1, 1])
-    ).score_samples(X[:, 1:])
+    other = fitted(KernelDensity(), X[:, 1:], y).posterior()
+    seen = model.score_samples(X) - other.score_samples(X[:, 1:])
     assert_allclose(seen, seen[0])
 
 
@@ -353,15 +360,16 @@ def test_samples_of_a_kernel_density_teach_it():
     rng = np.random.default_rng(8)
     y = rng.integers(0, 2, 300)
     X = np.where(y[:, None] == 0, rng.normal(size=(300, 2)), rng.gamma(1.0, size=(300, 2)))
-    first = fitted(KernelDensity(), X, y)
+    first = fitted(KernelDensity(), X, y).posterior()
     drawn, labels = first.sample(60_000, rng)
-    again = fitted(KernelDensity(), drawn, labels)
+    again = fitted(KernelDensity(), drawn, labels).posterior()
     x = np.linspace(-3, 5, 200)[:, None] * [1.0, 1.0]
     for row in (
         np.column_stack([x[:, 0], x[:, 1] * NAN]),
         np.column_stack([x[:, 0] * NAN, x[:, 1]]),
     ):
-        assert abs(np.exp(first.score_samples(row)) - np.exp(again.score_samples(row))).max() < 0.03
+        apart = np.exp(first.score_samples(row)) - np.exp(again.score_samples(row))
+        assert abs(apart).max() < 0.03
 
 
 @pytest.mark.parametrize("value", ["scott", 0, -1.0, float("inf"), NAN, True, None])
@@ -415,11 +423,11 @@ def test_cuts_are_those_of_the_recursion(seed):
 def test_a_known_cut():
     X = np.array([[1.0], [2.0], [3.0], [4.0], [10.0], [11.0], [12.0], [13.0]]).repeat(2, axis=0)
     y = np.repeat([0, 1], 8)  # gain 1 > (log2 15 + log2 7 - 2) / 16
-    cut = fitted(Discretized(), X, y)
+    cut = fitted(Discretized(), X, y).posterior()
     assert cut.parameters.cuts[0].tolist() == [7.0]
     assert_allclose(np.exp(cut.parameters.log_theta[0][:, :2]), [[0.9, 0.1], [0.1, 0.9]])
     assert cut.parameters.n_free == 2
-    mixed = fitted(Discretized(), X, np.arange(16) % 2)
+    mixed = fitted(Discretized(), X, np.arange(16) % 2).posterior()
     assert mixed.parameters.cuts[0].tolist() == []  # and then the feature says nothing
     assert_allclose(mixed.proba(X), 0.5)
 
@@ -429,11 +437,11 @@ def test_cuts_lie_between_neighbouring_floats_and_cells():
     X = np.array([a, np.nextafter(a, 2)]).repeat(20)[:, None]
     y = np.repeat([0, 1], 20)
     model = fitted(Discretized(), X, y)
-    assert (model.predict_codes(X) == y).all()
+    assert (model.posterior().predict_codes(X) == y).all()
     X = np.arange(8192.0)[:, None]
     model = fitted(Discretized(), X, (X[:, 0] >= 4096).astype(int))
-    assert model.parameters.cuts[0].tolist() == [4096.0]
-    assert (model.predict_codes(X) == (X[:, 0] >= 4096)).all()
+    assert model.posterior().parameters.cuts[0].tolist() == [4096.0]
+    assert (model.posterior().predict_codes(X) == (X[:, 0] >= 4096)).all()
 
 
 def test_equal_frequencies():
@@ -447,7 +455,7 @@ def test_equal_frequencies():
 def test_samples_of_bins_teach_them():
     rng = np.random.default_rng(8)
     y = rng.integers(0, 3, 600)
-    first = fitted(Discretized(), rng.normal(2.0 * y[:, None], 1.0, (600, 3)), y)
+    first = fitted(Discretized(), rng.normal(2.0 * y[:, None], 1.0, (600, 3)), y).posterior()
     X, labels = first.sample(40_000, rng)
     for j, (cuts, theta) in enumerate(
         zip(first.parameters.cuts, first.parameters.log_theta, strict=True)
@@ -534,11 +542,11 @@ def test_accuracy_is_that_of_weka(name, data_folder):
         right = 0
         for fold in weka_folds(y):
             rest = np.setdiff1d(np.arange(len(y)), fold)
-            model = Model(family, Prior(smoothing=1.0), X.shape[1])
+            model = Model(Schema.of_array(family, X.shape[1]), Prior(smoothing=1.0))
             model.absorb(model.summarise(X[rest], y[rest]))
-            score = model.joint_log_proba(X[fold])
+            score = model.posterior().joint_log_proba(X[fold])
             if codes.shape[1]:
-                levels = fitted(Categorical(), codes[rest], y[rest])
+                levels = fitted(Categorical(), codes[rest], y[rest]).posterior()
                 score += levels.joint_log_proba(codes[fold]) - np.log(levels.class_prior)
             right += (model.classes[score.argmax(axis=1)] == y[fold]).sum()
         assert abs(100 * right / len(y) - figure) <= slack

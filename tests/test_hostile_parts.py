@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import naively
 from naively import Categorical, NaiveBayes
 from naively.cli.main import run
+from naively.tables.left_out import left_out
 
 
 def fitted(X, y, **options):
@@ -118,7 +119,7 @@ def test_learning_on_is_the_model_of_all_rows(table, size):
                 check_refusal(error)
                 return
     whole = fitted(X, y)
-    known, expected = model.table_.schema.known, whole.table_.schema.known
+    known, expected = model.model_.schema.known, whole.model_.schema.known
     for name in {*known} & {*expected}:  # the rule may see something else in the first rows
         if type(known[name]) is not type(expected[name]):
             return
@@ -157,17 +158,17 @@ def test_a_column_of_one_value_is_left_out_until_it_varies(tmp_path, monkeypatch
     X = {"flag": [0] * 30, "x": np.arange(30) * 0.5}
     y = ["a", "b", "b"] * 10
     model = fitted(X, y)
-    assert model.table_.left_out == {"flag": "constant"}
+    assert left_out(model.model_) == {"flag": "constant"}
     alone = fitted({"x": X["x"]}, y)
     for flag in (0, 1, None, "what"):  # it tells nothing, whatever it is
         row = {"flag": [flag], "x": [3.0]}
         assert model.predict_proba(row).tolist() == alone.predict_proba({"x": [3.0]}).tolist()
     assert fitted(X, y, unseen="error").predict({"flag": [1], "x": [3.0]}).shape == (1,)
     model.partial_fit({"flag": [1, 2], "x": [1.0, 2.0]}, ["a", "b"])
-    assert model.table_.left_out == {}
-    assert model.table_.schema.why["flag"] == "whole numbers, 3 different"
+    assert left_out(model.model_) == {}
+    assert model.model_.schema.why["flag"] == "whole numbers, 3 different"
     model.forget({"flag": [1, 2], "x": [1.0, 2.0]}, ["a", "b"])
-    assert model.table_.left_out == {"flag": "constant"}
+    assert left_out(model.model_) == {"flag": "constant"}
     assert model.predict_proba(X).tolist() == fitted(X, y).predict_proba(X).tolist()
 
 
@@ -196,10 +197,10 @@ def test_what_one_model_left_out_and_the_other_learned_is_refused(tmp_path, monk
                 a + b
             before = a.model_.copy()
             assert a.model_ == before
-    assert (keys + keys).table_.left_out["k"].startswith("like an identifier")
+    assert left_out((keys + keys).model_)["k"].startswith("like an identifier")
     empty = fitted({"k": [None] * 40, "x": x}, y)
-    assert "k" not in (keys + empty).table_.schema.known, "nothing that it told is lost"
-    assert (words + empty).table_.schema.known["k"].name == "categorical"
+    assert "k" not in (keys + empty).model_.schema.known, "nothing that it told is lost"
+    assert (words + empty).model_.schema.known["k"].name == "categorical"
     for name, model in (("keys", keys), ("words", words)):
         model.save(tmp_path / name)
     assert run(["merge", "keys", "words", "-o", "m"]) == 1
@@ -236,12 +237,12 @@ def test_few_whole_numbers_become_many():
     few = (np.arange(120) % 15).tolist()
     more = (np.arange(120) % 17 * 3).tolist()
     a, b = fitted({"n": few}, y), fitted({"n": more}, y)
-    assert a.table_.schema.known["n"].name == b.table_.schema.known["n"].name == "categorical"
+    assert a.model_.schema.known["n"].name == b.model_.schema.known["n"].name == "categorical"
     both = a + b
     whole = fitted({"n": few + more}, y + y)
-    assert both.table_.schema.known["n"].name == "gaussian"
+    assert both.model_.schema.known["n"].name == "gaussian"
     assert both.model_ == whole.model_
-    assert both.table_.schema.why == whole.table_.schema.why
+    assert both.model_.schema.why == whole.model_.schema.why
 
 
 def test_parts_that_are_fitted_like_another(tmp_path, monkeypatch, capsys):
@@ -313,14 +314,14 @@ def test_a_sum_has_the_hyperparameters_of_the_left_model():
     z, y = (np.arange(40) * 0.5).tolist(), ["a", "b"] * 20
     a = fitted({"x": ["u"] * 40, "z": z}, y)
     b = fitted({"x": ["u", "v"] * 20, "z": z}, y, alpha=7.0, unseen="ignore")
-    assert (a + b).table_.schema.known["x"] == Categorical(alpha=1.0, unseen="smooth")
-    assert (b + a).table_.schema.known["x"] == Categorical(alpha=7.0, unseen="ignore")
+    assert (a + b).model_.schema.known["x"] == Categorical(alpha=1.0, unseen="smooth")
+    assert (b + a).model_.schema.known["x"] == Categorical(alpha=7.0, unseen="ignore")
 
 
 def test_a_stray_value_stops_no_learning():
     model = fitted({"x": [5.0] * 40}, ["a", "b"] * 20)
     model.partial_fit({"x": [1.5, np.inf, 2.5]}, ["a", "b", "b"])
-    assert model.table_.schema.known["x"].name == "gaussian"
+    assert model.model_.schema.known["x"].name == "gaussian"
     with pytest.warns(UserWarning, match="1 values such as inf cannot be learned"):
         model.partial_fit({"x": [np.inf]}, ["a"])
 

@@ -239,7 +239,7 @@ def test_a_search_reaches_the_parameters_of_a_columns_family():
         assert model.columns == {
             "body": Text(alpha=params["columns__body__alpha"]), "size": params["columns__size"],
         }  # fmt: skip
-    chosen = search.best_estimator_.table_.schema.known
+    chosen = search.best_estimator_.model_.schema.known
     assert chosen["body"].alpha == best["columns__body__alpha"]
     assert chosen["size"].name == best["columns__size"]
     assert columns == {"body": Text(alpha=0.5), "size": "gaussian"}  # they are the user's

@@ -23,7 +23,7 @@ import naively
 from naively import CategoricalNB, GaussianNB, JointBayes, MultinomialNB, NaiveBayes, TextNB
 from naively.cli.rows import Asked
 from naively.explanation import RowExplanation
-from naively.text.told import MARKED
+from naively.text.explained import MARKED
 
 FLAT = ["row", "predicted", "probability", "label", "against", "column", "value", "log_odds"]
 
@@ -128,7 +128,7 @@ def test_marks_of_a_long_text_have_their_part_of_the_log_odds(variant, long):
     assert cut.marked == long[:MARKED]
     for one, text in ((whole, long[: MARKED - 7]), (cut, long[: MARKED + 5000])):
         assert sum(one.counts) == sum(
-            term in one.places for term in model._parameters.family.analysis.terms(text)
+            term in one.places for term in model._parameters.summary.analysis.terms(text)
         )
     marks = cut.marks("spam", "ham")
     assert all(end <= MARKED for _, end, _ in marks)
@@ -549,7 +549,7 @@ def test_cells_of_arrays_and_of_what_has_no_names():
     assert joint.explain({"y": [2], "x": ["zebra"]})[0].values == ["zebra", "2"]
     with pytest.warns(UserWarning, match="lacks the column"):
         assert joint.explain({"y": [2]})[0].values == [None, "2"]
-    assert counts.model_.explain(X)[0].values == ["", "", ""]
+    assert counts.model_.posterior().explain(X)[0].values == ["", "", ""]
 
 
 def test_a_table_of_one_text_reads_as_a_text():

@@ -115,7 +115,7 @@ def test_what_is_held_out_depends_on_no_batch_and_no_thread(monkeypatch):
                 rows_of(table, size), Question("y", Wishes({}), holdout=0.3), threads
             )
             assert model.rows + held.rows == 3000
-            found.append((pa.concat_tables(held.tables).combine_chunks(), model.model))
+            found.append((pa.concat_tables(held.tables).combine_chunks(), model))
         for rows, model in found[1:]:
             assert rows.equals(found[0][0])
             assert model == found[0][1]
@@ -148,7 +148,7 @@ def test_holdout_of_a_table_with_rare_classes(capsys):
     assert own["once"] == 0
     assert own["rare"] in (3, 4)
     assert own["usual"] in (30, 31)
-    assert found["strangers"] == 0  # each class was learned
+    assert found["unknown"] == 0  # each class was learned
     assert Path("m").exists()
     out, _ = fitted(capsys, "--holdout", "0.999", data="t.csv", target="y")
     assert "On 97 rows held out" in out
@@ -513,12 +513,13 @@ def test_bits_of_a_rare_class_are_no_matter_of_luck(capsys):
     generator = np.random.default_rng(10)
     y = np.arange(50_000) % 500 == 0
     level = generator.random(50_000) < np.where(y, 0.6, 0.05)
-    model = naively.NaiveBayes().fit({"x": np.where(level, "u", "v")}, y).table_
-    (part,) = model.model.parameters.parts
+    model = naively.NaiveBayes().fit({"x": np.where(level, "u", "v")}, y).model_
+    posterior = model.posterior()
+    part = posterior.parameters
     theta = np.exp(part.log_theta(0, part.levels[0]))
-    prior = model.model.class_prior
+    prior = posterior.class_prior
     exact = (prior[:, np.newaxis] * theta * np.log2(theta / (prior @ theta))).sum()
-    assert bits(model)["x"] == pytest.approx(exact, rel=0.1)
+    assert bits(posterior)["x"] == pytest.approx(exact, rel=0.1)
 
 
 @pytest.mark.parametrize(

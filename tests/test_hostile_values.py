@@ -70,7 +70,7 @@ def proba(model, X):
 
 
 def test_the_kinds_of_columns(model):
-    known = {name: family.name for name, family in model.table_.schema.known.items()}
+    known = {name: family.name for name, family in model.model_.schema.known.items()}
     assert known == {
         "flag": "bernoulli", "number": "gaussian", "whole": "gaussian", "count": "poisson",
         "long": "categorical", "code": "categorical", "clock": "categorical",
@@ -218,9 +218,9 @@ def test_a_stray_cell_changes_no_other_row(tmp_path, monkeypatch, capsys):
     (tmp_path / "c.csv").write_text("flag,x,y\nTrue,1,u\nFalse,1,v\nmaybe,1,u\nTrue,1,u\n")
     assert run(["update", "m", "c.csv"]) == 0
     assert "1 value such as 'maybe' cannot be learned" in capsys.readouterr().err
-    learned = naively.load("m").table_
+    learned = naively.load("m").model_
     flags = learned.schema.names.index("flag")
-    block = learned.model.statistics.parts[0]
+    block = learned.parts[0]
     assert block.tables["missing"].rounded().sum(axis=0)[flags] == 1
 
 
@@ -243,7 +243,7 @@ def test_truth_values_in_a_large_file_with_one_stray(tmp_path, monkeypatch):
     rows[4321] = "maybe,u"
     (tmp_path / "t.csv").write_text("flag,y\n" + "\n".join(rows) + "\n")
     assert run(["fit", "t.csv", "--target", "y", "-o", "b"]) == 0
-    levels = naively.load("b").table_.model.statistics.parts[0]
+    levels = naively.load("b").model_.parts[0]
     assert levels.levels[0].tolist() == ["false", "maybe", "true"]
     assert int(levels.tables["count"].rounded().sum()) == 5000
 
@@ -283,7 +283,7 @@ def test_labels_are_what_all_of_them_read_as(tmp_path, monkeypatch, labels, clas
     assert run(["fit", "t.csv", "--target", "y", "-o", "m", "--holdout", "0.2"]) == 0
     found = naively.load("m")
     assert found.classes_.tolist() == classes
-    assert found.table_.model.class_weight.rounded().sum() == len(rows)
+    assert found.model_.class_weight.rounded().sum() == len(rows)
     for again in (["evaluate", "m", "t.csv"], ["update", "m", "t.csv"], ["forget", "m", "t.csv"]):
         assert run(again) == 0, again
 
@@ -330,7 +330,7 @@ def test_frames_that_arrow_does_not_know():
     for n in (1, 2, 3, rows):
         frame = pd.DataFrame({"c": cut[:n], "x": np.arange(n) * 0.5})
         assert model.predict(frame).shape == (n,)
-    assert model.table_.model.statistics.parts[0].levels[0].tolist() == [
+    assert model.model_.parts[0].levels[0].tolist() == [
         "(-1, 3]", "(3, 6]", "(6, 10]",
     ]  # fmt: skip
     words = pl.DataFrame({"t": ["a", "b", "c"] * 20, "x": np.arange(rows) * 0.5})
@@ -339,13 +339,13 @@ def test_frames_that_arrow_does_not_know():
         NaiveBayes().fit(words, labels)
     NaiveBayes().fit(words, ["u", "v"] * 30, sample_weight=np.arange(rows) % 3)
     huge = pl.DataFrame({"n": pl.Series([2**70, 1] * 30, dtype=pl.Int128), "x": range(rows)})
-    found = NaiveBayes({"n": "categorical"}).fit(huge, y).table_.model.statistics.parts
+    found = NaiveBayes({"n": "categorical"}).fit(huge, y).model_.parts
     assert [part.levels[0].tolist() for part in found if hasattr(part, "levels")] == [
         ["1", str(2**70)]
     ]
     objects = {"n": np.array([10**30, 10**30 + 1] * 30, object), "x": np.arange(rows) * 0.5}
     model = NaiveBayes().fit(objects, y)
-    assert model.table_.schema.known["n"].name == "categorical", "they differ, but not as float64"
+    assert model.model_.schema.known["n"].name == "categorical", "they differ, but not as float64"
     with pytest.raises(ValueError, match="labels y must be text, numbers or truth values"):
         NaiveBayes().fit({"x": np.arange(4) * 0.5}, [("a", 1), ("b", 2)] * 2)
     with pytest.raises(ValueError, match="Complex data not supported: column 'z'"):
@@ -367,7 +367,7 @@ def test_a_missing_value_that_is_a_number(tmp_path, monkeypatch):
         assert run(["fit", name, *options]) == 0
         found.append(naively.load(name + ".m").model_)
     assert found[0] == found[1]
-    assert all(part.tables["missing"].rounded().sum() == 20 for part in found[0].statistics.parts)
+    assert all(part.tables["missing"].rounded().sum() == 20 for part in found[0].parts)
 
 
 def test_json_dates_are_text(tmp_path):

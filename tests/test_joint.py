@@ -19,11 +19,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import naively
 from naively import Categorical, Gaussian, Joint, JointBayes, NaiveBayes
-from naively.families.levels import Encoded
-from naively.families.product import Blocks
 from naively.files import safetensors
 from naively.model import Model
 from naively.prior import Prior
+from naively.schema import Schema
+from naively.statistics.levels import Encoded
 
 LONG = ["a level that is longer than sixteen bytes, the first", "a level that is longer than s"]
 HOSTILE = [
@@ -78,7 +78,7 @@ def encoded(rows):
 
 def learned(rows, labels, alpha=1.0, weights=None):
     """A model of these rows."""
-    model = Model(Joint(float(alpha)), Prior(), len(rows[0]))
+    model = Model(Schema.of_array(Joint(float(alpha)), len(rows[0])), Prior())
     return model.summarise(encoded(rows), labels, weights)
 
 
@@ -121,7 +121,7 @@ def test_mle_is_c_over_b(data):
     B = Counter(rows)
     C = Counter(zip(rows, labels, strict=True))
     model = learned(rows, labels, 0)
-    p = model.proba(encoded(rows))
+    p = model.posterior().proba(encoded(rows))
     for x, own in zip(rows, p, strict=True):
         for c, value in zip(model.classes.tolist(), own.tolist(), strict=True):
             exact = Fraction(C[x, c], B[x])
@@ -136,9 +136,10 @@ def test_the_definition_cell_by_cell(data, alpha, draw):
     x = [("a", None)] if draw is None else draw.draw(probes(rows))
     model, true = learned(rows, labels, alpha), Definition(rows, labels, alpha)
     table = encoded(x)
-    joint = model.joint_log_proba(table) - model.log_prior
-    told = model.explain(table).contributions
-    density = model.score_samples(table)
+    posterior = model.posterior()
+    joint = posterior.joint_log_proba(table) - posterior.log_prior
+    told = posterior.explain(table).contributions
+    density = posterior.score_samples(table)
     for i, row in enumerate(x):
         p = [true.p(row, c) for c in true.classes]
         np.testing.assert_allclose(joint[i], [*map(log, p)], rtol=1e-13, atol=1e-13)
@@ -152,7 +153,7 @@ def test_the_definition_cell_by_cell(data, alpha, draw):
             chain = [log(b / a) if a else 0.0 for a, b in zip(before, after, strict=True)]
             np.testing.assert_allclose(told[i, :, k], chain, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(told.sum(axis=2), joint, rtol=1e-12, atol=1e-12)
-    p = model.proba(table)
+    p = posterior.proba(table)
     assert ((p >= 0) & (p <= 1)).all()
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
 
@@ -221,7 +222,7 @@ def test_two_to_the_65536_cells():
     codes[4], codes[5] = 0, 1
     X = Encoded(codes, [np.array(["0", "1"], np.dtypes.StringDType())] * d)
     y = np.array([0, 0, 1, 1, 0, 1])
-    model = Model(Joint(), Prior(), d).summarise(X, y)
+    model = Model(Schema.of_array(Joint(), d), Prior()).summarise(X, y).posterior()
     assert model.n_parameters == 1 + 2 * (2**d - 1)
     p = model.proba(X)
     np.testing.assert_allclose(p[np.arange(6), y], 2 / 3, rtol=1e-9)
@@ -296,7 +297,7 @@ def test_missing_values_are_summed_out_of_many_rows():
     for i in range(0, n, 50):
         row = tuple(None if np.isnan(v) else v for v in X[i].tolist())
         p = [log(true.p(row, c)) for c in true.classes]
-        np.testing.assert_allclose(joint[i] - model.model_.log_prior, p, atol=1e-12)
+        np.testing.assert_allclose(joint[i] - model.model_.posterior().log_prior, p, atol=1e-12)
 
 
 def test_wide_rows_are_told_apart_to_the_last_column():
@@ -354,7 +355,7 @@ def test_rows_that_nobody_wrote_are_refused(tmp_path, rows):
     model = learned([("a", "b")], np.array(["c"]))
     model.statistics.levels = [np.array(rows, np.dtypes.StringDType())]
     with pytest.raises(ValueError, match="cannot be saved") as caught:
-        safetensors.save(model, tmp_path / "model", "none", {})
+        safetensors.save(safetensors.Saved(model), tmp_path / "model")
     assert not isinstance(caught.value, json.JSONDecodeError)
     assert not (tmp_path / "model").exists()
 
@@ -372,10 +373,10 @@ def test_the_same_levels_from_any_source():
     models = [JointBayes().fit(X, y) for X in sources]
     assert models[0].model_ == models[1].model_ == models[2].model_
     X = np.array([[5, 1], [7, 0], [5, 0], [7, np.nan]])
-    a = Model(Joint(), Prior(), 2).summarise(X, np.array(y))
+    a = Model(Schema.of_array(Joint(), 2), Prior()).summarise(X, np.array(y))
     b = JointBayes().fit(X, y).model_
-    assert a.statistics == b.statistics.parts[0]
-    assert a.proba(X).tobytes() == b.proba(Blocks([X], len(X))).tobytes()
+    assert a.statistics == b.statistics
+    assert a.posterior().proba(X).tobytes() == b.posterior().proba(X).tobytes()
 
 
 def test_all_columns_count():
@@ -383,7 +384,7 @@ def test_all_columns_count():
     X = {"id": [f"k{i}" for i in range(60)], "one": ["x"] * 60, "x": np.arange(60) / 7}
     y = np.arange(60) % 2
     model = JointBayes().fit(X, y)
-    assert model.table_.schema.names == ["id", "one", "x"]
+    assert list(model.model_.schema.names) == ["id", "one", "x"]
     assert model.score(X, y) == 1.0
     assert model.n_parameters_ == 1 + 2 * (60 * 1 * 60 - 1)
 
@@ -441,14 +442,14 @@ def test_a_joint_block_among_naive_columns(tmp_path):
         X[["x", "c"]]
     )
     np.testing.assert_allclose(
-        model.predict_joint_log_proba(X), joint - model.model_.log_prior, atol=1e-12
+        model.predict_joint_log_proba(X), joint - model.model_.posterior().log_prior, atol=1e-12
     )
     told = model.explain(X)
     assert told.features == ["a", "x", "b", "c"]
     np.testing.assert_allclose(told.joint, model.predict_joint_log_proba(X), atol=1e-12)
     assert model.n_parameters_ == pair.n_parameters_ + rest.n_parameters_ - 1
     named = NaiveBayes({("b", "a"): "joint"}).fit(X, y)
-    assert named.table_.schema.known["a"] == Joint()
+    assert named.model_.schema.known["a"] == Joint()
     model.save(tmp_path / "model")
     again = naively.load(tmp_path / "model")
     assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()

@@ -172,7 +172,7 @@ def test_class_prior_mle():
     """Lectures 1 to 4: π_c = Σ I(y_i = c) / n, the empirical prior of lecture 5."""
     pi = [sum(I(y == c)) / n for c in K]
     for classifier, X in [(GaussianNB(), NUMBERS), (MultinomialNB(), WORDS), (NaiveBayes(), BITS)]:
-        assert_allclose(classifier.fit(X, y).model_.class_prior, pi, rtol=1e-15)
+        assert_allclose(classifier.fit(X, y).class_prior_, pi, rtol=1e-15)
 
 
 def test_class_prior_map():
@@ -180,7 +180,7 @@ def test_class_prior_map():
     l = 1.0
     expected = [(n_of(c) + l) / (n + l * len(K)) for c in K]
     for classifier in (GaussianNB(prior_smoothing=l), NaiveBayes(prior_smoothing=l)):
-        assert_allclose(classifier.fit(NUMBERS, y).model_.class_prior, expected, rtol=1e-14)
+        assert_allclose(classifier.fit(NUMBERS, y).class_prior_, expected, rtol=1e-14)
 
 
 def test_class_prior_uniform():
@@ -190,7 +190,7 @@ def test_class_prior_uniform():
         (MultinomialNB(fit_prior=False), WORDS),
         (NaiveBayes(prior="uniform"), NUMBERS),
     ]:
-        assert_allclose(classifier.fit(X, y).model_.class_prior, [1 / 3] * 3, rtol=1e-15)
+        assert_allclose(classifier.fit(X, y).class_prior_, [1 / 3] * 3, rtol=1e-15)
     uniform = GaussianNB(priors="uniform", var_smoothing=0).fit(NUMBERS, y)
     assert_array_equal(uniform.predict(NUMBERS), gaussian_likelihood(NUMBERS).argmax(axis=1))
 

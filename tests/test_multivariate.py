@@ -30,8 +30,8 @@ from sklearn.utils.fixes import parse_version
 
 import naively
 from naively import GaussianBayes, GaussianNB, MultivariateGaussian, NaiveBayes
-from naively.families.base import InvalidValueError
 from naively.files.safetensors import ModelFileError
+from naively.statistics.base import InvalidValueError
 
 NAN = float("nan")
 COVARIANCES = ("full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical")
@@ -213,7 +213,7 @@ def test_blocks_merge_whatever_the_order_of_their_columns():
     whole = NaiveBayes(columns=one).fit(X, y)
     total = NaiveBayes(columns=one).fit(X[:90], y[:90])
     total = total + NaiveBayes(columns=other).fit(X[90:], y[90:])
-    assert total.table_.model == whole.table_.model
+    assert total.model_ == whole.model_
     assert_array_equal(total.predict_log_proba(X), whole.predict_log_proba(X))
 
 
@@ -228,7 +228,7 @@ def test_columns_that_an_update_lacks_are_missing(lacking):
     table.partial_fit(X[200:].drop(columns=lacking), y[200:])
     X.loc[200:, lacking] = NAN
     holed = NaiveBayes(columns=columns).fit(X, y)
-    assert table.table_.model == holed.table_.model
+    assert table.model_ == holed.model_
     assert_array_equal(table.predict_log_proba(X), holed.predict_log_proba(X))
 
 

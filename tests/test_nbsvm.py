@@ -279,12 +279,14 @@ def test_a_forged_file_is_refused(tmp_path):
         {"coef": "coef", "intercept": intercept},
         {"coef": coef, "intercept": intercept, "more": 1},
     ):
-        safetensors.save(saved.model, tmp_path / "m", "NBSVM", saved.params, learned=learned)
+        saved.learned = learned
+        safetensors.save(saved, tmp_path / "m")
         with pytest.raises(ModelFileError, match="damaged"):
             load(tmp_path / "m")
     learned = {"coef": coef, "intercept": intercept}
     for other in (TextNB("binary").fit(*THREE), TextNB("binary").fit(*TWO).forget(*TWO)):
-        safetensors.save(other.model_, tmp_path / "m", "NBSVM", saved.params, learned=learned)
+        saved.model, saved.learned = other.model_, learned
+        safetensors.save(saved, tmp_path / "m")
         with pytest.raises(ModelFileError, match="damaged"):
             load(tmp_path / "m")
 

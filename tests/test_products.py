@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from naively.engines.threads import Threads
-from naively.families import products
-from naively.families.base import Batch
 from naively.kernels import products as kernel
+from naively.statistics import product_sums as products
+from naively.statistics.base import Batch
 from naively.workers import Serial
 
 NAN = float("nan")

@@ -9,8 +9,8 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from naively import NaiveBayes, Text, TextNB
-from naively.families.terms import Reference
 from naively.prior import Prior
+from naively.statistics.terms import Reference
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question, learn
 from naively.tables.readers import open_source
@@ -74,7 +74,7 @@ def test_documents_of_weight_zero_are_no_reference():
 
 def test_a_family_without_its_reference_is_refused():
     with pytest.raises(ValueError, match="needs reference documents"):
-        Text(weighting="tfidf").idf(Vocabulary())
+        Text(weighting="tfidf").summary.idf(Vocabulary())
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_references_that_cannot_be_true(lengths, documents, total):
 )
 def test_halves_of_surrogates(raw):
     documents = Documents.of([raw])
-    analysis = Analysis("char")
+    analysis = Analysis(analyzer="char")
     vocabulary = Vocabulary()
     ids, _ = vocabulary.number(Tokens(analysis).units(documents, 0, 1), grow=True)
     assert [vocabulary.term(k) for k in ids] == analysis.terms(documents.text(0))

@@ -583,4 +583,4 @@ def test_no_warnings_for_ordinary_text():
             for alpha in (0, 1):
                 model = TextNB(event, alpha=alpha).fit(TEXTS, Y)
                 model.predict_log_proba(PROBE)
-                model.model_.explain(Documents.of(PROBE))
+                model.model_.posterior().explain(Documents.of(PROBE))

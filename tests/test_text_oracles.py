@@ -179,6 +179,6 @@ def test_terms_and_counts_are_those_of_scikit_learn(documents, name):
     assert model.terms_.tolist() == words.get_feature_names_out().tolist()
     for c, label in enumerate(model.classes_):
         assert_array_equal(model.feature_count_[c], np.ravel(rows[labels == label].sum(axis=0)))
-    own = model.model_.parameters.matrix(Documents.of(texts), workers(None))
+    own = model.model_.posterior().parameters.matrix(Documents.of(texts), workers(None))
     for part in ("indptr", "indices", "data"):
         assert_array_equal(getattr(own, part), getattr(rows, part))

@@ -3,30 +3,20 @@
 from importlib import import_module
 from typing import Any
 
+from naively.families.registry import HOMES
+
 _HOMES = {
-    "Bernoulli": "naively.families.bernoulli",
+    **HOMES,
     "BernoulliNB": "naively.estimators.discrete",
-    "Categorical": "naively.families.categorical",
     "CategoricalNB": "naively.estimators.discrete",
     "ComplementNB": "naively.estimators.discrete",
-    "Discretized": "naively.families.discretized",
-    "Exponential": "naively.families.exponential",
-    "Gamma": "naively.families.gamma",
-    "Gaussian": "naively.families.gaussian",
-    "GaussianBayes": "naively.estimators.gaussian_bayes",
+    "GaussianBayes": "naively.estimators.gaussian",
     "GaussianNB": "naively.estimators.gaussian",
-    "Joint": "naively.families.joint",
     "JointBayes": "naively.estimators.joint",
-    "KernelDensity": "naively.families.kernel_density",
-    "LogNormal": "naively.families.lognormal",
-    "MultivariateGaussian": "naively.families.multivariate",
-    "Multinomial": "naively.families.multinomial",
     "MultinomialNB": "naively.estimators.discrete",
     "NBSVM": "naively.estimators.nbsvm",
-    "NaiveBayes": "naively.estimators.table",
-    "Poisson": "naively.families.poisson",
+    "NaiveBayes": "naively.estimators.naive_bayes",
     "PoissonNB": "naively.estimators.discrete",
-    "Text": "naively.families.text",
     "TextNB": "naively.estimators.text",
     "compare": "naively.study.comparison",
     "diagnose": "naively.study.diagnosis",

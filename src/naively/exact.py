@@ -14,6 +14,10 @@ from naively.kernels import limbs as kernel
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 
+LARGEST = float(np.finfo(np.float64).max)
+SMALLEST = float(np.finfo(np.float64).tiny)
+"""The least float64 that has all of its digits."""
+
 KEPT = 8  # limbs that decay keeps a cell, at most: 225 significant bits or more
 KEPT_BITS = 150  # of which the sums of many cells keep this many
 LOWEST = -70  # position of the lowest limb that decay keeps
@@ -123,11 +127,11 @@ class ExactArray:
             limbs[..., k] = top & kernel.DIGIT
         return ExactArray(limbs, low)
 
-    def add(
+    def accumulate(
         self, other: ExactArray, rows: Int64 | None = None, columns: Int64 | None = None,
         sign: int = 1,
     ) -> ExactArray:  # fmt: skip
-        """Add (or subtract) `other` to the cells [rows[i], columns[j]], in place where possible.
+        """Add (or subtract) `other` to the cells [rows[i], columns[j]], in place where it can be.
 
         Parameters
         ----------
@@ -156,8 +160,19 @@ class ExactArray:
             return target._widened(target.low, target.low + target.limbs.shape[-1] + 1)
         return target
 
-    def placed(self, axis: int, positions: Int64, length: int) -> ExactArray:
-        """Spread along an axis: cell k goes to positions[k] of `length`, the others are zero."""
+    def __add__(self, other: ExactArray) -> ExactArray:
+        return self.copy().accumulate(other)
+
+    def __sub__(self, other: ExactArray) -> ExactArray:
+        return self.copy().accumulate(other, sign=-1)
+
+    def repeated(self, count: int, axis: int = 1) -> ExactArray:
+        """The same numbers `count` times along a new axis."""
+        limbs = np.expand_dims(self.limbs, axis)
+        return ExactArray(np.repeat(limbs, count, axis), self.low)
+
+    def scatter(self, axis: int, positions: Int64, length: int) -> ExactArray:
+        """Cell k goes to positions[k] of `length` along an axis; the others are zero."""
         if length == len(positions) and np.array_equal(positions, np.arange(length)):
             return self
         shape = list(self.limbs.shape)
@@ -170,8 +185,8 @@ class ExactArray:
         limbs[(slice(None),) * axis + (where,)] = self.limbs
         return ExactArray(limbs, self.low)
 
-    def taken(self, axis: int, positions: Any) -> ExactArray:
-        """The cells at the given positions (or mask) along an axis."""
+    def gather(self, axis: int, positions: Any) -> ExactArray:
+        """The cells at the given positions (or slice, or mask) along an axis."""
         if isinstance(positions, np.ndarray) and positions.dtype.kind == "i":
             return ExactArray(np.take(self.limbs, positions, axis), self.low)  # the faster way
         return ExactArray(self.limbs[(slice(None),) * axis + (positions,)], self.low)
@@ -186,7 +201,7 @@ class ExactArray:
             lazy = np.empty((*part.shape[1:-1], size + 1), np.int64)
             np.sum(part & kernel.DIGIT, axis=0, out=lazy[..., :size])
             np.sum(part[..., -1] >> 32, axis=0, out=lazy[..., size])
-            total = total.add(ExactArray.from_lazy(lazy, self.low))
+            total = total.accumulate(ExactArray.from_lazy(lazy, self.low))
         return total.trimmed()
 
     def scaled(self, gamma: float) -> ExactArray:

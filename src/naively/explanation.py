@@ -4,27 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
 from naively.exact import Float64, Int64
+from naively.explanations import (
+    ClassPair,
+    Explanations,
+    SingleExplanation,
+    Summand,
+    compared,
+    largest_first,
+)
 from naively.labels import Labels
-from naively.markup import brief, escaped, html_table, largest, legend, lined, more_of, total_odds
-from naively.reasons import Part, Reason, Reasons, compared
-from naively.text_explanation import TextExplanation
+from naively.markup import (
+    PALE,
+    Line,
+    brief,
+    escaped,
+    html_table,
+    largest,
+    legend,
+    lined,
+    more_of,
+    paragraph,
+)
+from naively.text_explanation import WIDE, TextExplanation
 
 __all__ = ["Explanation", "RowExplanation", "TextExplanation"]
 
 MOST = 30
 """Features that are listed, those with the largest log-odds."""
-WIDE = 24
-"""Characters of a name, and of a value, in a list."""
 BLOCK = 256
 """Rows whose cells are read together."""
 
-Line = tuple[str, str | None, float]
-"""(a feature, or the prior in brackets; its value; its log-odds)."""
 Cells = Callable[[range], Sequence[Sequence[str | None]]]
 """The text of the cells of some rows, feature by feature; None of one that is missing."""
 Texts = Callable[[int], dict[str, TextExplanation]]
@@ -32,7 +46,7 @@ Texts = Callable[[int], dict[str, TextExplanation]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RowExplanation(Reason):
+class RowExplanation(SingleExplanation):
     """Why a row has the joint log-likelihoods that it has; all in nats.
 
     ``print`` shows the features that move it most from one class to another, and so does a
@@ -40,7 +54,7 @@ class RowExplanation(Reason):
 
     Attributes
     ----------
-    classes, prior, proba, code : as `Reason` has them.
+    classes, prior, proba, code : as `SingleExplanation` has them.
     features : list of d names.
     values : list of d, the text of the row's cells; None where a value is missing.
     contributions : (C, d), what each feature adds to the score of each class.
@@ -53,106 +67,72 @@ class RowExplanation(Reason):
     texts: dict[str, TextExplanation]
 
     @property
-    def joint(self) -> Float64:
-        """The joint log-likelihoods, (C,): the prior plus all contributions."""
-        return self.prior + self.contributions.sum(axis=1)
+    def _scores(self) -> tuple[Float64, ...]:
+        return self.prior, self.contributions
 
-    def log_odds(self, label: Any = None, against: Any = None) -> tuple[float, Float64]:
-        """The parts of log P(label | x) - log P(against | x), in nats.
-
-        Parameters
-        ----------
-        label, against : two classes; by default the most probable one and the next.
-
-        Returns
-        -------
-        (that of the prior, (d,) those of the features)
-        """
-        a, b = self.pair(label, against)
-        with np.errstate(invalid="ignore"):  # NaN where neither class can have a value
-            return (
-                float(self.prior[a] - self.prior[b]),
-                self.contributions[a] - self.contributions[b],
-            )
-
-    def lines(self, label: Any = None, against: Any = None) -> list[Line]:
+    def lines(self, label: Any = None, against: Any = None) -> list[tuple[str, str | None, float]]:
         """(a feature, its value, its log-odds) of each, and of the prior, the largest first.
 
         What both classes rule out speaks for neither.
         """
-        prior, odds = self.log_odds(label, against)
-        odds = np.where(np.isnan(odds), 0.0, odds)
-        found: list[Line] = [("(prior)", "", 0.0 if np.isnan(prior) else prior)]
-        found += zip(self.features, self.values, odds.tolist(), strict=True)
-        return sorted(found, key=lambda line: -abs(line[2]))
+        prior, odds = (part.tolist() for part in self.known_log_odds(label, against))
+        features = zip(self.features, self.values, odds, strict=True)
+        return largest_first([("(prior)", "", prior), *features])
 
-    def parts(self, label: Any = None, against: Any = None) -> list[Part]:
+    def parts(self, label: Any = None, against: Any = None) -> list[Summand]:
         """All parts of the log-odds, the largest first; what both classes rule out is 0."""
         if self.text is not None:
-            return self.text.parts(*self._named(label, against))
-        found: list[Part] = []
+            return self.text.parts(*self.labels(label, against))
+        found: list[Summand] = []
         for name, value, odds in self.lines(label, against):
             if name in self.texts:
-                found += self.texts[name].parts(*self._named(label, against))
+                found += self.texts[name].parts(*self.labels(label, against))
             else:
                 found.append((name, None, value or None, odds))
-        return sorted(found, key=lambda part: -abs(part[3]))
+        return largest_first(found)
 
     @property
     def text(self) -> TextExplanation | None:
         """Why the text has its scores, if the row has one feature and that is a text."""
         return self.texts[self.features[0]] if len(self.texts) == len(self.features) == 1 else None
 
-    def _named(self, label: Any, against: Any) -> tuple[Any, Any]:
-        """The two classes that are compared."""
-        a, b = self.pair(label, against)
-        return self.classes[a], self.classes[b]
-
     # ---- for people --------------------------------------------------------------------------
 
-    def __str__(self) -> str:
-        found = [self.head(), ""]
-        if self.text is None:
-            lines = self.lines()
-            found += lined([(brief(name, WIDE), cell(value, WIDE), odds)
-                            for name, value, odds in lines[:MOST]])  # fmt: skip
-            found += [more_of(lines[MOST:], "column")] * (len(lines) > MOST)
-        pair = self._named(None, None)
-        for name, text in self.texts.items():
-            if self.text is None:
-                found += ["", words_of(name, text, *pair)] * bool(text.text)
-            found += text.listed(*pair)
-        return "\n".join(found).rstrip()
+    def list_of(self, pair: ClassPair) -> list[str]:
+        """The most telling features and terms, a line each, and lines of what is left out."""
+        if self.text is not None:
+            return self.text.list_of(pair)
+        lines, rest = self.listed(*pair)
+        short = [(brief(name, WIDE), brief(value, WIDE), odds) for name, value, odds in lines]
+        found = [*lined(short), *[rest] * bool(rest)]
+        for text in self.texts.values():
+            found += ["", text.caption(*pair)] * bool(text.text)
+            found += text.list_of(pair)
+        return found
 
-    def to_html(
-        self, label: Any = None, against: Any = None, *, heading: bool = True,
-        strongest: float | None = None,
-    ) -> str:  # fmt: skip
-        """A table of the most telling features, and texts with their words marked, as HTML.
+    def listed(self, label: Any = None, against: Any = None) -> tuple[list[Line], str]:
+        """(the most telling features, the largest first; what the others are and add up to)."""
+        lines = self.lines(label, against)
+        rows = [
+            (name, "missing" if value is None else value, odds)
+            for name, value, odds in lines[:MOST]
+        ]
+        return rows, more_of(lines[MOST:], "column") if len(lines) > MOST else ""
 
-        Parameters
-        ----------
-        label, against : two classes; by default the most probable one and the next.
-        heading : whether a line says how probable the class is.
-        strongest : log-odds of the strongest colour of a word; the largest here, by default.
-        """
-        pair = self._named(label, against)
-        head = f'<p style="margin:.5em 0"><b>{escaped(self.head(*pair))}</b></p>'
-        found = [head] * heading
-        if self.text is None:
-            lines = self.lines(*pair)
-            rows = [(brief(name, WIDE), cell(value, 2 * WIDE), odds) for name, value, odds in lines]
-            found.append(legend(*map(str, pair)))
-            found.append(html_table(("column", "value", "log-odds"), rows[:MOST]))
-            rest = more_of(lines[MOST:], "column")
-            found += [f'<p style="margin:.5em 0;opacity:.7">{rest}</p>'] * (len(lines) > MOST)
+    def _html(self, pair: ClassPair, head: str, strongest: float | None) -> str:
+        if self.text is not None:
+            body = self.text.to_html(*pair, heading=False, strongest=strongest)
+            return "\n".join(filter(None, [head, body]))
+        lines, rest = self.listed(*pair)
+        rows = [(brief(name, WIDE), brief(value, 2 * WIDE), odds) for name, value, odds in lines]
+        table = html_table(("column", "value", "log-odds"), rows)
+        found = [head, legend(*pair), table, paragraph(rest, PALE) * bool(rest)]
         strongest = strongest or self.strongest(*pair)
-        for name, text in self.texts.items():
-            if self.text is None:
-                title = escaped(words_of(name, text, *pair))
-                found.append(f'<p style="margin:1.5em 0 .5em"><b>{title}</b></p>')
+        for text in self.texts.values():
+            title = f"<b>{escaped(text.caption(*pair))}</b>"
+            found.append(paragraph(title, "margin:1.5em 0 .5em"))
             found.append(text.to_html(*pair, heading=False, strongest=strongest))
-        return "\n".join(found)
+        return "\n".join(filter(None, found))
 
     def strongest(self, label: Any = None, against: Any = None) -> float:
         """The largest log-odds of a word: colours mean the same in all texts of the row."""
@@ -161,7 +141,7 @@ class RowExplanation(Reason):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Reasons[RowExplanation]):
+class Explanation(Explanations[RowExplanation]):
     """Why each row has the joint log-likelihoods that it has; all in nats.
 
     A sequence of `RowExplanation`: ``explanation[0]`` is why the first row has its scores. What is
@@ -169,7 +149,7 @@ class Explanation(Reasons[RowExplanation]):
 
     Attributes
     ----------
-    classes : (C,) the labels.
+    classes : as `Explanations` has them.
     features : list of d names, or None.
     prior : (C,) log π_c.
     contributions : (n, C, d), what each feature adds to the score of each class.
@@ -180,7 +160,6 @@ class Explanation(Reasons[RowExplanation]):
     at : the rows that these are of `cells` and `texts`; all, if None.
     """
 
-    classes: Labels
     features: list[str] | None
     prior: Float64
     contributions: Float64
@@ -220,71 +199,50 @@ class Explanation(Reasons[RowExplanation]):
             )
 
     @property
-    def has_terms(self) -> bool:  # type: ignore[override]
-        """Whether any column is text, of which each term is told."""
+    def has_terms(self) -> bool:
+        """Whether any column is text, of which each term is explained."""
         return self.texts is not None
-
-    @property
-    def _classes(self) -> Labels:
-        return self.classes
 
     # ---- row by row --------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.contributions)
 
-    @overload
-    def __getitem__(self, i: int) -> RowExplanation: ...
-    @overload
-    def __getitem__(self, i: slice) -> Explanation: ...
-    def __getitem__(self, i: Any) -> Any:
-        rows = range(len(self))[i]  # refuses a row that is not there
-        if isinstance(rows, int):
-            return self._row(rows, self._values(range(rows, rows + 1))[0])
-        return replace(
-            self, contributions=self.contributions[i], proba=self.proba[i], codes=self.codes[i],
-            at=self._places(rows),
-        )  # fmt: skip
-
     def __iter__(self) -> Iterator[RowExplanation]:
         for start in range(0, len(self), BLOCK):
-            block = range(start, min(start + BLOCK, len(self)))
+            block = range(len(self))[start : start + BLOCK]
             yield from map(self._row, block, self._values(block))
 
-    def _places(self, rows: range) -> range:
-        """Where some rows are in `cells` and `texts`."""
-        if self.at is None:
-            return rows
-        first, step = self.at.start, self.at.step
-        return range(first + rows.start * step, first + rows.stop * step, step * rows.step)
+    def _one(self, i: int) -> RowExplanation:
+        return self._row(i, self._values(range(i, i + 1))[0])
+
+    def _some(self, rows: slice) -> Explanation:
+        return replace(
+            self, contributions=self.contributions[rows], proba=self.proba[rows],
+            codes=self.codes[rows], at=self._places[rows],
+        )  # fmt: skip
+
+    @property
+    def _places(self) -> range:
+        """Where the rows are in `cells` and `texts`."""
+        return range(len(self)) if self.at is None else self.at
 
     def _values(self, rows: range) -> list[list[str | None]]:
-        """The text of the cells of some rows, row by row."""
+        """The text of the cells of adjacent rows, row by row."""
         if self.cells is None:
             return [[""] * self.contributions.shape[2] for _ in rows]
-        return [list(row) for row in zip(*self.cells(self._places(rows)), strict=True)]
+        cells = self.cells(self._places[rows.start : rows.stop])
+        return [list(row) for row in zip(*cells, strict=True)]
 
     def _row(self, i: int, values: list[str | None]) -> RowExplanation:
         names = self.features
         if names is None:
             names = [f"x{k}" for k in range(self.contributions.shape[2])]
-        place = i if self.at is None else self.at[i]
         return RowExplanation(
             self.classes, self.prior, self.proba[i], int(self.codes[i]), names, values,
-            self.contributions[i], {} if self.texts is None else self.texts(place),
+            self.contributions[i], {} if self.texts is None else self.texts(self._places[i]),
         )  # fmt: skip
 
     def __repr__(self) -> str:
         n, c, d = self.contributions.shape
         return f"<Explanation: {n:,} rows, {c:,} classes, {d:,} features>"
-
-
-def cell(value: str | None, longest: int) -> str:
-    """The text of a cell as a list shows it."""
-    return "missing" if value is None else brief(value, longest)
-
-
-def words_of(name: str, text: TextExplanation, label: Any, against: Any) -> str:
-    """A line that says what the words of a text add up to."""
-    total = total_odds([text.total(label, against)])
-    return f"The words of {brief(name, WIDE)}, {total} together"

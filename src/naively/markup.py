@@ -16,27 +16,30 @@ FAINTEST, STRONGEST = 0.05, 0.6
 """How much of a colour covers the background: words can be read on white and on black."""
 LONGEST = 20
 """Characters of the longest bar."""
+PLAIN, PALE = "margin:.5em 0", "margin:.5em 0;opacity:.7"
+"""Styles of paragraphs."""
 BLANK = re.compile(r"\n(?:[^\S\n]*\n){2,}")
 """Lines without words, of which one is shown."""
 
 Mark = tuple[int, int, float]
 """(start, end, log-odds) of a part of a text."""
+Line = tuple[str, str, float]
+"""(a name, its value or how often it is met, its log-odds)."""
 
 
-def total_odds(parts: Iterable[float]) -> str:
+def total_odds(total: float) -> str:
     """The sum of log-odds; infinite ones may speak for both classes."""
-    total = sum(parts)
     return "undecided (each is ruled out)" if np.isnan(total) else f"{total:+.3f}"
 
 
 def more_of(lines: Sequence[tuple[Any, Any, float]], what: str) -> str:
     """How many lines are not listed, and what they add up to."""
-    total = total_odds(line[2] for line in lines)
+    total = total_odds(sum(line[2] for line in lines))
     return f"and {_counted(len(lines), f'more {what}')}, {total} together"
 
 
 def left_out(lines: Sequence[tuple[str, int, float]], unknown: Sequence[str]) -> str:
-    """What a list of terms does not tell."""
+    """What a list of terms leaves out, and the terms that the model does not know."""
     more = more_of(lines, "term")
     new = f"{_counted(len(unknown), 'term')} unknown to the model"
     return "; ".join([more] * bool(lines) + [new] * bool(unknown))
@@ -60,11 +63,6 @@ def shown(term: str) -> str:
     """A term as it can be seen: with quotes if it begins or ends with a space."""
     quoted = repr(term)
     return quoted if term != term.strip() else quoted[1:-1]
-
-
-def times(count: int) -> str:
-    """How often a term is met, if that is more than once."""
-    return f"× {count}" if count > 1 else ""
 
 
 def largest(odds: Iterable[float]) -> float:
@@ -91,7 +89,7 @@ def brief(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def lined(rows: Sequence[tuple[str, str, float]]) -> list[str]:
+def lined(rows: Sequence[Line]) -> list[str]:
     """Names, what belongs to them, and log-odds with a bar, a line each."""
     widest = largest(odds for _, _, odds in rows)
     cells = [(name, what, f"{odds:+.3f}", "█" * length(odds, widest)) for name, what, odds in rows]
@@ -106,7 +104,7 @@ def _counted(count: int, what: str) -> str:
     return f"{count:,} {what}" + ("" if count == 1 else "s")
 
 
-def html_table(heads: Sequence[str], rows: Sequence[tuple[str, str, float]]) -> str:
+def html_table(heads: Sequence[str], rows: Sequence[Line]) -> str:
     """Names, what belongs to them, and log-odds with a bar, as HTML."""
     widest = largest(odds for _, _, odds in rows)
     left, right = (
@@ -158,13 +156,18 @@ def colour(strength: float) -> str:
     return f"background:rgba({colour},{cover:.2f});border-radius:.2em;padding:0 .15em"
 
 
-def legend(label: str, against: str) -> str:
+def paragraph(html: str, style: str = PLAIN) -> str:
+    """A paragraph of HTML."""
+    return f'<p style="{style}">{html}</p>'
+
+
+def legend(label: Any, against: Any) -> str:
     """What the two colours mean, as HTML."""
     one, other = (
-        f'<span style="{colour(sign)}">for {escaped(shown(name))}</span>'
+        f'<span style="{colour(sign)}">for {escaped(shown(str(name)))}</span>'
         for name, sign in ((label, 1.0), (against, -1.0))
     )
-    return f'<p style="margin:.5em 0">{one} {other}</p>'
+    return paragraph(f"{one} {other}")
 
 
 def escaped(text: str) -> str:

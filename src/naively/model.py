@@ -1,33 +1,27 @@
-"""One model: a class prior times a family, and the algebra of what it learned."""
+"""One model: a class prior times families of columns, and the algebra of what it learned."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any
 from weakref import ref
 
 import numpy as np
-import numpy.typing as npt
 
-from naively.exact import ExactArray, Float64, Int64
-from naively.explanation import Explanation
-from naively.families.base import (
-    Batch,
-    Data,
-    Family,
-    FeatureError,
-    InvalidValueError,
-    Parameters,
-    SingularCovarianceError,
-    Statistics,
-    difference,
-)
-from naively.families.sums import class_weights
+from naively.exact import ExactArray, Float64
+from naively.families.base import AnyFamily, FeatureError, SingularCovarianceError
+from naively.invalid import Invalid, add_invalid
 from naively.labels import Coded, Labels, encode_labels, merge_labels
 from naively.posterior import Posterior
 from naively.prior import Prior
-from naively.workers import Serial, Workers
+from naively.schema import Schema
+from naively.statistics.base import FORGOTTEN, Batch, Data, InvalidValueError, Statistics
+from naively.statistics.sums import class_weights
+from naively.workers import SERIAL, Workers
+
+NEVER = "cannot forget what was never learned: "
 
 
 class SingularModelError(ValueError):
@@ -36,7 +30,7 @@ class SingularModelError(ValueError):
 
 @dataclass(eq=False)
 class Model:
-    """A class prior times a family, with everything that it learned.
+    """A class prior times families, each over a block of columns, with all that it learned.
 
     One thread may learn while others predict: each answer is that of one state of the model. What
     it learns, or reads to estimate its parameters, is under a lock; a `Posterior` needs none, for
@@ -44,24 +38,30 @@ class Model:
 
     Attributes
     ----------
-    family, prior : the event model and the class prior; parameters follow from both.
-    n_features : int
-    feature_names : list of str or None
+    schema, prior : the columns with their families, and the class prior; parameters follow from
+        both.
     classes : (C,) the labels met so far, sorted.
     class_weight : ExactArray (C,), total weight of the rows of each class.
-    statistics : Statistics of the family.
-    announced : labels that were named before any of their rows was met, sorted.
+    statistics : Statistics, what was counted.
+    declared : labels that were named before any of their rows was met, sorted.
+    rows, unlabelled : int, rows that were learned, and those left out for want of a label.
+    invalid : values that their columns' families could not take, by column.
+    target : name of the column of labels, if it has one.
+    untyped : whether the labels are text of a file, and may be numbers: see `tables.relabelling`.
     lock : held while what was learned changes, or is read where it must not change meanwhile.
     """
 
-    family: Family
+    schema: Schema
     prior: Prior
-    n_features: int
-    feature_names: list[str] | None = None
     classes: Labels = field(default_factory=lambda: np.empty(0, np.int64))
     class_weight: ExactArray = field(default_factory=lambda: ExactArray.zeros((0,)))
     statistics: Statistics = field(default=None)  # type: ignore[assignment]
-    announced: Labels = field(default_factory=lambda: np.empty(0, np.int64))
+    declared: Labels = field(default_factory=lambda: np.empty(0, np.int64))
+    rows: int = 0
+    unlabelled: int = 0
+    invalid: dict[str, Invalid] = field(default_factory=dict)
+    target: str | None = None
+    untyped: bool = False
     lock: Any = field(default_factory=RLock, init=False, repr=False)
     _estimate: Posterior | None = field(default=None, init=False, repr=False)
     _lent: bool = field(default=False, init=False, repr=False)
@@ -69,9 +69,33 @@ class Model:
 
     def __post_init__(self) -> None:
         if self.statistics is None:
-            self.statistics = self.family.empty(0, self.n_features)
+            self.statistics = self.schema.summary.empty(0, len(self.schema.names))
+
+    @property
+    def family(self) -> AnyFamily:
+        """The families of all columns; that of the only block itself."""
+        return self.schema.family
+
+    @property
+    def n_features(self) -> int:
+        """How many columns are learned from."""
+        return len(self.schema.names)
+
+    @property
+    def feature_names(self) -> Sequence[str] | None:
+        """Their names; None if the columns of an array have none."""
+        return self.schema.feature_names
+
+    @property
+    def parts(self) -> list[Any]:
+        """What was counted, for each of the schema's parts."""
+        return self.schema.parts_of(self.statistics)
 
     # ---- the algebra -------------------------------------------------------------------------
+
+    def blank(self, schema: Schema | None = None) -> Model:
+        """A model of the same kind, or of another schema, that has learned nothing."""
+        return Model(schema or self.schema, self.prior, target=self.target, untyped=self.untyped)
 
     def summarise(
         self, X: Data, y: Labels | Coded, weights: Float64 | None = None,
@@ -92,42 +116,46 @@ class Model:
         classes, codes = y if isinstance(y, tuple) else encode_labels(y)
         batch = Batch(codes, len(classes), np.empty(0) if weights is None else weights)
         try:
-            statistics = self.family.summarise(X, batch, workers or Serial())
+            statistics = self.schema.summary.summarise(X, batch, workers or SERIAL)
         except InvalidValueError as error:
             if kept is not None:
                 error.row = int(kept[error.row])
             raise error.named(self.feature_names) from None
         return Model(
-            self.family, self.prior, self.n_features, self.feature_names,
-            classes, class_weights(batch), statistics,
+            self.schema, self.prior, classes, class_weights(batch), statistics, rows=len(codes),
+            target=self.target, untyped=self.untyped,
         )  # fmt: skip
 
     def absorb(
-        self, other: Model, family: Family | None = None, prior: Prior | None = None
+        self, other: Model, schema: Schema | None = None, prior: Prior | None = None
     ) -> None:
         """Add what another model learned, in place; classes merge by union.
 
         Parameters
         ----------
         other : Model
-        family, prior : those to go on with, if they are others than before.
+        schema, prior : those to go on with, if they are others than before.
 
         Raises
         ------
         ValueError : if the models cannot be added; then self is unchanged.
         """
         with self.lock:
-            family, prior = family or self.family, prior or self.prior
-            self._check_compatible(other, family)
+            schema, prior = schema or self.schema, prior or self.prior
+            schema.refuse_unlike(other.schema)
             classes = merge_labels(self.classes, other.classes)
             prior.check_room(len(classes))
             self._own()
-            self.family, self.prior = family, prior
-            self._spread(classes)
-            self.announced = merge_labels(self.announced, other.announced)
+            self.schema, self.prior = schema, prior
+            self._scatter_classes(classes)
+            self.declared = merge_labels(self.declared, other.declared)
             positions = np.searchsorted(self.classes, other.classes)
-            self.class_weight = self.class_weight.add(other.class_weight, rows=positions)
-            self.statistics.add(other.statistics, positions)
+            weight = self.class_weight.accumulate(other.class_weight, rows=positions)
+            self.class_weight = weight
+            self.statistics.accumulate(other.statistics, positions)
+            self.rows += other.rows
+            self.unlabelled += other.unlabelled
+            add_invalid(self.invalid, other.invalid)
 
     def forget(self, other: Model) -> None:
         """Subtract what another model learned, in place; classes without weight are forgotten.
@@ -139,34 +167,35 @@ class Model:
         with self.lock:
             left = self._less(other)
             kept = np.flatnonzero(
-                left.class_weight.nonzero() | np.isin(self.classes, self.announced)
+                left.class_weight.nonzero() | np.isin(self.classes, self.declared)
             )
-            weight = left.class_weight.taken(0, kept).trimmed()
-            statistics = left.statistics.taken_classes(kept).canonical()
+            weight = left.class_weight.gather(0, kept).trimmed()
+            statistics = left.statistics.gather_classes(kept).canonical()
             classes = self.classes[kept]
             if classes.dtype.kind == "U":  # only as wide as the longest label, as before the others
                 classes = np.array(classes.tolist(), str)
             self.classes, self.class_weight, self.statistics = classes, weight, statistics
             self._estimate, self._lent = None, False
+            self.rows = max(0, self.rows - other.rows)
+            self.unlabelled = max(0, self.unlabelled - other.unlabelled)
 
     def _less(self, other: Model) -> Model:
         """A copy that learned less, with all of the classes; ValueError if that cannot be."""
-        self._check_compatible(other, self.family)
+        self.schema.refuse_unlike(other.schema)
         known = self.classes.tolist()
         for label in other.classes.tolist():
             if label not in known:
-                raise ValueError(f"cannot forget what was never learned: no class {label!r}")
+                raise ValueError(f"{NEVER}no class {label!r}")
+        if refused := self.statistics.refused():
+            raise ValueError(f"{NEVER}{refused}")
         positions = np.searchsorted(self.classes, other.classes)
         left = self.copy()
-        left.class_weight = left.class_weight.add(other.class_weight, rows=positions, sign=-1)
-        left.statistics.add(other.statistics, positions, sign=-1)
-        problem = (
-            "more was forgotten than was learned"
-            if left.class_weight.any_negative()
-            else left.statistics.impossible(left.class_weight)
-        )
+        weight = left.class_weight.accumulate(other.class_weight, rows=positions, sign=-1)
+        left.class_weight = weight
+        left.statistics.accumulate(other.statistics, positions, sign=-1)
+        problem = FORGOTTEN if weight.any_negative() else left.statistics.impossible(weight)
         if problem:
-            raise ValueError(f"cannot forget what was never learned: {problem}")
+            raise ValueError(f"{NEVER}{problem}")
         return left
 
     def decay(self, gamma: float) -> None:
@@ -187,9 +216,9 @@ class Model:
     def copy(self) -> Model:
         """A copy that shares nothing that changes."""
         with self.lock:
-            return Model(
-                self.family, self.prior, self.n_features, self.feature_names,
-                self.classes, self.class_weight.copy(), self.statistics.copy(), self.announced,
+            return replace(
+                self, class_weight=self.class_weight.copy(), statistics=self.statistics.copy(),
+                invalid=dict(self.invalid),
             )  # fmt: skip
 
     def canonical(self) -> Model:
@@ -199,27 +228,41 @@ class Model:
         model.statistics = model.statistics.canonical()
         return model
 
+    def read_as(self, schema: Schema) -> Model:
+        """What was learned, under other families or names that read the same statistics.
+
+        Raises
+        ------
+        ValueError : if they read others.
+        """
+        schema.refuse_unlike(self.schema)
+        model = self.copy()
+        model.schema = schema
+        return model
+
     def __eq__(self, other: object) -> bool:
         """Whether both learned the same, bit for bit."""
         if not isinstance(other, Model):
             return NotImplemented
+        try:
+            self.schema.refuse_unlike(other.schema)
+        except ValueError:
+            return False
         return (
-            self.family.adds_to(other.family)
-            and self.n_features == other.n_features
-            and self.classes.tolist() == other.classes.tolist()
+            self.classes.tolist() == other.classes.tolist()
             and self.class_weight == other.class_weight
             and self.statistics.canonical() == other.statistics.canonical()
         )
 
     __hash__ = None  # type: ignore[assignment]
 
-    def know_classes(self, labels: Labels) -> None:
+    def declare_classes(self, labels: Labels) -> None:
         """Make room for classes before any of their rows is met; they outlive forgetting."""
-        announced = encode_labels(labels)[0]
+        declared = encode_labels(labels)[0]
         with self.lock:
             self._own()
-            self._spread(merge_labels(self.classes, announced))
-            self.announced = merge_labels(self.announced, announced)
+            self._scatter_classes(merge_labels(self.classes, declared))
+            self.declared = merge_labels(self.declared, declared)
 
     def _own(self) -> None:
         """Drop the estimate; copy the sums, which are about to change, if others refer to them.
@@ -234,29 +277,13 @@ class Model:
             self.statistics = self.statistics.copy()
             self._lent = False
 
-    def _spread(self, classes: Labels) -> None:
+    def _scatter_classes(self, classes: Labels) -> None:
         """Make room for a superset of the classes."""
-        if len(classes) == len(self.classes):
-            self.classes = classes
-            return
-        positions = np.searchsorted(classes, self.classes)
-        self.class_weight = self.class_weight.placed(0, positions, len(classes))
-        self.statistics = self.statistics.with_classes(positions, len(classes))
+        if len(classes) > len(self.classes):
+            positions = np.searchsorted(classes, self.classes)
+            self.class_weight = self.class_weight.scatter(0, positions, len(classes))
+            self.statistics = self.statistics.scatter_classes(positions, len(classes))
         self.classes = classes
-
-    def _check_compatible(self, other: Model, family: Family) -> None:
-        if not family.adds_to(other.family):
-            raise ValueError(
-                f"cannot combine models whose statistics differ: {difference(family, other.family)}"
-            )
-        if self.n_features != other.n_features:
-            raise ValueError(
-                f"cannot combine a model of {self.n_features} features with one of "
-                f"{other.n_features}"
-            )
-        names = self.feature_names, other.feature_names
-        if None not in names and names[0] != names[1]:
-            raise ValueError(f"cannot combine models of different features: {names[0]}, {names[1]}")
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the parameters, which follow from the rest."""
@@ -281,7 +308,7 @@ class Model:
             with self.lock:
                 found = self._estimate
                 if found is None:
-                    found = self._estimate = self._estimated(workers or Serial())
+                    found = self._estimate = self._estimated(workers or SERIAL)
         return found
 
     def _estimated(self, workers: Workers) -> Posterior:
@@ -292,24 +319,7 @@ class Model:
             parameters = self.family.estimate_on(self.statistics, self.class_weight, workers)
         except SingularCovarianceError as error:
             raise SingularModelError(self._singular(error)) from None
-        return Posterior(
-            self.family, self.feature_names, self.classes, parameters, prior, log_prior
-        )
-
-    @property
-    def parameters(self) -> Parameters:
-        """The family's parameters."""
-        return self.posterior().parameters
-
-    @property
-    def class_prior(self) -> Float64:
-        """π_c, (C,)."""
-        return self.posterior().class_prior
-
-    @property
-    def log_prior(self) -> Float64:
-        """log π_c, (C,); -inf of a class that has no rows."""
-        return self.posterior().log_prior
+        return Posterior(self.schema, self.classes, parameters, prior, log_prior)
 
     def _singular(self, error: SingularCovarianceError) -> str:
         """What is wrong with a covariance matrix, and what to do."""
@@ -319,7 +329,7 @@ class Model:
             place, weight = "shared by the classes", self.class_weight.summed(0)
         else:
             place = f"of class {self.classes.tolist()[code]!r}"
-            weight = self.class_weight.taken(0, code)
+            weight = self.class_weight.gather(0, code)
         rows = float(weight.rounded())
         return (
             f"the covariance {place}, from {rows:g} row{'s' if rows != 1 else ''}, has no density: "
@@ -337,41 +347,3 @@ class Model:
             raise ValueError(f"column {self.feature_names[error.feature]!r}: {error}") from None
         if self.family.may_be_singular:
             self.posterior(workers)
-
-    @property
-    def n_parameters(self) -> int:
-        """C - 1 for the prior, plus the family's."""
-        posterior = self.posterior()
-        return len(posterior.classes) - 1 + posterior.parameters.n_free
-
-    def predict_codes(self, X: Data, workers: Workers | None = None) -> Int64:
-        """As `Posterior.predict_codes`."""
-        return self.posterior(workers).predict_codes(X, workers)
-
-    def joint_log_proba(self, X: Data, workers: Workers | None = None) -> Float64:
-        """As `Posterior.joint_log_proba`."""
-        return self.posterior(workers).joint_log_proba(X, workers)
-
-    def log_proba(self, X: Data, workers: Workers | None = None) -> Float64:
-        """As `Posterior.log_proba`."""
-        return self.posterior(workers).log_proba(X, workers)
-
-    def proba(self, X: Data, workers: Workers | None = None) -> Float64:
-        """As `Posterior.proba`."""
-        return self.posterior(workers).proba(X, workers)
-
-    def score_samples(self, X: Data, workers: Workers | None = None) -> Float64:
-        """As `Posterior.score_samples`."""
-        return self.posterior(workers).score_samples(X, workers)
-
-    def explain(self, X: Data) -> Explanation:
-        """As `Posterior.explain`."""
-        return self.posterior().explain(X)
-
-    def linear(self) -> tuple[Float64, Float64]:
-        """As `Posterior.linear`."""
-        return self.posterior().linear()
-
-    def sample(self, n: int, generator: np.random.Generator) -> tuple[npt.NDArray[Any], Labels]:
-        """As `Posterior.sample`."""
-        return self.posterior().sample(n, generator)

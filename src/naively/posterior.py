@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,12 @@ import numpy.typing as npt
 
 from naively.exact import Float64, Int64
 from naively.explanation import Explanation
-from naively.families.base import Data, Family, InvalidValueError, Parameters
-from naively.kernels import scores
+from naively.families.base import Parameters
+from naively.kernels import linear as kernel
 from naively.labels import Labels
-from naively.workers import Serial, Workers
+from naively.schema import Block, Schema
+from naively.statistics.base import Data, InvalidValueError
+from naively.workers import SERIAL, Workers
 
 VANISHING = 746.0  # nats below the best class at which a probability is 0 in float64
 CHUNK = 1 << 12  # rows of which the terms in x alone are computed at a time
@@ -27,20 +30,33 @@ class Posterior:
 
     Attributes
     ----------
-    family : Family
-    feature_names : list of str or None
+    schema : Schema
     classes : (C,) labels, sorted.
-    parameters : Parameters of the family.
+    parameters : Parameters of its families.
     class_prior : (C,) π_c.
     log_prior : (C,) log π_c; -inf of a class that has no rows.
     """
 
-    family: Family
-    feature_names: list[str] | None
+    schema: Schema
     classes: Labels
     parameters: Parameters
     class_prior: Float64
     log_prior: Float64
+
+    @property
+    def feature_names(self) -> Sequence[str] | None:
+        """The names of the features; None if the columns of an array have none."""
+        return self.schema.feature_names
+
+    @property
+    def blocks(self) -> list[tuple[Block, Any]]:
+        """(block of columns, its parameters)."""
+        return list(zip(self.schema.blocks, self.schema.parts_of(self.parameters), strict=True))
+
+    @property
+    def n_parameters(self) -> int:
+        """C - 1 for the prior, plus the families'."""
+        return len(self.classes) - 1 + self.parameters.n_free
 
     def joint(self, X: Data, start: int, stop: int, margin: float = np.inf) -> Float64:
         """log π_c + log p(x_i | c) for rows start:stop, (C, stop - start), in nats.
@@ -50,7 +66,7 @@ class Posterior:
         """
         out = np.empty((len(self.classes), stop - start))
         try:
-            self.parameters.leading(X, start, stop, self.log_prior, margin, out)
+            self.parameters.leading(X, start, stop, self.log_prior[:, np.newaxis], margin, out)
         except InvalidValueError as error:
             raise error.named(self.feature_names) from None
         return out
@@ -59,7 +75,7 @@ class Posterior:
         self, X: Data, out: Any, finish: Any, workers: Workers | None, margin: float = np.inf
     ) -> Any:
         """finish(joint, out[rows]) for chunks of rows, on the workers."""
-        workers = workers or Serial()
+        workers = workers or SERIAL
         self.parameters.prepare(X, workers)
         n = X.shape[0]
         rows = self.parameters.chunk(X, len(self.classes))
@@ -77,7 +93,7 @@ class Posterior:
         likeliest = np.int64(self.class_prior.argmax())
 
         def finish(joint: Float64, out: Int64) -> None:
-            scores.best_class(joint, likeliest, out)
+            kernel.best_class(joint, likeliest, out)
 
         return self._in_chunks(X, out, finish, workers, margin=0.0)
 
@@ -132,8 +148,9 @@ class Posterior:
         ------
         ValueError : if the family's scores are no density.
         """
-        if not self.family.is_density:
-            raise ValueError(f"the scores of {self.family.name} naive Bayes are no density of x")
+        family = self.schema.family
+        if not family.is_density:
+            raise ValueError(f"the scores of {family.name} naive Bayes are no density of x")
         out = np.empty(X.shape[0])
 
         def finish(joint: Float64, out: Float64) -> None:
@@ -150,13 +167,14 @@ class Posterior:
 
     # ---- looking inside ----------------------------------------------------------------------
 
-    def explain(self, X: Data) -> Explanation:
+    def explain(self, X: Data, workers: Workers | None = None) -> Explanation:
         """What the prior and each feature contribute to the score of each class."""
-        proba, codes = self.proba(X), self.predict_codes(X)  # refuse what cannot be scored
-        contributions = self.parameters.contributions(X)
+        proba, codes = self.proba(X, workers), self.predict_codes(X, workers)
+        names = self.feature_names
         return Explanation(
-            self.classes, self.feature_names, self.log_prior, contributions, proba, codes
-        )
+            self.classes, None if names is None else list(names), self.log_prior,
+            self.parameters.contributions(X), proba, codes,
+        )  # fmt: skip
 
     def linear(self) -> tuple[Float64, Float64]:
         """(w, b), (C, d) and (C,): log P(c | x) = w_c . x + b_c up to a term in x alone.
@@ -167,6 +185,14 @@ class Posterior:
         """
         weight, bias = self.parameters.linear()
         return weight, bias + self.log_prior
+
+    def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]] | None:
+        """As `Parameters.linear_columns`; never None of a table, whose columns have names."""
+        columns = self.parameters.linear_columns()
+        if columns is None and self.schema.reasons is not None:
+            size = len(self.schema.names)
+            return np.arange(size), np.full(size, None)
+        return columns
 
     def sample(self, n: int, generator: np.random.Generator) -> tuple[npt.NDArray[Any], Labels]:
         """N rows and their labels, drawn from the model: a class from the prior, then its row."""

@@ -9,9 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from naively.exact import ExactArray, Float64
-
-LARGEST = float(np.finfo(np.float64).max)
+from naively.exact import LARGEST, ExactArray, Float64
 
 _MISMATCH = "Number of priors must match number of classes: {} priors, {} classes"
 

@@ -3,92 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, overload
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from naively.exact import Float64
-from naively.labels import Labels
+from naively.explanations import ClassPair, Explanations, SingleExplanation, Summand, largest_first
 from naively.markup import (
+    PALE,
+    Line,
     Mark,
+    brief,
     cut_note,
-    escaped,
     html_table,
     html_text,
     left_out,
     legend,
     lined,
+    paragraph,
     shown,
-    times,
+    total_odds,
 )
-from naively.reasons import Part, Reason, Reasons
-from naively.text.told import Told
+from naively.text.explained import ExplainedTerms
 
 LISTED = 20
 """Terms that are listed, those with the largest log-odds."""
-Line = tuple[str, int, float]
-"""(a term, or what else there is in brackets; how often it is met; its log-odds)."""
+WIDE = 24
+"""Characters of the name of a column in a list."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TextExplanation(Told, Reason):
+class TextExplanation(ExplainedTerms, SingleExplanation):
     """Why a document has the joint log-likelihoods that it has; all in nats.
 
     ``print`` shows the terms that move it most from one class to another, and so does a notebook,
     with the words marked in the text. Of a document of more than 100,000 characters the terms are
-    told in full, but only those in its beginning are marked.
+    explained in full, but only those in its beginning are marked.
 
     Attributes
     ----------
-    classes, prior, proba, code : as `Reason` has them.
-    text, terms, counts, contributions, spans, rest, unknown : as `Told` has them.
+    classes, prior, proba, code : as `SingleExplanation` has them.
+    text, terms, counts, contributions, spans, rest, unknown : as `ExplainedTerms` has them.
     column : what the text is called among the columns of a table.
     """
 
     column: str = "text"
 
     @property
-    def joint(self) -> Float64:
-        """The joint log-likelihoods, (C,): the sum of all."""
-        return self.prior + self.contributions.sum(axis=0) + self.rest
+    def _scores(self) -> tuple[Float64, ...]:
+        return self.prior, self.contributions.T, self.rest
 
-    def log_odds(self, label: Any = None, against: Any = None) -> tuple[float, Float64, float]:
-        """The parts of log P(label | text) - log P(against | text), in nats.
+    def lines(self, label: Any = None, against: Any = None) -> list[tuple[str, int, float]]:
+        """(term, how often it is met, its log-odds) of each, the largest first.
 
-        Parameters
-        ----------
-        label, against : two classes; by default the most probable one and the next.
-
-        Returns
-        -------
-        (that of the prior, (T,) those of the terms, that of the absence of all others)
+        Among them are the prior and what the absence of other terms adds, in brackets, if any. What
+        both classes rule out speaks for neither.
         """
-        a, b = self.pair(label, against)
-        with np.errstate(invalid="ignore"):  # NaN where neither class can have a term
-            return (
-                float(self.prior[a] - self.prior[b]),
-                self.contributions[:, a] - self.contributions[:, b],
-                float(self.rest[a] - self.rest[b]),
-            )
+        prior, odds, rest = (part.tolist() for part in self.known_log_odds(label, against))
+        found = list(zip(self.terms, self.counts.tolist(), odds, strict=True))
+        found += [("(prior)", 0, prior)] * bool(self.prior.any())
+        found += [("(absent terms)", 0, rest)] * bool(self.rest.any())
+        return largest_first(found)
 
-    def lines(self, label: Any = None, against: Any = None) -> list[Line]:
-        """The parts of the log-odds with their names, the largest first.
-
-        What both classes rule out speaks for neither.
-        """
-        prior, odds, rest = self.log_odds(label, against)
-        found = list(zip(self.terms, self.counts.tolist(), odds.tolist(), strict=True))
-        if self.prior.any():
-            found.append(("(prior)", 0, prior))
-        if self.rest.any():
-            found.append(("(absent terms)", 0, rest))
-        found = [(term, count, 0.0 if np.isnan(part) else part) for term, count, part in found]
-        return sorted(found, key=lambda line: -abs(line[2]))
-
-    def parts(self, label: Any = None, against: Any = None) -> list[Part]:
+    def parts(self, label: Any = None, against: Any = None) -> list[Summand]:
         """All parts of the log-odds, the largest first; what both classes rule out is 0."""
-        found: list[Part] = [
+        found: list[Summand] = [
             ("(prior)", None, None, odds)
             if term == "(prior)" and not count
             else (self.column, term, str(count) if count else None, odds)
@@ -101,7 +81,7 @@ class TextExplanation(Told, Reason):
 
         The log-odds of a term are shared among its words, wherever they are met, equally. Terms of
         characters that overlap mark a word together. Of a long text, those in its beginning
-        (`marked`) are told.
+        (`marked`) are marked.
         """
         odds = np.nan_to_num(self.log_odds(label, against)[1], posinf=np.inf, neginf=-np.inf)
         solid = np.array([not character.isspace() for character in self.marked], bool)
@@ -116,98 +96,76 @@ class TextExplanation(Told, Reason):
         term, start, end = np.array(found, np.int64).reshape(-1, 3).T
         here = np.array([len(met) for met in self.spans], np.int64) / np.maximum(self.counts, 1)
         own = odds[term] * here[term] / np.bincount(term)[term] / (before[end] - before[start])
-        lengths = end - start
+        lengths, n = end - start, len(solid)
         at = np.arange(lengths.sum()) + np.repeat(start - np.cumsum(lengths) + lengths, lengths)
         kept = solid[at]
-        share, known = np.zeros(len(solid)), np.zeros(len(solid), bool)
-        with np.errstate(invalid="ignore"):  # what speaks for both as strongly as can be
-            np.add.at(share, at[kept], np.repeat(own, lengths)[kept])
-        known[at[kept]] = True
-        inside = np.zeros(len(solid) + 1, np.int64)
-        np.add.at(inside, start + 1, 1)
-        np.add.at(inside, end, -1)
-        joined = np.cumsum(inside)[:-1] > 0
-        starts = np.flatnonzero(known & ~(joined & np.append(False, known[:-1])))
+        share = np.bincount(at[kept], np.repeat(own, lengths)[kept], n)
+        known = np.bincount(at[kept], minlength=n) > 0
+        inside = np.bincount(start + 1, minlength=n + 1) - np.bincount(end, minlength=n + 1)
+        joined = (np.cumsum(inside)[:-1] > 0) & known & np.append(False, known[:-1])
+        starts = np.flatnonzero(known & ~joined)
+        ends = np.flatnonzero(known & ~np.append(joined[1:], False)) + 1
         if len(starts) == 0:
             return []
-        last = known & ~np.append(joined[1:] & known[1:], False)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # what speaks for both as strongly as can be
             sums = np.nan_to_num(np.add.reduceat(share, starts), posinf=np.inf, neginf=-np.inf)
-        ends = np.flatnonzero(last) + 1
         return list(zip(starts.tolist(), ends.tolist(), sums.tolist(), strict=True))
 
     # ---- for people --------------------------------------------------------------------------
 
-    def __str__(self) -> str:
-        return "\n".join([self.head(), "", *self.listed()]).rstrip()
-
-    def listed(self, label: Any = None, against: Any = None) -> list[str]:
+    def list_of(self, pair: ClassPair) -> list[str]:
         """The most telling terms, a line each, and a line of what is left out."""
+        rows, rest = self.listed(*pair)
+        return [*lined(rows), rest]
+
+    def listed(self, label: Any = None, against: Any = None) -> tuple[list[Line], str]:
+        """(the most telling terms, the largest first; what the others are and add up to)."""
         lines = self.lines(label, against)
-        rows = [(shown(term), times(count), odds) for term, count, odds in lines[:LISTED]]
-        return [*lined(rows), left_out(lines[LISTED:], self.unknown)]
+        rows = [
+            (shown(term), f"× {count}" if count > 1 else "", odds)
+            for term, count, odds in lines[:LISTED]
+        ]
+        return rows, left_out(lines[LISTED:], self.unknown)
 
-    def to_html(
-        self, label: Any = None, against: Any = None, *, heading: bool = True,
-        strongest: float | None = None,
-    ) -> str:  # fmt: skip
-        """The text with its words marked and a table of the most telling terms, as HTML.
+    def caption(self, label: Any = None, against: Any = None) -> str:
+        """A line that says what the words add up to."""
+        total = total_odds(self.total(label, against))
+        return f"The words of {brief(self.column, WIDE)}, {total} together"
 
-        Blue words speak for `label`, orange ones for `against`; the number is in their tooltip.
-
-        Parameters
-        ----------
-        label, against : two classes; by default the most probable one and the next.
-        heading : whether a line says how probable the class is.
-        strongest : log-odds of the strongest colour; the largest of a word here, by default.
-        """
-        lines = self.lines(label, against)
-        rows = [(shown(term), times(count), odds) for term, count, odds in lines[:LISTED]]
-        head = f'<p style="margin:.5em 0"><b>{escaped(self.head(label, against))}</b></p>'
-        text = html_text(self.marked, self.marks(label, against), strongest)
-        rest = left_out(lines[LISTED:], self.unknown)
+    def _html(self, pair: ClassPair, head: str, strongest: float | None) -> str:
+        rows, rest = self.listed(*pair)
+        text = html_text(self.marked, self.marks(*pair), strongest)
         cut = cut_note(len(self.marked), len(self.text))
         box = (
             "white-space:pre-wrap;overflow-wrap:anywhere;margin:.8em 0;padding:.6em 1em;"
             "border:1px solid rgba(128,128,128,.4);border-radius:.4em"
         )
-        faint = '<p style="margin:.5em 0;opacity:.7">'
         return (
-            f'<div style="max-width:52em;line-height:1.6">{head * heading}'
-            f"{legend(*(str(self.classes[c]) for c in self.pair(label, against)))}"
+            f'<div style="max-width:52em;line-height:1.6">{head}{legend(*pair)}'
             f'<div dir="auto" style="{box}">{text}{"…" * bool(cut)}</div>'
-            f"{f'{faint}{cut}</p>' * bool(cut)}"
-            f"{html_table(('term', 'times', 'log-odds'), rows)}"
-            f"{faint}{rest}</p></div>"
+            f"{paragraph(cut, PALE) * bool(cut)}"
+            f"{html_table(('term', 'times', 'log-odds'), rows)}{paragraph(rest, PALE)}</div>"
         )
 
 
-class TextExplanations(Reasons[TextExplanation]):
+@dataclass(frozen=True, eq=False, repr=False)
+class TextExplanations(Explanations[TextExplanation]):
     """Why each of several documents has its scores: a sequence of `TextExplanation`.
 
     ``print`` shows the first of them, and so does a notebook; `to_html` and `to_arrow` take all.
     """
 
+    texts: Sequence[TextExplanation]
     has_terms = True
 
-    def __init__(self, classes: Labels, told: Sequence[TextExplanation]) -> None:
-        self.classes = classes
-        self._told = list(told)
-
-    @property
-    def _classes(self) -> Labels:
-        return self.classes
-
     def __len__(self) -> int:
-        return len(self._told)
+        return len(self.texts)
 
-    @overload
-    def __getitem__(self, i: int) -> TextExplanation: ...
-    @overload
-    def __getitem__(self, i: slice) -> TextExplanations: ...
-    def __getitem__(self, i: Any) -> Any:
-        return TextExplanations(self.classes, self._told[i]) if isinstance(i, slice) else (
-            self._told[i])  # fmt: skip
+    def _one(self, i: int) -> TextExplanation:
+        return self.texts[i]
+
+    def _some(self, rows: slice) -> TextExplanations:
+        return replace(self, texts=self.texts[rows])
 
     def __repr__(self) -> str:
         return f"<TextExplanations: {len(self):,} texts, {len(self.classes):,} classes>"

@@ -26,3 +26,6 @@ class Serial:
     def map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
         """The results of ``function`` on each item, in order."""
         return [function(item) for item in items]
+
+
+SERIAL: Workers = Serial()

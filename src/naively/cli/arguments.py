@@ -23,7 +23,7 @@ TargetToLearn = Annotated[
         "have the\ncolumn `label`, of their files or folders."
     ),
 ]
-Columns = Annotated[
+NamedColumns = Annotated[
     Names,
     Parameter(help='Families of columns, as "age=gamma" or "job=categorical"; may be repeated.'),
 ]
@@ -47,7 +47,7 @@ Json = Annotated[bool, Parameter(help="Print one JSON object.")]
 @Parameter(name="*")
 @dataclass(frozen=True)
 class LearningOptions:
-    """What `naively fit` is told of columns and rows; `diagnose` and `compare` are told some.
+    """Options of `naively fit` for columns and rows; `diagnose` and `compare` have some.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class LearningOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class ChangeOptions:
-    """What `naively update` and `forget` are told of rows and files.
+    """Options of `naively update` and `forget` for rows and files.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ def evaluate(
 
     saved = models.load(model)
     scored.check(saved, positive, threshold, at_recall)
-    classes = models.names_of(models.classes_of(saved))
+    classes = models.names_of(saved.model.classes)
     source = sources.opened_for(saved, data, format, classes=classes)
     result = work.evaluate(saved, source, target, positive)
     found = scored.decisions(result, threshold, at_recall, source.name)
@@ -90,7 +90,7 @@ def predict(
         sources.check_output(output, data)
     saved = models.load(model)
     source = sources.opened_for(saved, data, format, live=True, named=True)
-    classes = models.classes_of(saved)
+    classes = saved.model.classes
     found = work.predict(saved, source, proba)
     batches = predictions.tables(found, classes, only, bool(source.files.texts), source.file)
     if json:
@@ -183,7 +183,7 @@ def inspect(model: given.ModelFile, /, *, features: int = 10, json: given.Json =
 def diagnose(
     *data: str,
     target: given.Target = None,
-    columns: given.Columns = None,
+    columns: given.NamedColumns = None,
     skip: given.Skip = None,
     missing: given.Missing = None,
     format: given.Format = None,
@@ -226,7 +226,7 @@ def diagnose(
 def compare(
     *data: str,
     target: given.TargetToLearn = None,
-    columns: given.Columns = None,
+    columns: given.NamedColumns = None,
     text: given.Names = None,
     skip: given.Skip = None,
     estimators: given.Names = None,

@@ -10,20 +10,21 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from naively.cli import inside
-from naively.cli.inside import Column, Section
+from naively.cli.inside import Column
 from naively.cli.layout import clean, counted, new_table, note, number, room_beside, with_notes
+from naively.families.describing import Section
 from naively.model import Model
-from naively.tables.model import TableModel
+from naively.tables.left_out import left_out
 from naively.tables.telling import entropy
 
 LEAKS = 3  # columns that tell nearly all, a line each
 
 
-def print_columns(out: Console, table: TableModel, columns: list[Column], limit: int) -> None:
+def print_columns(out: Console, model: Model, columns: list[Column], limit: int) -> None:
     """The columns that were learned, and those left out."""
-    out.print(_columns(table, columns, limit, out.width))
-    _print_leaks(out, table, columns)
-    skipped = table.left_out
+    out.print(_columns(model, columns, limit, out.width))
+    _print_leaks(out, model, columns)
+    skipped = left_out(model)
     for name, reason in list(skipped.items())[:limit]:
         out.print(note(f"left out: {clean(name)} ({clean(reason, 80)})"))
     if len(skipped) > limit:
@@ -31,9 +32,9 @@ def print_columns(out: Console, table: TableModel, columns: list[Column], limit:
         out.print(note(f"left out: {rest}"))
 
 
-def _print_leaks(out: Console, table: TableModel, columns: list[Column]) -> None:
+def _print_leaks(out: Console, model: Model, columns: list[Column]) -> None:
     """A word about columns that tell too much to be true."""
-    whole = entropy(table.model)
+    whole = entropy(model.posterior())
     found = [column for column in telling(columns) if column.nearly_all]
     lines = []
     for column in found[:LEAKS]:
@@ -55,13 +56,13 @@ def telling(columns: list[Column]) -> list[Column]:
     return sorted(columns, key=lambda column: -np.inf if column.bits is None else -column.bits)
 
 
-def _columns(table: TableModel, columns: list[Column], limit: int, width: int) -> Group:
+def _columns(model: Model, columns: list[Column], limit: int, width: int) -> Group:
     """A line a column, the most telling first."""
     rest = max(len(columns) - limit, 0)
     if limit == 0:
         return Group(note(f"{counted(rest, 'column')}; --features shows them"))
-    model, order = table.model, telling(columns)
-    said = {name: row for section in inside.sections(table) for name, row in _words(section, model)}
+    order = telling(columns)
+    said = {name: row for section in inside.sections(model) for name, row in _words(section, model)}
     rows = [
         (
             clean(column.name, 24), column.family, said[column.name],

@@ -14,6 +14,7 @@ from rich.text import Text
 from naively.cli import layout, models, report, scored, sources, work
 from naively.cli.options import parsed_family
 from naively.files.atomic import replacing
+from naively.files.safetensors import Saved
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question
 
@@ -40,7 +41,7 @@ def run(folder: Path) -> None:
     out.print(Text(f"\n$ {learning}", style="bold"), soft_wrap=True)
     family = parsed_family("categorical")
     fitted = work.fit(sources.opened([str(train)]), Question("digit", Wishes({}, numeric=family)))
-    models.write(fitted.table, model, {"family": family})
+    models.write(Saved(fitted.model, "NaiveBayes", {"family": family}), model)
     report.fitted(fitted, model, 5)
     out.print(Text(f"\n$ {testing}", style="bold"), soft_wrap=True)
     scored.evaluated(work.evaluate(models.load(model), sources.opened([str(test)]), None))

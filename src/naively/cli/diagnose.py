@@ -18,7 +18,7 @@ from naively.cli.sources import Opened
 from naively.cli.work import sampled
 from naively.study import diagnosis
 from naively.study.diagnosis import Diagnosis, examine
-from naively.study.pairs import Pair
+from naively.study.pairs import ColumnPair
 from naively.tables.learning import Question
 
 NAMES = 30  # characters of two names of columns, at least
@@ -83,7 +83,7 @@ def _pairs(found: Diagnosis, limit: int, width: int) -> Table:
     return table
 
 
-def _both(pair: Pair, room: int) -> str:
+def _both(pair: ColumnPair, room: int) -> str:
     """The names of both columns in so many characters."""
     first, second = clean(pair.first, 200), clean(pair.second, 200)
     room -= 3

@@ -80,12 +80,12 @@ def room_beside(columns: Sequence[Sequence[str]], width: int) -> int:
     return width - sum(max(map(len, column)) + 2 for column in columns)
 
 
-def facts(**told: str | None) -> Table:
+def facts(**given: str | None) -> Table:
     """A table of names and what there is to say of them; _ in a name is a blank."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, what in told.items():
+    for name, what in given.items():
         if what is not None:
             table.add_row(name.replace("_", " "), what)
     return table

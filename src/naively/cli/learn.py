@@ -48,14 +48,15 @@ def fit(
         fitted = work.fit(source, question, alone=options.label is not None)
         noted = {"weight": options.weight, "documents": source.files.kind}
         extra = {key: text for key, text in noted.items() if text}
-        saved = Saved(None, "NaiveBayes", params_of(question), extra)
+        saved = Saved(fitted.model, "NaiveBayes", params_of(question), extra)
     else:
         source, question, saved = sources.opened_like(data, target, options, like)
         fitted = work.fit(source, question, saved.model)
+        saved.model = fitted.model
     with locks.alone(output):
-        models.write(fitted.table, output, saved.params, saved.extra, saved.estimator)
-    models.unread(fitted.table, fitted.table.unfit, "learned")
-    if len(fitted.table.model.classes) == 1 and like is None:
+        models.write(saved, output)
+    models.unread(fitted.model, fitted.model.invalid, "learned")
+    if len(fitted.model.classes) == 1 and like is None:
         progress.note(f"the model knows one class: `naively update {output} --label` adds others")
     if json:
         layout.print_json(report.fit_json(fitted, str(output)))
@@ -78,6 +79,7 @@ def update(
     """
     from naively.cli import models, report, sources, work
     from naively.cli.options import wishes_of
+    from naively.tables import union
     from naively.tables.inference import reconsidered
 
     saved = models.load_table(model)
@@ -86,13 +88,12 @@ def update(
     source, question = sources.opened_to_learn(saved, data, options)
     fitted = work.fit(source, question, saved.model)
     if options.label is None:
-        models.note_new_classes(source.name, fitted.table, saved)
+        models.note_new_classes(source.name, fitted.model, saved)
     with models.changing(saved, model, output) as now:
-        now.model.absorb(fitted.table)
-        now.model = reconsidered(wishes_of(now), now.model)
-        models.write(now.model, output, now.params, now.extra, now.estimator)
-    models.unread(fitted.table, fitted.table.unfit, "learned")
-    report.changed("learned", fitted.table.rows, now.model, output)
+        now.model = reconsidered(wishes_of(now), union.merge(now.model, fitted.model))
+        models.write(now, output)
+    models.unread(fitted.model, fitted.model.invalid, "learned")
+    report.changed("learned", fitted.model.rows, now.model, output)
 
 
 @app.command
@@ -115,7 +116,7 @@ def forget(
     gone = work.learned_alone(saved, source, question)
     with models.changing(saved, model, output) as now:
         now.model.forget(gone)
-        models.write(now.model, output, now.params, now.extra, now.estimator)
+        models.write(now, output)
     report.changed("forgot", gone.rows, now.model, output)
 
 
@@ -140,5 +141,5 @@ def merge(*models: Path, output: given.NewFile) -> None:
     sources.check_output(output, [])
     with locks.alone(output):
         saved = files.merged(models)
-        files.write(saved.model, output, saved.params, saved.extra, saved.estimator)
+        files.write(saved, output)
     report.changed("merged", None, saved.model, output)

@@ -22,13 +22,13 @@ class Scores:
     Attributes
     ----------
     rows : int
-    strangers : int, rows whose label the model never met: each counts as an error.
+    unknown : int, rows whose label the model never met: each counts as an error.
     accuracy : float
-    balanced_accuracy : float, mean recall of the classes that have rows; the strangers are one
-        more, of recall 0.
-    macro_f1 : float, mean F1 of the classes that have rows or predictions; the strangers are one
-        more, of F1 0.
-    log_loss : float, mean -log P(label | x) in nats, of the rows that are no strangers.
+    balanced_accuracy : float, mean recall of the classes that have rows; unknown labels are
+        one more, of recall 0.
+    macro_f1 : float, mean F1 of the classes that have rows or predictions; unknown labels
+        are one more, of F1 0.
+    log_loss : float, mean -log P(label | x) in nats, of the rows that are not unknown.
     brier : float, mean Σ_c (P(c | x) - I(c = label))², from 0 to 2.
     calibration_error : float, mean distance of confidence and accuracy over ten equal bins of the
         probability of the predicted class, weighted by their rows.
@@ -37,11 +37,11 @@ class Scores:
     confusion : (C, C) int64, rows of class i that were taken for class j.
     positive : position of the class that is looked for, of a model of two classes the one that it
         learned fewer rows of; None of a model of more, unless one is named.
-    ranking : Ranking of the rows that are no strangers, by the probability of that class.
+    ranking : Ranking of the rows that are not unknown, by the probability of that class.
     """
 
     rows: int
-    strangers: int
+    unknown: int
     accuracy: float
     balanced_accuracy: float
     macro_f1: float
@@ -97,13 +97,13 @@ class Tally:
         self.chances: list[Float64] = []  # of the class that is looked for
         self.truths: list[npt.NDArray[np.bool_]] = []
         self.confusion = np.zeros((classes, classes), np.int64)
-        self.mistaken = np.zeros(classes, np.int64)  # predictions for strangers
+        self.mistaken = np.zeros(classes, np.int64)  # predictions for unknown labels
         self.losses: list[float] = []
         self.briers: list[float] = []
         self.bins = np.zeros((3, BINS))  # rows, hits, confidence
 
     def add(self, truth: Int64, log_proba: Float64) -> None:
-        """Count rows of these positions of classes, -1 for strangers; (n, C) log P(c | x)."""
+        """Count rows of these positions of classes, -1 for unknown labels; (n, C) log P(c | x)."""
         classes = len(self.prior)
         predicted = log_proba.argmax(axis=1)
         known = truth >= 0
@@ -127,21 +127,21 @@ class Tally:
 
     def scores(self) -> Scores:
         """The scores of all rows so far."""
-        strangers = int(self.mistaken.sum())
+        unknown = int(self.mistaken.sum())
         own = self.confusion.sum(axis=1)
         known, hits = int(own.sum()), np.diag(self.confusion)
-        rows = known + strangers
+        rows = known + unknown
         recall = hits[own > 0] / own[own > 0]
         both = self.confusion.sum(axis=0) + own + self.mistaken
         f1 = 2.0 * hits[both > 0] / both[both > 0]
-        if strangers:
+        if unknown:
             recall, f1 = np.append(recall, 0.0), np.append(f1, 0.0)
         with np.errstate(divide="ignore"):
             log_prior = np.log(self.prior)
         expected = [-n * p for n, p in zip(own.tolist(), log_prior.tolist(), strict=True) if n]
         return Scores(
             rows=rows,
-            strangers=strangers,
+            unknown=unknown,
             accuracy=_ratio(float(hits.sum()), rows),
             balanced_accuracy=_mean(recall),
             macro_f1=_mean(f1),

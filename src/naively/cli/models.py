@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,28 +13,23 @@ from naively.cli.errors import UsageError, UserError, some
 from naively.cli.layout import clean, counted
 from naively.cli.options import wishes_of
 from naively.exact import Int64
-from naively.families.base import Family
-from naively.families.text import Text
 from naively.files import locks, safetensors
 from naively.files.safetensors import Saved
+from naively.invalid import Invalid
 from naively.labels import Labels
 from naively.model import Model
-from naively.tables import values
+from naively.tables import union, values
 from naively.tables.inference import reconsidered
 from naively.tables.inputs import MISSING
-from naively.tables.model import TableModel
-from naively.tables.schema import Unfit
+from naively.tables.summarising import other_columns
 
 TEXT = "text"
 """The column of a model of documents that had no name."""
 
 
-def write(
-    model: Any, path: Path, params: dict[str, Any], extra: dict[str, str] | None = None,
-    estimator: str = "NaiveBayes",
-) -> None:  # fmt: skip
+def write(saved: Saved, path: Path) -> None:
     """Write the model file, which `naively.load` reads too; in `locks.alone`."""
-    safetensors.save(model, path, estimator, params, extra)
+    safetensors.save(saved, path)
 
 
 def load(path: Path) -> Saved:
@@ -56,7 +50,7 @@ def load(path: Path) -> Saved:
 def load_table(path: Path) -> Saved:
     """Read the file of a model of a table, which can go on learning from tables."""
     saved = load(path)
-    if not isinstance(saved.model, TableModel):
+    if saved.model.schema.reasons is None:
         raise UserError(
             f"{path}: a model of {saved.estimator} learns from arrays in Python; "
             "`naively fit` makes models that learn from tables"
@@ -93,58 +87,60 @@ def merged(paths: Sequence[Path]) -> Saved:
             raise UserError(f"{path}: its target is {target_of(other)!r}, where that of {paths[0]} "
                             f"is {target_of(saved[0])!r}")  # fmt: skip
         try:
-            total.absorb(other.model)
+            total = union.merge(total, other.model)
         except ValueError as error:
             said = str(error).replace("in `columns`", "with --columns in `naively fit`")
             raise UserError(f"{path}: {said}") from None
-    if isinstance(total, TableModel):
+    if total.schema.reasons is not None:
         total = reconsidered(wishes_of(saved[0]), total)
     return Saved(total, saved[0].estimator, saved[0].params, saved[0].extra)
 
 
-def shown(saved: Saved) -> TableModel | None:
-    """The model as one of a table, to look into; None if it knows no class."""
+def shown(saved: Saved) -> Model | None:
+    """The model with names for its columns, to look into; None if it knows no class."""
     model = saved.model
-    if isinstance(model, Model):
+    if model.feature_names is None:
         names = [f"feature {k}" for k in range(model.n_features)]
-        model = of_array(model, [TEXT] if isinstance(model.family, Text) else names, "")
-    return model if len(model.model.classes) else None
+        model = _named(model, [TEXT] if _is_text(model) else names, "")
+    return model if len(model.classes) else None
 
 
-def label_of(table: TableModel, text: str) -> int:
+def label_of(model: Model, text: str) -> int:
     """The position of the class that a text on the command line names."""
-    place = int(positions(np.array([text], object), table.model.classes)[0])
+    place = int(positions(np.array([text], object), model.classes)[0])
     if place < 0:
-        raise UsageError(f"{text!r} is none of the classes {some(table.model.classes)}")
+        raise UsageError(f"{text!r} is none of the classes {some(model.classes)}")
     return place
 
 
-def features_of(saved: Saved) -> list[str]:
+def features_of(saved: Saved) -> Sequence[str]:
     """The names of the columns that a model learned, if it says."""
-    names = (
-        saved.model.feature_names if isinstance(saved.model, Model) else saved.model.schema.names
-    )
-    return names or []
+    return saved.model.feature_names or []
 
 
 def spellings(saved: Saved) -> Sequence[str]:
     """What a missing value is spelled as in the tables that a model learned."""
-    return saved.model.schema.missing if isinstance(saved.model, TableModel) else MISSING
+    schema = saved.model.schema
+    return MISSING if schema.reasons is None else schema.missing
 
 
 def target_of(saved: Saved) -> str | None:
     """The column of labels that a model was fitted to, if it says."""
-    target = getattr(saved.model, "target", None)
-    return target if target is not None else saved.extra.get("target")
+    return saved.model.target or saved.extra.get("target")
 
 
 def document_of(saved: Saved) -> str | None:
     """The column of documents, if that is all that a model learned."""
-    model = saved.model
-    if isinstance(model, Model):
-        return TEXT if isinstance(model.family, Text) else None
-    families: list[Family] = list(model.schema.known.values())
-    return features_of(saved)[0] if [type(family) for family in families] == [Text] else None
+    if not _is_text(saved.model):
+        return None
+    names = saved.model.feature_names
+    return TEXT if names is None else names[0]
+
+
+def _is_text(model: Model) -> bool:
+    """Whether one column of documents is all that a model learned."""
+    parts = model.schema.parts
+    return len(model.schema.names) == 1 and parts[0].summary.takes == "documents"
 
 
 def kind_of(saved: Saved) -> str | None:
@@ -152,75 +148,68 @@ def kind_of(saved: Saved) -> str | None:
     return saved.extra.get("documents")
 
 
-def classes_of(saved: Saved) -> Labels:
-    """The classes that a model knows."""
-    model = saved.model if isinstance(saved.model, Model) else saved.model.model
-    return model.classes
-
-
 def names_of(classes: Labels) -> list[str]:
     """Classes as one writes them on the command line."""
     return [text for label in classes.tolist() if (text := values.level_text(label, ()))]
 
 
-def as_table(saved: Saved, names: list[str], data: str) -> TableModel:
-    """The model as one of a table; that of an array takes its columns by order if it has no names.
+def with_columns(saved: Saved, names: list[str], data: str) -> Model:
+    """The model for a table of these columns: one of an array without names takes them by order.
 
-    Warns of columns that are absent or unknown.
+    Warns of columns that are absent.
     """
-    model = saved.model
-    if isinstance(model, Model):
-        table = of_array(model, names, data)
-    else:
-        table = model
-    if len(table.model.classes) == 0:
+    model = _named(saved.model, names, data)
+    if len(model.classes) == 0:
         raise UserError("the model knows no class: everything that it learned was forgotten")
-    lacking, _ = table.strangers(names)
-    if len(lacking) == len(table.schema.names):
+    lacking, _ = other_columns(model.schema, model.target, names)
+    if len(lacking) == len(model.schema.names):
         raise UserError(
             f"{data}: it has none of the columns that the model learned "
             f"({some(lacking)}); its own are {some(names)}"
         )
     if lacking:
         progress.note(f"{data} lacks {some(lacking)}: counted as missing")
-    return table
+    return model
 
 
-def unread(table: TableModel, unfit: dict[str, Unfit], what: str = "read") -> None:
+def _named(model: Model, names: list[str], data: str) -> Model:
+    """The model as one of a table; that of an array without names takes these, by order."""
+    schema = model.schema
+    if schema.reasons is not None:
+        return model
+    known = schema.feature_names
+    if known is None and _is_text(model) and (TEXT in names or len(names) > 1):
+        known = [TEXT]
+    if known is None:
+        if len(names) != len(schema.names):
+            raise UserError(
+                f"{data}: there are {len(names)} columns, where the model, which knows no "
+                f"names, learned from {len(schema.names)}"
+            )
+        known = names
+    return model.read_as(schema.named(known, MISSING))
+
+
+def unread(model: Model, invalid: dict[str, Invalid], what: str = "read") -> None:
     """Notes on values that columns could not take, on standard error."""
-    for name, one in unfit.items():
-        family = table.schema.known[name].name
+    for name, one in invalid.items():
+        family = model.schema.known[name].name
         progress.note(
             f"column {clean(name)!r} ({family}): {counted(one.count, 'value')} such as "
             f"{clean(one.example)!r} cannot be {what} and count as missing"
         )
 
 
-def note_new_classes(source: str, learned: TableModel, saved: Saved) -> None:
+def note_new_classes(source: str, learned: Model, saved: Saved) -> None:
     """A note on classes that a model did not know, which may be slips of the pen."""
-    known = classes_of(saved)
-    new = [label for label in learned.model.classes.tolist() if label not in known.tolist()]
+    known = saved.model.classes
+    new = [label for label in learned.classes.tolist() if label not in known.tolist()]
     if new and len(known):
         what = "class" if len(new) == 1 else "classes"
         progress.note(
             f"{source}: the model did not know the {what} {some(map(repr, new))}; it knows "
             f"{some(known)}"
         )
-
-
-def of_array(model: Model, names: list[str], data: str) -> TableModel:
-    """A model of an array as one of a table with these columns."""
-    known = model.feature_names
-    if known is None and isinstance(model.family, Text) and (TEXT in names or len(names) > 1):
-        known = [TEXT]
-    if known is None:
-        if len(names) != model.n_features:
-            raise UserError(
-                f"{data}: there are {len(names)} columns, where the model, which knows no "
-                f"names, learned from {model.n_features}"
-            )
-        known = names
-    return TableModel.of_array(model, known)
 
 
 def positions(labels: Labels, classes: Labels) -> Int64:

@@ -9,7 +9,7 @@ from typing import Any
 from naively.calls import named_call
 from naively.cli.arguments import LearningOptions, check_count
 from naively.cli.errors import UsageError
-from naively.families.base import Family
+from naively.families.base import AnyFamily
 from naively.families.registry import FAMILIES
 from naively.families.text import Text
 from naively.files.safetensors import Saved
@@ -51,11 +51,11 @@ def missing_of(options: LearningOptions) -> tuple[str, ...]:
 
 def learned_question(saved: Saved, weight: str | None) -> Question:
     """What to learn as a model did: `naively update`, `forget` and `fit --like`."""
-    table = saved.model
-    if table.target is None:
+    model = saved.model
+    if model.target is None:
         raise UsageError("the model does not name its target; go on in Python with partial_fit")
-    wishes = Wishes({}, missing=table.schema.missing)
-    return Question(table.target, wishes, table.model.prior, weight or saved.extra.get("weight"))
+    wishes = Wishes({}, missing=model.schema.missing)
+    return Question(model.target, wishes, model.prior, weight or saved.extra.get("weight"))
 
 
 def params_of(question: Question) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _said(options: LearningOptions) -> Iterator[tuple[str, Any]]:
         yield name, Text(alpha=options.alpha)
 
 
-def parsed_family(text: str) -> Family:
+def parsed_family(text: str) -> AnyFamily:
     """A family such as ``gamma`` or ``categorical(alpha=0.5)``."""
     name = text.split("(")[0].strip()
     if name not in FAMILIES:
@@ -108,9 +108,9 @@ def parsed_family(text: str) -> Family:
         raise UsageError(str(error)) from None
     kind: Any = FAMILIES[name]
     known = [one.name for one in fields(kind) if one.name != "reference"]
-    if strangers := [one for one in values if one not in known]:
+    if unknown := [one for one in values if one not in known]:
         has = f"it has {', '.join(known)}" if known else "it has no options"
-        raise UsageError(f"{text!r}: {name} has no {strangers[0]!r}; {has}")
+        raise UsageError(f"{text!r}: {name} has no {unknown[0]!r}; {has}")
     try:
         if not values and (family := named(name)) is not None:
             return family

@@ -127,18 +127,18 @@ def to_json(batches: Iterable[Any], classes: Labels, only: bool, file: str | Non
     """
     names = [str(label) for label in classes.tolist()]
     for batch, labels, proba in batches:
-        told: dict[str, list[Any]] = {}
+        fields: dict[str, list[Any]] = {}
         if file is not None:
-            told[file] = batch.column(file).to_pylist()
+            fields[file] = batch.column(file).to_pylist()
             batch = batch.drop_columns([file])
-        told[PREDICTION] = labels.tolist()
+        fields[PREDICTION] = labels.tolist()
         if proba is not None:
-            told["probabilities"] = [dict(zip(names, one, strict=True)) for one in proba.tolist()]
+            fields["probabilities"] = [dict(zip(names, one, strict=True)) for one in proba.tolist()]
         if not only:
-            told["row"] = batch.to_pylist()
+            fields["row"] = batch.to_pylist()
         sys.stdout.writelines(
-            _as_json(dict(zip(told, one, strict=True))) + "\n"
-            for one in zip(*told.values(), strict=True)
+            _as_json(dict(zip(fields, one, strict=True))) + "\n"
+            for one in zip(*fields.values(), strict=True)
         )
         sys.stdout.flush()  # somebody may be waiting for each line
 

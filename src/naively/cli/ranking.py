@@ -110,9 +110,7 @@ class Ranking:
 
         It is the shortest number that does so.
 
-        Raises
-        ------
-        ValueError : if no row is positive.
+        Raises ValueError if no row is positive.
         """
         if not self.positives:
             raise ValueError("no row is positive: there is no recall")

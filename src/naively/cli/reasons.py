@@ -17,23 +17,10 @@ from naively.cli import layout, predictions, progress, words
 from naively.cli.layout import clean, new_table, note
 from naively.cli.rows import Explained
 from naively.cli.sources import Opened
-from naively.explanation import MOST, RowExplanation, TextExplanation, cell, words_of
-from naively.families.joint import Joint
-from naively.families.multivariate import MultivariateGaussian
+from naively.explanation import RowExplanation, TextExplanation
+from naively.explanations import ClassPair, SingleExplanation
 from naively.files.atomic import replacing
-from naively.markup import (
-    LONGEST,
-    folded,
-    largest,
-    left_out,
-    length,
-    more_of,
-    shown,
-    times,
-    total_odds,
-)
-from naively.tables.schema import Block
-from naively.text_explanation import LISTED
+from naively.markup import LONGEST, Line, brief, folded, largest, length, total_odds
 
 BEGIN = """<!doctype html>
 <html lang="en">
@@ -52,12 +39,16 @@ details[open] { padding-bottom: 1.5em }
 <body>
 """
 END = "</body>\n</html>\n"
+IN_TURN = (
+    "columns taken together: what each adds to those before it; in another order the parts are "
+    "others, and their sum is the same"
+)
 
 
 def _rows(result: Explained) -> Iterator[tuple[int, RowExplanation]]:
     """(its number, why it has its scores) of each row."""
-    for first, told in result.chunks:
-        yield from enumerate(told, first)
+    for first, rows in result.chunks:
+        yield from enumerate(rows, first)
 
 
 # ---- printed -------------------------------------------------------------------------------------
@@ -66,47 +57,38 @@ def _rows(result: Explained) -> Iterator[tuple[int, RowExplanation]]:
 def printed(result: Explained) -> None:
     """Why rows are of their classes."""
     out = layout.console()
-    in_turn = any(_in_turn(block) for block in result.table.schema.blocks)
+    blocks = result.model.schema.blocks
+    in_turn = any(block.family.in_turn and len(block.names) > 1 for block in blocks)
     for k, (number, row) in enumerate(_rows(result)):
         if k:
             out.print()
             out.rule(style="dim")
-        _print_row(out, number, row, row.pair(*result.pair))
+        _print_row(out, number, row, row.labels(*result.pair))
         if in_turn:
-            told = "columns taken together: what each adds to those before it; in another order "
-            out.print(note(f"{told}the parts are others, and their sum is the same"))
+            out.print(note(IN_TURN))
 
 
-def _print_row(out: Any, number: int, row: RowExplanation, codes: tuple[int, int]) -> None:
-    pair = [row.classes[c] for c in codes]
+def _print_row(out: Any, number: int, row: RowExplanation, pair: ClassPair) -> None:
     out.print(layout.facts(row=f"{number:,}", **_facts(row)))
     if row.text is None:
         out.print()
-        _print_columns(out, row, pair)
-    marks = {name: text.marks(*pair) for name, text in row.texts.items()}
-    strongest = largest(odds for own in marks.values() for _, _, odds in own)
-    for name, text in row.texts.items():
+        _print_listed(out, ("column", "value"), row, pair)
+    strongest = row.strongest(*pair)
+    for text in row.texts.values():
         out.print()
         if row.text is None:
-            out.print(Text(words_of(name, text, *pair), style="bold"))
+            out.print(Text(text.caption(*pair), style="bold"))
         colours = out.color_system is not None and not out.no_color
-        out.print(words.beginning(text, marks[name], strongest, colours))
+        out.print(words.beginning(text, text.marks(*pair), strongest, colours))
         out.print()
-        _print_terms(out, text, pair)
+        _print_listed(out, ("term", "times"), text, pair)
     a, b = (clean(label, 20) for label in pair)
-    total = total_odds([row.total(*pair)])
+    total = total_odds(row.total(*pair))
     out.print(note(f"log-odds of {a} against {b}, in nats: {total} in all"))
     signs = note("+ speaks for ")
     signs.append(a, f"not dim {words.FOR[1]}").append(", - for ")
     signs.append(b, f"not dim {words.AGAINST[1]}")
     out.print(signs)
-
-
-def _in_turn(block: Block) -> bool:
-    """Whether what a column adds depends on the order of the columns."""
-    family = block.family
-    together = isinstance(family, MultivariateGaussian) and not family.tied
-    return len(block.names) > 1 and (together or isinstance(family, Joint))
 
 
 def _facts(row: RowExplanation) -> dict[str, str]:
@@ -117,29 +99,21 @@ def _facts(row: RowExplanation) -> dict[str, str]:
     return {"predicted": classes[row.code], "probability": probable + more}
 
 
-def _print_columns(out: Any, row: RowExplanation, pair: list[Any]) -> None:
-    """A line a column."""
-    lines = row.lines(*pair)
-    out.print(_listed(out, "column", "value", lines[:MOST]))
-    if len(lines) > MOST:
-        out.print(note(more_of(lines[MOST:], "column")))
-
-
-def _print_terms(out: Any, text: TextExplanation, pair: list[Any]) -> None:
-    """The terms of a text that tell most."""
-    lines = text.lines(*pair)
-    if lines:
-        rows = [(shown(term), times(n), odds) for term, n, odds in lines[:LISTED]]
-        out.print(_listed(out, "term", "times", rows))
-    if rest := left_out(lines[LISTED:], text.unknown):
+def _print_listed(
+    out: Any, heads: tuple[str, str], one: SingleExplanation, pair: ClassPair
+) -> None:
+    """The most telling columns or terms, and what there is besides."""
+    rows, rest = one.listed(*pair)
+    if rows:
+        out.print(_table(out, (*heads, "log-odds"), rows))
+    if rest:
         out.print(note(rest))
 
 
-def _listed(out: Any, name: str, what: str, rows: Sequence[tuple[str, str | None, float]]) -> Table:
-    """Names, what belongs to them, and their log-odds with bars as long as there is room for."""
-    heads = (name, what, "log-odds")
+def _table(out: Any, heads: tuple[str, ...], rows: Sequence[Line]) -> Table:
+    """Names, what belongs to them, and log-odds with bars as long as there is room for."""
     wide = 24 if out.width >= 80 else 15
-    cells = [(clean(one, wide), cell(own, wide), f"{odds:+.3f}") for one, own, odds in rows]
+    cells = [(clean(one, wide), brief(own, wide), f"{odds:+.3f}") for one, own, odds in rows]
     table = new_table(*heads, names=2)
     table.add_column("")
     widest = largest(odds for _, _, odds in rows)
@@ -179,9 +153,9 @@ def to_file(result: Explained, source: Opened, output: Path) -> None:
     counts: list[int] = []
 
     def tables() -> Iterator[pa.Table]:
-        for first, told in result.chunks:
-            counts.append(len(told))
-            table = told.to_arrow(*result.pair)
+        for first, rows in result.chunks:
+            counts.append(len(rows))
+            table = rows.to_arrow(*result.pair)
             yield table.set_column(0, "row", pc.add(table.column("row"), first))
 
     with progress.bar("explaining", source.files):
@@ -195,23 +169,22 @@ def to_file(result: Explained, source: Opened, output: Path) -> None:
 def to_json(result: Explained) -> None:
     """Write a JSON object a row to standard output."""
     for number, row in _rows(result):
-        pair = row.pair(*result.pair)
-        label, against = (row.classes.tolist()[c] for c in pair)
+        label, against = (row.classes.tolist()[c] for c in row.pair(*result.pair))
         layout.print_json({"row": number, **_as_json(row, label, against)})
 
 
 def _as_json(row: RowExplanation, label: Any, against: Any) -> dict[str, Any]:
     """Why a row is of its class, for programs; in nats."""
     classes = row.classes.tolist()
-    prior, odds = (np.where(np.isnan(part), 0.0, part) for part in row.log_odds(label, against))
+    prior, odds = (part.tolist() for part in row.known_log_odds(label, against))
     return {
         "predicted": row.predicted,
         "label": label,
         "against": against,
         "log_odds": {
             "total": row.total(label, against),
-            "prior": float(prior),
-            "columns": dict(zip(row.features, odds.tolist(), strict=True)),
+            "prior": prior,
+            "columns": dict(zip(row.features, odds, strict=True)),
         },
         "classes": classes,
         "probabilities": row.proba.tolist(),

@@ -17,13 +17,14 @@ from naively.cli.models import target_of
 from naively.cli.scored import comparison
 from naively.cli.work import Fitted
 from naively.families.base import Family
+from naively.families.describing import Section
 from naively.families.text import Text as TextFamily
 from naively.files.safetensors import Saved
 from naively.markup import magnitude
 from naively.model import Model
 from naively.plain import rows_told
 from naively.tables.inputs import MISSING
-from naively.tables.model import TableModel
+from naively.tables.left_out import left_out
 from naively.tables.telling import entropy
 
 DEFAULTS: dict[str, Any] = {  # of the estimators' parameters, besides None
@@ -37,18 +38,17 @@ MOST = 30  # rows of one table
 
 def fitted(result: Fitted, output: Path, limit: int) -> None:
     """What `naively fit` did."""
-    table = result.table
-    model = table.model
+    model = result.model
     out = layout.console()
-    rows = rows_told(table.rows, table.rows, table.unlabelled)
-    out.print(facts(target=clean(table.target), rows=rows, classes=_classes(model)))
+    rows = rows_told(model.rows, model.rows, model.unlabelled)
+    out.print(facts(target=clean(model.target), rows=rows, classes=_classes(model)))
     out.print()
-    print_columns(out, table, inside.columns(table), limit)
+    print_columns(out, model, inside.columns(model), limit)
     out.print()
     out.print(
         facts(
-            parameters=magnitude(model.n_parameters),
-            time=layout.pace(result.seconds, table.rows),
+            parameters=magnitude(model.posterior().n_parameters),
+            time=layout.pace(result.seconds, model.rows),
             written=layout.written(output),
         )
     )
@@ -56,35 +56,34 @@ def fitted(result: Fitted, output: Path, limit: int) -> None:
         out.print()
         rows = counted(result.held.rows, "row")
         out.print(Text(f"On {rows} held out, and learned afterwards:", style="bold"))
-        out.print(comparison(result.held, table))
+        out.print(comparison(result.held, model))
 
 
-def inspected(saved: Saved, table: TableModel | None, path: str, limit: int) -> None:
-    """What a model file holds."""
-    model = _inner(saved.model)
+def inspected(saved: Saved, model: Model | None, path: str, limit: int) -> None:
+    """What a model file holds; `model` has names for its columns, or is None without a class."""
     out = layout.console()
     target = target_of(saved)
     out.print(
         facts(
             file=clean(path, 200),
-            parameters=None if table is None else magnitude(model.n_parameters),
+            parameters=None if model is None else magnitude(model.posterior().n_parameters),
             estimator=_estimator(saved),
             target=clean(target) if target else None,
-            features=f"{model.n_features:,}",
-            classes=f"{len(model.classes):,}",
+            features=f"{saved.model.n_features:,}",
+            classes=f"{len(saved.model.classes):,}",
             written_by=f"naively {clean(saved.written_by)}",
         )
     )
-    if table is None:
+    if model is None:
         out.print("\nThe model knows no class: it learned nothing yet, or forgot everything.")
         return
     out.print()
     out.print(_priors(model))
     out.print()
-    columns = inside.columns(table)
-    print_columns(out, table, columns, limit)
+    columns = inside.columns(model)
+    print_columns(out, model, columns, limit)
     best = [column.name for column in telling(columns)[:limit]]
-    for section in inside.sections(table):
+    for section in inside.sections(model):
         rows = [row for name in best for row in section.rows.get(name, ())]
         if not rows:
             continue
@@ -94,15 +93,10 @@ def inspected(saved: Saved, table: TableModel | None, path: str, limit: int) -> 
         out.print(_parameters(section, shown, model, out.width))
         if len(rows) > MOST:
             out.print(note(f"and {len(rows) - MOST:,} more, where the classes differ less"))
-    for text in words.words_of(table, limit):
+    for text in words.words_of(model, limit):
         if text.name in best:
             out.print()
             out.print(words.listed(text, model, out.width))
-
-
-def _inner(model: Any) -> Model:
-    """The model of arrays that is a model, or in one of tables."""
-    return model if isinstance(model, Model) else model.model
 
 
 def _spread(row: tuple[str, dict[str, Any]]) -> float:
@@ -115,16 +109,16 @@ def _priors(model: Model) -> Group:
     table = new_table("class")
     table.add_column("prior", justify="right")
     table.add_column("weight of its rows", justify="right")
-    weights = model.class_weight.rounded()
+    weights, prior = model.class_weight.rounded(), model.posterior().class_prior
     rest = len(weights) - 20
     order = np.argsort(-weights, kind="stable") if rest > 0 else np.arange(len(weights))
     for c in order[:20]:
-        table.add_row(clean(model.classes[c]), f"{model.class_prior[c]:.4f}", f"{weights[c]:,.10g}")
+        table.add_row(clean(model.classes[c]), f"{prior[c]:.4f}", f"{weights[c]:,.10g}")
     return with_notes(table, f"and {rest:,} classes with fewer rows" if rest > 0 else None)
 
 
 def _parameters(
-    section: inside.Section, rows: list[tuple[str, dict[str, Any]]], model: Model, width: int
+    section: Section, rows: list[tuple[str, dict[str, Any]]], model: Model, width: int
 ) -> Group:
     cells = [
         [cell(section, values, c).replace("%", "") for c in range(len(model.classes))]
@@ -178,39 +172,38 @@ def _code(value: Any) -> str:
     return repr(value)
 
 
-def changed(what: str, rows: int | None, model: Any, output: Path) -> None:
+def changed(what: str, rows: int | None, model: Model, output: Path) -> None:
     """What `naively update`, `forget` or `merge` did."""
     said = {} if rows is None else {what: counted(rows, "row")}
-    classes = _classes(_inner(model)) or "none: everything was forgotten"
+    classes = _classes(model) or "none: everything was forgotten"
     layout.console().print(facts(**said, classes=classes, written=clean(output, 200)))
 
 
 def fit_json(result: Fitted, output: str) -> dict[str, Any]:
     """What `naively fit` did, for programs."""
-    table = result.table
-    labels = table.model.classes.tolist()
+    model = result.model
+    labels = model.classes.tolist()
     return {
         "model": output,
-        "target": table.target,
-        "rows": table.rows,
-        "skipped": table.unlabelled,
+        "target": model.target,
+        "rows": model.rows,
+        "skipped": model.unlabelled,
         "seconds": result.seconds,
-        **_model_json(table),
+        **_model_json(model),
         "held_out": None if result.held is None else result.held.as_json(labels),
     }
 
 
-def inspect_json(saved: Saved, table: TableModel | None) -> dict[str, Any]:
-    """What a model file holds, for programs."""
-    model = _inner(saved.model)
+def inspect_json(saved: Saved, model: Model | None) -> dict[str, Any]:
+    """What a model file holds, for programs; `model` as `inspected` takes it."""
     answer = {
         "estimator": saved.estimator,
         "target": target_of(saved),
         "written_by": saved.written_by,
-        "n_features": model.n_features,
+        "n_features": saved.model.n_features,
     }
-    if table is None:
-        return {**answer, "classes": model.classes.tolist()}
+    if model is None:
+        return {**answer, "classes": saved.model.classes.tolist()}
     parameters = [
         {
             "meaning": section.meaning,
@@ -220,11 +213,11 @@ def inspect_json(saved: Saved, table: TableModel | None) -> dict[str, Any]:
                 for name, rows in section.rows.items() for label, values in rows
             ],
         }
-        for section in inside.sections(table) if any(section.rows.values())
+        for section in inside.sections(model) if any(section.rows.values())
     ]  # fmt: skip
     labels = model.classes.tolist()
-    texts = {text.name: text.as_json(labels) for text in words.words_of(table, MOST)}
-    return {**answer, **_model_json(table), "parameters": parameters, "texts": texts}
+    texts = {text.name: text.as_json(labels) for text in words.words_of(model, MOST)}
+    return {**answer, **_model_json(model), "parameters": parameters, "texts": texts}
 
 
 def countable(value: int) -> int | str:
@@ -232,18 +225,18 @@ def countable(value: int) -> int | str:
     return value if value < 1 << 64 else magnitude(value)
 
 
-def _model_json(table: TableModel) -> dict[str, Any]:
-    model = table.model
+def _model_json(model: Model) -> dict[str, Any]:
+    posterior = model.posterior()
     return {
         "classes": model.classes.tolist(),
         "class_weight": model.class_weight.rounded().tolist(),
-        "class_prior": model.class_prior.tolist(),
-        "class_entropy": entropy(model),
-        "n_parameters": countable(model.n_parameters),
-        "columns": [vars(column) for column in inside.columns(table)],
-        "left_out": table.left_out,
-        "unfit": {
+        "class_prior": posterior.class_prior.tolist(),
+        "class_entropy": entropy(posterior),
+        "n_parameters": countable(posterior.n_parameters),
+        "columns": [vars(column) for column in inside.columns(model)],
+        "left_out": left_out(model),
+        "invalid": {
             name: {"values": one.count, "example": str(one.example)}
-            for name, one in table.unfit.items()
+            for name, one in model.invalid.items()
         },
     }

@@ -11,15 +11,16 @@ import pyarrow as pa
 
 from naively.cli.errors import UsageError, UserError
 from naively.cli.layout import counted
-from naively.cli.models import as_table, label_of, target_of, unread
+from naively.cli.models import label_of, target_of, unread, with_columns
 from naively.cli.sources import Opened
 from naively.explanation import Explanation
-from naively.families.base import InvalidValueError
-from naively.families.text import Text
 from naively.files.safetensors import Saved
+from naively.invalid import Invalid, add_invalid
+from naively.model import Model
+from naively.statistics.base import InvalidValueError
+from naively.tables.encoding import encode
 from naively.tables.explaining import explain
-from naively.tables.model import TableModel, add_unfit
-from naively.tables.schema import Unfit
+from naively.tables.left_out import unvaried_in
 
 CELLS = 1 << 22
 """Numbers of an explanation that are held at a time, 32 MiB,"""
@@ -27,7 +28,7 @@ LINES, FEW = 1 << 16, 64
 """lines of a flat table, but for rows so few that their columns are worth the work of encoding."""
 SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
-Span = tuple[int, int | None]
+RowRange = tuple[int, int | None]
 """(first row, the one after the last; None for all that follow), counted from 0."""
 
 
@@ -40,12 +41,12 @@ class Asked:
     spans : in order, none of which touches another.
     """
 
-    spans: tuple[Span, ...]
+    spans: tuple[RowRange, ...]
 
     @classmethod
     def of(cls, rows: Sequence[str]) -> Asked:
         """Of rows as a user writes them: 3, 1-300 or all, counted from 1."""
-        spans: list[Span] = []
+        spans: list[RowRange] = []
         for first, stop in sorted(map(_span, rows), key=lambda span: span[0]):
             if spans and (spans[-1][1] is None or first <= spans[-1][1]):
                 last = spans[-1][1]
@@ -62,7 +63,7 @@ class Asked:
         return len(self.spans) == 1 and stop == first + 1
 
 
-def _span(text: str) -> Span:
+def _span(text: str) -> RowRange:
     if text == "all":
         return 0, None
     found = SPAN.fullmatch(text)
@@ -83,12 +84,12 @@ class Explained:
 
     Attributes
     ----------
-    table : TableModel
+    model : Model
     pair : the classes that are compared; None for those that are most probable.
     chunks : (number of the first row, counted from 1; why these rows have their scores).
     """
 
-    table: TableModel
+    model: Model
     pair: tuple[Any, Any]
     chunks: Iterator[tuple[int, Explanation]]
 
@@ -97,41 +98,41 @@ def explained(
     saved: Saved, source: Opened, asked: Asked, label: str | None, against: str | None
 ) -> Explained:
     """What moves rows of files to one class rather than another, in one pass."""
-    table = as_table(saved, [n for n in source.names if n != target_of(saved)], source.name)
-    classes = table.model.classes
+    names = [name for name in source.names if name != target_of(saved)]
+    model = with_columns(saved, names, source.name)
+    classes = model.classes
     if len(classes) < 2:
         raise UserError(f"the model knows one class only ({classes[0]})")
-    one, other = (None if t is None else classes[label_of(table, t)] for t in (label, against))
+    one, other = (None if t is None else classes[label_of(model, t)] for t in (label, against))
     if one is not None and one == other:
         raise UsageError(f"--label and --against are both {label!r}; compare two classes")
-    return Explained(table, (one, other), _chunks(table, source, asked))
+    return Explained(model, (one, other), _chunks(model, source, asked))
 
 
-def _chunks(table: TableModel, source: Opened, asked: Asked) -> Iterator[tuple[int, Explanation]]:
-    size = _size(table)
-    unfit: dict[str, Unfit] = {}
+def _chunks(model: Model, source: Opened, asked: Asked) -> Iterator[tuple[int, Explanation]]:
+    size, posterior = _size(model), model.posterior()
+    without = unvaried_in(posterior)
+    invalid: dict[str, Invalid] = {}
     for first, rows in _rows(source, asked):
         for at in range(0, rows.num_rows, size):
             part = rows.slice(at, size)
             number = first + at + 1
             try:
-                encoded, invalid = table.encode(part)
-                add_unfit(unfit, invalid)
-                yield number, explain(table.schema, table.model, part, encoded)
+                encoded, unread_here = encode(model.schema, part, without)
+                add_invalid(invalid, unread_here)
+                yield number, explain(posterior, part, encoded)
             except InvalidValueError as error:
                 error.row += number
-                raise UserError(
-                    f"{source.name}: {error.named(table.model.feature_names)}"
-                ) from None
-    unread(table, unfit)
+                raise UserError(f"{source.name}: {error.named(model.feature_names)}") from None
+    unread(model, invalid)
 
 
-def _size(table: TableModel) -> int:
+def _size(model: Model) -> int:
     """How many rows are explained at a time."""
-    families = table.schema.known.values()
-    width = len(families)
-    lines = LINES if any(isinstance(family, Text) for family in families) else width
-    return max(1, min(max(FEW, LINES // lines), CELLS // (len(table.model.classes) * width)))
+    width = len(model.schema.names)
+    texts = any(part.summary.takes == "documents" for part in model.schema.parts)
+    lines = LINES if texts else width
+    return max(1, min(max(FEW, LINES // lines), CELLS // (len(model.classes) * width)))
 
 
 def _rows(source: Opened, asked: Asked) -> Iterator[tuple[int, pa.Table]]:

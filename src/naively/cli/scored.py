@@ -13,16 +13,12 @@ from naively.cli import layout
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.layout import clean, new_table, note, with_notes
 from naively.cli.metrics import Scores
-from naively.cli.models import classes_of
 from naively.cli.ranking import Decision
 from naively.cli.work import Evaluated
-from naively.families.bernoulli import Bernoulli
-from naively.families.categorical import Categorical
-from naively.families.text import Text as TextFamily
 from naively.files.safetensors import Saved
 from naively.model import Model
 from naively.plain import rows_told
-from naively.tables.model import TableModel
+from naively.schema import Schema
 
 Decisions = dict[str, Decision]
 """What comes of the predictions, and of each threshold that was asked for."""
@@ -38,7 +34,7 @@ def check(
         raise UsageError(
             f"--at-recall is the part of a class to find, above 0 and at most 1, not {recall:g}"
         )
-    classes = classes_of(saved)
+    classes = saved.model.classes
     asked = threshold is not None or recall is not None
     if asked and positive is None and len(classes) != 2:
         raise UsageError(
@@ -59,7 +55,7 @@ def decisions(
         found["at_threshold"] = scores.ranking.at(threshold)
     if recall is not None:
         if not scores.ranking.positives:
-            label = result.table.model.classes.tolist()[scores.positive]
+            label = result.model.classes.tolist()[scores.positive]
             raise UserError(f"{source}: no row of class {label!r}: there is no recall to reach")
         found["at_recall"] = scores.ranking.at_recall(recall)
     return found
@@ -69,7 +65,7 @@ def as_json(result: Evaluated, found: Decisions) -> dict[str, Any]:
     """What `naively evaluate` found, for programs."""
     return {
         "target": result.target,
-        **result.scores.as_json(result.table.model.classes.tolist()),
+        **result.scores.as_json(result.model.classes.tolist()),
         **{name: one.as_json() for name, one in found.items()},
         "skipped": result.unlabelled,
         "seconds": result.seconds,
@@ -78,10 +74,10 @@ def as_json(result: Evaluated, found: Decisions) -> dict[str, Any]:
 
 def evaluated(result: Evaluated, found: Decisions | None = None) -> None:
     """What `naively evaluate` found."""
-    scores, model = result.scores, result.table.model
+    scores, model = result.scores, result.model
     out = layout.console()
-    out.print(comparison(scores, result.table))
-    if scores.strangers < scores.rows:
+    out.print(comparison(scores, result.model))
+    if scores.unknown < scores.rows:
         out.print()
         out.print(confusion(scores, model, out.width))
     if found:
@@ -89,13 +85,13 @@ def evaluated(result: Evaluated, found: Decisions | None = None) -> None:
         out.print(_thresholds(scores, model, found))
     out.print()
     unknown = (
-        f"{scores.strangers:,} of them with a label that the model never met: errors, but in no "
+        f"{scores.unknown:,} of them with a label that the model never met: errors, but in no "
         "log-loss, AUC or table"
     )
     out.print(
         layout.facts(
             rows=rows_told(scores.rows, scores.rows, result.unlabelled),
-            unknown=unknown if scores.strangers else None,
+            unknown=unknown if scores.unknown else None,
             time=layout.pace(result.seconds, scores.rows),
         )
     )
@@ -144,9 +140,8 @@ def _mistakes(scores: Scores, names: list[str]) -> Table:
     return table
 
 
-def comparison(scores: Scores, table: TableModel) -> Group:
+def comparison(scores: Scores, model: Model) -> Group:
     """How the predictions do, beside those that look at no column."""
-    model = table.model
     usual = clean(model.classes[model.class_weight.rounded().argmax()], 30)
     shown = new_table()
     shown.add_column("")
@@ -167,22 +162,21 @@ def comparison(scores: Scores, table: TableModel) -> Group:
         average = (ranking.average_precision(), ranking.prevalence)
         shown.add_row("its average precision", *(f"{value:.4f}" for value in average))
         baseline += "; last two: chance"
-    worse = f"its probabilities are worse than the class prior's{_remedy(table)}"
+    worse = f"its probabilities are worse than the class prior's{_remedy(model.schema)}"
     return with_notes(shown, baseline, worse if scores.worse_than_prior else None)
 
 
-def _remedy(table: TableModel) -> str:
+def _remedy(schema: Schema) -> str:
     """What may help probabilities that are worse than none."""
-    why = table.schema.why
     columns = {
         name: family
-        for name, family in table.schema.known.items()
-        if why[name] != "array" and not isinstance(family, TextFamily)
+        for name, family in schema.known.items()
+        if schema.reason(name).kind != "array" and family.summary.takes != "documents"
     }
     if any(
-        why[name] != "as asked" and "held out" not in why[name]
+        schema.reason(name).kind not in ("asked", "chosen")
         for name, family in columns.items()
-        if not isinstance(family, Categorical | Bernoulli)
+        if family.summary.takes == "numbers"
     ):
         return ": `naively fit --family auto` may do better"
     if len(columns) > 1:

@@ -19,12 +19,13 @@ from naively.cli.arguments import LEARNING, ChangeOptions, LearningOptions
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.options import learned_question, missing_of, new_question
 from naively.files.safetensors import Saved
+from naively.model import Model
 from naively.tables.documents import FILE, LABEL, TEXTS
 from naively.tables.inputs import MISSING, Task
 from naively.tables.learning import Question
-from naively.tables.model import TableModel
 from naively.tables.names import no_column
 from naively.tables.readers import FORMATS, Source, open_source
+from naively.tables.summarising import other_columns
 
 SETTLED = ("columns", "text", "skip", "family", "missing", "alpha", "prior", "unseen")
 """Options that `--like` leaves to a model."""
@@ -126,7 +127,7 @@ def opened_to_learn(
     saved: Saved, data: Sequence[str], options: LearningOptions | ChangeOptions
 ) -> tuple[Opened, Question]:
     """The same for a model that goes on learning, and what to learn: documents have a class."""
-    classes, target, label = models.classes_of(saved), models.target_of(saved), options.label
+    classes, target, label = saved.model.classes, models.target_of(saved), options.label
     names = models.names_of(classes)
     found = opened_for(saved, data, options.format, label, classes=names)
     if found.files.texts and classes.dtype.kind not in "OUT":
@@ -187,10 +188,11 @@ def check_columns(table: Opened, question: Question) -> None:
             raise UserError(f"{table.name}: {no_column(str(name), table.names)}")
 
 
-def check_known(table: Opened, known: TableModel, question: Question) -> None:
+def check_known(table: Opened, known: Model, question: Question) -> None:
     """Tell of columns that are absent from more rows of a model, or new in them."""
     asked = (question.target, question.weight)
-    lacking, new = known.strangers(name for name in table.names if name not in asked)
+    names = (name for name in table.names if name not in asked)
+    lacking, new = other_columns(known.schema, known.target, names)
     if len(lacking) == len(known.schema.names):
         raise UserError(
             f"{table.name}: it has none of the columns that the model learned ({some(lacking)})"

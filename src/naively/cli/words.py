@@ -14,12 +14,9 @@ from rich.text import Text
 
 from naively.cli.errors import printable
 from naively.cli.layout import clean, note
-from naively.families.bernoulli import BernoulliParameters
-from naively.families.text_parameters import TextParameters
 from naively.markup import Mark, cut_note, shown, squeezed
 from naively.model import Model
-from naively.tables.model import TableModel
-from naively.tables.telling import most_telling
+from naively.tables.telling import missing_weight, most_telling
 from naively.text_explanation import TextExplanation
 
 CLASSES = 20  # whose words are shown
@@ -62,37 +59,27 @@ class Words:
         }  # fmt: skip
 
 
-def words_of(table: TableModel, count: int) -> list[Words]:
+def words_of(model: Model, count: int) -> list[Words]:
     """So many words a class of each column of text."""
-    parameters: Any = table.model.parameters
-    statistics: Any = table.model.statistics
-    weight = float(table.model.class_weight.rounded().sum())
+    weight = float(model.class_weight.rounded().sum())
+    missing = missing_weight(model)
     return [
         Words(
-            block.names[0], own.total.shape[1],
-            weight - float(part.tables["missing"].rounded().sum()),
-            own.vocabulary is None, _telling(table.model, own, count),
+            block.names[0], own.total.shape[1], weight - missing[block.names[0]],
+            own.vocabulary is None, _telling(model, own, count),
         )
-        for block, own, part in zip(
-            table.schema.blocks, parameters.parts, statistics.parts, strict=True
-        )
-        if isinstance(own, TextParameters)
+        for block, own in model.posterior().blocks
+        if block.family.summary.takes == "documents"
     ]  # fmt: skip
 
 
-def _telling(model: Model, own: TextParameters, count: int) -> list[list[tuple[str, float]]]:
+def _telling(model: Model, own: Any, count: int) -> list[list[tuple[str, float]]]:
     """The terms that tell most about each class, with their log-odds: see `most_telling`."""
     if own.vocabulary is None:
         return [[] for _ in model.classes]
-    counts = own.total.rounded()
-    alpha, kinds = float(own.family.alpha), counts.shape[1]
-    totals = counts.sum(axis=1)
-    if isinstance(own.inner, BernoulliParameters):
-        totals, kinds = own.inner.class_weight.rounded(), 2
-    found = most_telling(counts, totals[:, np.newaxis], alpha, kinds * alpha, count)
     return [
         list(zip(own.vocabulary.taken(places).terms(), odds.tolist(), strict=True))
-        for places, odds in found
+        for places, odds in most_telling(own.events(()), count)
     ]
 
 

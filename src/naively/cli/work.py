@@ -18,17 +18,29 @@ from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.exact import Float64, Int64
 from naively.files.safetensors import Saved
+from naively.invalid import Invalid, add_invalid
 from naively.labels import Labels
+from naively.model import Model
 from naively.study.rows import LabelledRows, of_stream
 from naively.tables.documents import LABEL
+from naively.tables.encoding import encode
+from naively.tables.held import Held
 from naively.tables.inference import reconsidered
-from naively.tables.learning import Held, LearningError, Question, labelled, learn, summarise
-from naively.tables.model import TableModel, add_unfit
+from naively.tables.learning import (
+    LearningError,
+    Plan,
+    Question,
+    labelled,
+    learn,
+    merge,
+    summarise,
+)
+from naively.tables.left_out import nothing_told, unvaried_in
 from naively.tables.names import no_column
-from naively.tables.schema import Unfit
+from naively.tables.relabelling import with_typed_labels
 from naively.workers import Workers
 
-Tested = tuple[Int64, Float64, int, Labels, dict[str, Unfit]]
+Tested = tuple[Int64, Float64, int, Labels, dict[str, Invalid]]
 """(position of each label among the classes of a model, -1 if none; log P(c | x) of these rows, a
 row each; how many more rows have no label; the labels met; what the model cannot take)."""
 
@@ -37,7 +49,7 @@ row each; how many more rows have no label; the labels met; what the model canno
 class Fitted:
     """What `fit` or `update` did: the model, the time, and how good it is on what was held out."""
 
-    table: TableModel
+    model: Model
     seconds: float
     held: Scores | None
 
@@ -46,7 +58,7 @@ class Fitted:
 class Evaluated:
     """What `evaluate` found."""
 
-    table: TableModel
+    model: Model
     target: str
     scores: Scores
     unlabelled: int
@@ -54,47 +66,46 @@ class Evaluated:
 
 
 def fit(
-    source: Opened, question: Question, known: TableModel | None = None, alone: bool = False
+    source: Opened, question: Question, known: Model | None = None, alone: bool = False
 ) -> Fitted:
     """Learn the rows of files; those held out are learned after they were a test.
 
     There have to be two classes, unless the model is known or one `alone` is meant.
     """
     start = time.perf_counter()
-    table, held = _learned("learning", source, question, known)
-    if len(table.model.classes) == 0 and not held.rows:
-        raise _unlearnable(source, question.target, table.unlabelled)
+    model, held = _learned("learning", source, question, known)
+    if len(model.classes) == 0 and not held.rows:
+        raise _unlearnable(source, question.target, model.unlabelled)
     scores = None
     if question.holdout > 0:
-        if len(table.model.classes) == 0:
+        if len(model.classes) == 0:
             raise UserError(f"{source.name}: no row is left to learn from; hold out less")
-        scores = _held_out_scores(table, held, question)
+        scores = _held_out_scores(model, held, question)
         if scores is None:
             progress.note(f"{source.name}: too few rows to hold any out")
-        blank = TableModel.blank(table.schema, question.prior)
+        made = Plan(model.blank(), question, None if known is None else known.classes)
         for part in held.tables:
-            table.absorb(summarise(blank, part, question, known).like_labels(table))
+            model = merge(model, summarise(made, part))
         if known is None:
-            table = reconsidered(question.wishes, table)
-    table.type_labels()
+            model = reconsidered(question.wishes, model)
+    model = with_typed_labels(model)
     if known is None:
-        if len(table.model.classes) < 2 and not alone:
+        if len(model.classes) < 2 and not alone:
             raise UserError(
                 f"{source.name}: the target column {question.target!r} has one class only "
-                f"({table.model.classes[0]}); a classifier needs two or more"
+                f"({model.classes[0]}); a classifier needs two or more"
             )
-        table.model.check()
-        if said := table.nothing_told:
+        model.check()
+        if said := nothing_told(model):
             progress.note(f"{source.name}: {said}")
-    table.model.prior.check_room(len(table.model.classes))
-    return Fitted(table, time.perf_counter() - start, scores)
+    model.prior.check_room(len(model.classes))
+    return Fitted(model, time.perf_counter() - start, scores)
 
 
-def _held_out_scores(table: TableModel, held: Held, question: Question) -> Scores | None:
+def _held_out_scores(model: Model, held: Held, question: Question) -> Scores | None:
     """How the model does on the rows held out; None if there are none."""
-    model = table.copy()
-    model.type_labels()
-    tally = Tally(model.model.class_prior, model.model.class_weight.rounded())
+    model = with_typed_labels(model.copy())
+    tally = Tally(model.posterior().class_prior, model.class_weight.rounded())
     for part in held.tables:
         tested = _tested(model, part, question.target, question.wishes.missing, workers(None))
         tally.add(*tested[:2])
@@ -119,46 +130,48 @@ def evaluate(
         )
     if target in models.features_of(saved):
         raise UserError(f"{target!r} is a feature of the model, and cannot be its target")
-    table = models.as_table(saved, [name for name in source.names if name != target], source.name)
-    wanted = None if positive is None else models.label_of(table, positive)
-    tally = Tally(table.model.class_prior, table.model.class_weight.rounded(), wanted)
+    names = [name for name in source.names if name != target]
+    model = models.with_columns(saved, names, source.name)
+    wanted = None if positive is None else models.label_of(model, positive)
+    tally = Tally(model.posterior().class_prior, model.class_weight.rounded(), wanted)
     unlabelled, met = 0, np.empty(0, object)
-    unfit: dict[str, Unfit] = {}
+    invalid: dict[str, Invalid] = {}
 
     def one(task: Any) -> Tested:
-        return _tested(table, pa.Table.from_batches([task()]), target, models.spellings(saved))
+        return _tested(model, pa.Table.from_batches([task()]), target, models.spellings(saved))
 
     with progress.bar("evaluating", source.files):
-        for truth, log_proba, skipped, labels, invalid in in_order(
+        for truth, log_proba, skipped, labels, unread in in_order(
             one, source.tasks(), workers(None).count
         ):
             tally.add(truth, log_proba)
-            add_unfit(unfit, invalid)
+            add_invalid(invalid, unread)
             unlabelled += skipped
             met = labels if len(met) == 0 else met
     scores = tally.scores()
     if scores.rows == 0:
         raise _unlearnable(source, target, unlabelled)
-    if scores.strangers == scores.rows:
+    if scores.unknown == scores.rows:
         raise UserError(
             f"{source.name}: no label in column {target!r} ({some(met)}) is a class of the model "
-            f"({some(table.model.classes)})"
+            f"({some(model.classes)})"
         )
-    models.unread(table, unfit)
-    return Evaluated(table, target, scores, unlabelled, time.perf_counter() - start)
+    models.unread(model, invalid)
+    return Evaluated(model, target, scores, unlabelled, time.perf_counter() - start)
 
 
 def _tested(
-    table: TableModel, batch: pa.Table, target: str, missing: Sequence[str],
+    model: Model, batch: pa.Table, target: str, missing: Sequence[str],
     threads: Workers | None = None,
 ) -> Tested:  # fmt: skip
     """What a model says of the rows of a batch that have a label."""
     labels, codes = labelled(batch, target, missing)
     kept = np.flatnonzero(codes < len(labels))
-    truth = np.append(models.positions(labels, table.model.classes), -1)[codes[kept]]
-    rows, unfit = table.encode(batch)
-    log_proba = table.model.log_proba(rows[kept], threads)
-    return truth, log_proba, batch.num_rows - len(kept), labels, unfit
+    truth = np.append(models.positions(labels, model.classes), -1)[codes[kept]]
+    posterior = model.posterior()
+    rows, invalid = encode(model.schema, batch, unvaried_in(posterior))
+    log_proba = posterior.log_proba(rows[kept], threads)
+    return truth, log_proba, batch.num_rows - len(kept), labels, invalid
 
 
 def _unlearnable(source: Opened, target: str, unlabelled: int) -> UserError:
@@ -171,31 +184,33 @@ def _unlearnable(source: Opened, target: str, unlabelled: int) -> UserError:
 def predict(saved: Saved, source: Opened, proba: bool) -> Iterator[Any]:
     """(the columns as they were read, predicted labels, probabilities) of each batch."""
     target = models.target_of(saved)
-    table = models.as_table(saved, [name for name in source.names if name != target], source.name)
-    model = table.model
+    names = [name for name in source.names if name != target]
+    model = models.with_columns(saved, names, source.name)
+    posterior = model.posterior()
+    without = unvaried_in(posterior)
 
-    def one(task: Any) -> tuple[pa.RecordBatch, Labels, Float64 | None, dict[str, Unfit]]:
+    def one(task: Any) -> tuple[pa.RecordBatch, Labels, Float64 | None, dict[str, Invalid]]:
         batch = task()
-        rows, invalid = table.encode(pa.Table.from_batches([batch]))
-        probabilities = model.proba(rows) if proba else None
-        return batch, model.classes[model.predict_codes(rows)], probabilities, invalid
+        rows, unread = encode(model.schema, pa.Table.from_batches([batch]), without)
+        probabilities = posterior.proba(rows) if proba else None
+        return batch, posterior.predict(rows), probabilities, unread
 
-    empty, told, known = True, False, set(source.names)
-    unfit: dict[str, Unfit] = {}
+    empty, warned, known = True, False, set(source.names)
+    invalid: dict[str, Invalid] = {}
     with progress.bar("predicting", source.files):
         tasks = source.live_tasks()
-        for batch, labels, probabilities, invalid in in_order(one, tasks, workers(None).count):
+        for batch, labels, probabilities, unread in in_order(one, tasks, workers(None).count):
             empty = False
-            add_unfit(unfit, invalid)
+            add_invalid(invalid, unread)
             new = [name for name in batch.schema.names if name not in known]
-            if new and not told:
-                told = True
+            if new and not warned:
+                warned = True
                 progress.note(f"{source.name}: {some(new)} came after the first rows: not written")
             yield _as_first(batch, source.names), labels, probabilities
     if empty:
         none = pa.RecordBatch.from_arrays([pa.nulls(0)] * len(source.names), source.names)
         yield none, model.classes[:0], np.empty((0, len(model.classes))) if proba else None
-    models.unread(table, unfit)
+    models.unread(model, invalid)
 
 
 def _as_first(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
@@ -207,14 +222,14 @@ def _as_first(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, names)
 
 
-def learned_alone(saved: Saved, source: Opened, question: Question) -> TableModel:
+def learned_alone(saved: Saved, source: Opened, question: Question) -> Model:
     """A model like another that learned the rows of files alone, which it is to forget."""
     return _learned("forgetting", source, question, saved.model)[0]
 
 
 def _learned(
-    what: str, source: Opened, question: Question, known: TableModel | None
-) -> tuple[TableModel, Held]:
+    what: str, source: Opened, question: Question, known: Model | None
+) -> tuple[Model, Held]:
     """(a model that learned the rows of files, those held out)."""
     check_columns(source, question)
     if known is not None:

@@ -52,9 +52,7 @@ class Threads:
 def workers(n_jobs: int | None) -> Workers:
     """Workers for scikit-learn's `n_jobs`, with None for all processors: the result is the same.
 
-    Raises
-    ------
-    ValueError : if n_jobs is 0 or no integer.
+    Raises ValueError if n_jobs is 0 or no integer.
     """
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral)):
         raise ValueError(f"n_jobs must be an integer or None, not {n_jobs!r}")

@@ -6,6 +6,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Any, Self
 
@@ -17,18 +18,30 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.threads import workers
-from naively.estimators.linear import LinearColumns, LinearForm
-from naively.estimators.validation import check_data, check_labels, check_several, check_weights
+from naively.estimators.linear import LinearColumns, LinearForm, logistic
+from naively.estimators.validation import (
+    check_data,
+    check_labels,
+    check_several,
+    check_total,
+    check_weights,
+    require_labels,
+    settled,
+)
 from naively.exact import Float64
 from naively.explanation import Explanation
-from naively.families.base import Data, Family, difference
+from naively.families.base import AnyFamily, unlike
+from naively.files.safetensors import Saved, save
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.prior import Prior
-from naively.tables.cells import ArrayCells
+from naively.schema import Schema
+from naively.statistics.base import Data
+from naively.tables.cells import array_cells
 from naively.workers import Workers
 
-Question = Callable[[Posterior, Data, Workers], npt.NDArray[Any]]
+Answer = Callable[[Posterior, Data, Workers], npt.NDArray[Any]]
+"""A method of a posterior that answers for rows."""
 
 
 def _has_density(estimator: NaiveBayesClassifier) -> bool:
@@ -45,9 +58,11 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     n_jobs: int | None
     _takes_sparse = True
     _only_positive = False
+    _noted: tuple[str, ...] = ()
+    """Attributes that are kept beside the model."""
 
     @abstractmethod
-    def _family(self) -> Family:
+    def _family(self) -> AnyFamily:
         """The family with this estimator's parameters."""
 
     @abstractmethod
@@ -69,16 +84,17 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         ------
         ValueError : saying what is wrong and where.
         """
-        delta, features = self._summarise(X, y, sample_weight, first=True)
+        delta, noted = self._summarise(X, y, sample_weight, None)
         check_several(delta.classes)
         delta.check(workers(self.n_jobs))
-        self._keep(delta, features)
+        self._keep(delta, noted)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows. New classes may appear in any call.
+        """Learn from more rows. New classes may appear in any call; so may levels and columns.
 
-        Any split of the rows into calls gives the same model, bit for bit.
+        Any split of the rows into calls gives the same model, bit for bit; of a table once all
+        columns are known or named, for a family is inferred when its column is first met.
 
         Parameters
         ----------
@@ -89,23 +105,24 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         ------
         ValueError : saying what is wrong and where; the model is as it was.
         """
-        first = not hasattr(self, "model_")
-        delta, features = self._summarise(X, y, sample_weight, first=first)
+        known = getattr(self, "model_", None)
+        delta, noted = self._summarise(X, y, sample_weight, known)
         if classes is not None:
-            delta.know_classes(check_labels(classes, len(classes)))
-        if first:
-            self._keep(delta, features)
+            delta.declare_classes(check_labels(classes, len(classes)))
+        if known is None:
+            self._keep(delta, noted)
         else:
-            self._go_on(delta)
+            self._go_on(delta, noted)
         return self
 
-    def _go_on(self, delta: Model) -> None:
+    def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
         """Absorb a model under this estimator's parameters as they are now."""
         model, family = self.model_, self._family()
-        if not family.adds_to(model.family):
-            unlike = difference(model.family, family)
-            raise ValueError(f"what was learned cannot go on as another family: {unlike}")
-        model.absorb(delta, family, self._prior())
+        if type(family) is not type(model.family) or family.summary != model.family.summary:
+            raise ValueError(
+                f"what was learned cannot go on as another family: {unlike(model.family, family)}"
+            )
+        model.absorb(delta, model.schema.with_family(family), self._prior())
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows: the model is again, bit for bit, one that never met them.
@@ -116,9 +133,12 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             as it was.
         """
         check_is_fitted(self)
-        delta, _ = self._summarise(X, y, sample_weight, first=False)
-        self.model_.forget(delta)
+        self.model_.forget(self._to_forget(X, y, sample_weight))
         return self
+
+    def _to_forget(self, X: Any, y: Any, sample_weight: Any) -> Model:
+        """A model of these rows alone, which have the columns that are known."""
+        return self._summarise(X, y, sample_weight, self.model_)[0]
 
     def decay(self, gamma: float) -> Self:
         """Let all that was learned so far count `gamma` times, 0 < gamma <= 1."""
@@ -133,9 +153,10 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self)
         check_is_fitted(other)
         total = clone(self)
-        total._keep(self.model_.copy(), vars(self))
+        noted = {name: getattr(self, name) for name in self._noted}
+        total._keep(self.model_.copy(), noted)
         with other.model_.lock:  # another thread may be teaching it
-            total._go_on(other.model_)
+            total._go_on(other.model_, noted)
         return total
 
     def __radd__(self, other: Any) -> Self:
@@ -143,33 +164,24 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def _summarise(
-        self, X: Any, y: Any, sample_weight: Any, *, first: bool
+        self, X: Any, y: Any, sample_weight: Any, known: Model | None
     ) -> tuple[Model, dict[str, Any]]:
-        """(a model of these rows alone, the attributes that describe X); self is unchanged."""
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None"
-            )
-        jobs = workers(self.n_jobs)
-        if first:
+        """(a model of these rows alone, attributes to keep with it); self is unchanged."""
+        require_labels(self, y)
+        first = known is None
+        if known is None:
             probe = clone(self)
             X = check_data(probe, X, reset=True, sparse=self._takes_sparse)
             names = getattr(probe, "feature_names_in_", None)
-            blank = Model(
-                self._family(), self._prior(), X.shape[1],
-                None if names is None else [str(name) for name in names],
-            )  # fmt: skip
-            features = vars(probe)
+            known = Model(Schema.of_array(self._family(), X.shape[1], names), self._prior())
         else:
             X = check_data(self, X, reset=False, sparse=self._takes_sparse)
-            blank, features = self.model_, {}
         labels = check_labels(y, X.shape[0])
         weights = check_weights(sample_weight, X)
-        if first and weights is not None and not weights.any():
-            raise ValueError("All values of sample_weight are zero: no class has any rows")
+        if first:
+            check_total(weights, "rows")
         try:
-            return blank.summarise(X, labels, weights, jobs), features
+            return known.summarise(X, labels, weights, workers(self.n_jobs)), {}
         except ValueError as error:
             if "Negative values in data" in str(error):
                 raise ValueError(
@@ -177,14 +189,16 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 ) from None
             raise
 
-    def _keep(self, model: Model, features: dict[str, Any]) -> None:
-        """Take a model as this estimator's own."""
+    def _keep(self, model: Model, noted: dict[str, Any]) -> None:
+        """Take a model as this estimator's own, with what was noted beside it."""
         model.prior.check_room(len(model.classes))
-        for name in ("n_features_in_", "feature_names_in_"):
-            if name in features:
-                setattr(self, name, features[name])
-            elif name in vars(self):
-                delattr(self, name)
+        names = model.feature_names
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = np.array(list(names), object)
+        self.n_features_in_ = model.n_features
+        for name, value in noted.items():
+            setattr(self, name, value)
         self.model_ = model
 
     # ---- predicting --------------------------------------------------------------------------
@@ -198,12 +212,10 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """The rows as the model takes them."""
         return check_data(self, X, reset=False, sparse=self._takes_sparse)
 
-    def _ask(self, X: Any, question: Question) -> npt.NDArray[Any]:
+    def _ask(self, X: Any, answer: Answer) -> npt.NDArray[Any]:
         """The model's answer for the rows of X."""
-        check_is_fitted(self)
-        jobs = workers(self.n_jobs)
-        posterior = settled(self.model_, jobs)
-        return question(posterior, self._rows(X), jobs)
+        posterior = self._posterior()
+        return answer(posterior, self._rows(X), workers(self.n_jobs))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row, (n,)."""
@@ -239,7 +251,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         `to_arrow` a flat table.
         """
         posterior, rows = self._posterior(), self._rows(X)
-        return replace(posterior.explain(rows), cells=ArrayCells(rows))
+        return replace(posterior.explain(rows), cells=partial(array_cells, rows))
 
     def to_linear(self) -> LinearForm:
         """W and b where the log-odds are linear in x (lecture 1, "Naive Bayes is a linear
@@ -272,21 +284,14 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         ------
         ValueError : where the log-odds are not linear in x, saying why.
         """
-        now = copy.deepcopy(self)  # another thread may be teaching this one
-        form = now.to_linear()
-        encoder = now._encoder()
-        if encoder is None:
-            return form.regression(getattr(now, "feature_names_in_", None))
-        from sklearn.pipeline import make_pipeline
-
-        return make_pipeline(encoder, form.regression())
+        return logistic(copy.deepcopy(self))  # another thread may be teaching this one
 
     def _encoder(self) -> Any:
         """A fitted transformer from X to what the log-odds are linear in; None if it is X.
 
         It may keep self.
         """
-        themselves = self.model_.parameters.linear_columns() is None
+        themselves = self.model_.posterior().linear_columns() is None
         return None if themselves else LinearColumns.learned(self)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
@@ -303,10 +308,13 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, with its exact statistics, to a file: see `naively.load`."""
-        from naively.files.safetensors import save
-
         check_is_fitted(self)
-        save(self.model_, path, type(self).__name__, self.get_params(deep=False))
+        save(Saved(self.model_, type(self).__name__, self.get_params(deep=False)), path)
+
+    @property
+    def _parameters(self) -> Any:
+        """Those of the family."""
+        return self.model_.posterior().parameters
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
@@ -323,12 +331,12 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     @property
     def class_prior_(self) -> Float64:
         """π_c, (C,)."""
-        return self.model_.class_prior
+        return self.model_.posterior().class_prior
 
     @property
     def n_parameters_(self) -> int:
         """Number of free parameters, as the lectures count them: C - 1 for the prior, and ..."""
-        return self.model_.n_parameters
+        return self.model_.posterior().n_parameters
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -339,17 +347,3 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.positive_only = self._only_positive
         return tags
-
-
-def settled(model: Model, jobs: Workers) -> Posterior:
-    """What a model answers as it is now.
-
-    Raises
-    ------
-    ValueError : if it has forgotten all classes.
-    """
-    if len(model.classes):
-        posterior = model.posterior(jobs)
-        if len(posterior.classes):  # another thread may have made it forget them all
-            return posterior
-    raise ValueError("every row was forgotten: the model knows no class")

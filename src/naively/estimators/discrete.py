@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from naively.estimators.base import NaiveBayesClassifier
 from naively.exact import Float64
-from naively.families.base import Family
-from naively.families.bernoulli import Bernoulli, BernoulliParameters
-from naively.families.categorical import Categorical, CategoricalParameters, Unseen
-from naively.families.complement import Complement, ComplementParameters
-from naively.families.multinomial import Multinomial, MultinomialParameters
-from naively.families.poisson import Poisson, PoissonParameters
+from naively.families.bernoulli import Bernoulli
+from naively.families.categorical import Categorical
+from naively.families.categorical_parameters import Unseen
+from naively.families.complement import Complement
+from naively.families.multinomial import Multinomial
+from naively.families.poisson import Poisson
 from naively.prior import Prior
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DiscreteNB(NaiveBayesClassifier):
     """What the classifiers of counts and levels share: smoothing, and the prior's parameters."""
 
-    alpha: Any
-    force_alpha: bool
-    fit_prior: bool
-    class_prior: Any
-    prior_smoothing: float
+    alpha: Any = 1.0
+    fit_prior: bool = True
+    class_prior: Any = None
+    prior_smoothing: float = 0.0
+    n_jobs: int | None = None
+
+    force_alpha = True
+    _only_positive = True
 
     def _prior(self) -> Prior:
         if self.class_prior is not None:
@@ -55,7 +60,7 @@ class DiscreteNB(NaiveBayesClassifier):
     def class_log_prior_(self) -> Float64:
         """log π_c, (C,)."""
         with np.errstate(divide="ignore"):
-            return np.log(self.model_.class_prior)
+            return np.log(self.class_prior_)
 
 
 class FeatureCountNB(DiscreteNB):
@@ -67,10 +72,13 @@ class FeatureCountNB(DiscreteNB):
         with self.model_.lock:
             return self.model_.statistics.tables["sum"].rounded()
 
-    def _columns(self) -> slice:
-        return slice(0, self.n_features_in_)
+    @property
+    def feature_log_prob_(self) -> Float64:
+        """log θ_αc, log p_αc or the weights of "complement", (C, d)."""
+        return self._parameters.feature_log_prob()
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MultinomialNB(FeatureCountNB):
     """Multinomial naive Bayes, a drop-in for `sklearn.naive_bayes.MultinomialNB`.
 
@@ -105,36 +113,13 @@ class MultinomialNB(FeatureCountNB):
     n_features_in_, feature_names_in_, n_parameters_
     """
 
-    _only_positive = True
+    force_alpha: bool = True
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        prior_smoothing: float = 0.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.prior_smoothing = prior_smoothing
-        self.n_jobs = n_jobs
-
-    def _family(self) -> Family:
+    def _family(self) -> Any:
         return Multinomial(self._alpha())
 
-    @property
-    def feature_log_prob_(self) -> Float64:
-        """log θ_αc, (C, d)."""
-        parameters = self.model_.parameters
-        assert isinstance(parameters, MultinomialParameters)
-        return parameters.log_theta(self._columns())
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class ComplementNB(FeatureCountNB):
     """Complement naive Bayes, after `sklearn.naive_bayes.ComplementNB`.
 
@@ -160,28 +145,10 @@ class ComplementNB(FeatureCountNB):
     n_features_in_, feature_names_in_, n_parameters_
     """
 
-    _only_positive = True
+    force_alpha: bool = True
+    norm: bool = False
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        norm: bool = False,
-        prior_smoothing: float = 0.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.norm = norm
-        self.prior_smoothing = prior_smoothing
-        self.n_jobs = n_jobs
-
-    def _family(self) -> Family:
+    def _family(self) -> Any:
         return Complement(self._alpha(), self.norm)
 
     @property
@@ -190,14 +157,8 @@ class ComplementNB(FeatureCountNB):
         with self.model_.lock:
             return self.model_.statistics.tables["sum"].summed(0).rounded()
 
-    @property
-    def feature_log_prob_(self) -> Float64:
-        """The weights of each class, (C, d)."""
-        parameters = self.model_.parameters
-        assert isinstance(parameters, ComplementParameters)
-        return parameters.weights(self._columns())
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class BernoulliNB(FeatureCountNB):
     """Bernoulli naive Bayes, a drop-in for `sklearn.naive_bayes.BernoulliNB`.
 
@@ -224,44 +185,22 @@ class BernoulliNB(FeatureCountNB):
     n_features_in_, feature_names_in_, n_parameters_
     """
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        binarize: float | None = 0.0,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        prior_smoothing: float = 0.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.binarize = binarize
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.prior_smoothing = prior_smoothing
-        self.n_jobs = n_jobs
+    _only_positive = False
 
-    def _family(self) -> Family:
+    force_alpha: bool = True
+    binarize: float | None = 0.0
+
+    def _family(self) -> Any:
         return Bernoulli(self._alpha(), self.binarize)
 
     def _encoder(self) -> Any:
-        parameters = self.model_.parameters
-        assert isinstance(parameters, BernoulliParameters)
-        if math.isnan(parameters.threshold):
+        threshold = self._parameters.threshold
+        if math.isnan(threshold):
             return None
         from sklearn.preprocessing import Binarizer
 
-        encoder = Binarizer(threshold=parameters.threshold)
+        encoder = Binarizer(threshold=threshold)
         return self._named(encoder.fit(np.zeros((1, self.n_features_in_))))
-
-    @property
-    def feature_log_prob_(self) -> Float64:
-        """log p_αc, (C, d)."""
-        parameters = self.model_.parameters
-        assert isinstance(parameters, BernoulliParameters)
-        return parameters.log_probabilities(self._columns())[1]
 
 
 class PoissonNB(FeatureCountNB):
@@ -284,35 +223,16 @@ class PoissonNB(FeatureCountNB):
     n_features_in_, feature_names_in_, n_parameters_
     """
 
-    _only_positive = True
-    force_alpha = True
-
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        prior_smoothing: float = 0.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.prior_smoothing = prior_smoothing
-        self.n_jobs = n_jobs
-
-    def _family(self) -> Family:
+    def _family(self) -> Any:
         return Poisson(self._alpha())
 
     @property
     def feature_rate_(self) -> Float64:
         """λ_αc, events a row, (C, d)."""
-        parameters = self.model_.parameters
-        assert isinstance(parameters, PoissonParameters)
-        return parameters.rates(self._columns())
+        return self._parameters.rates(slice(0, self.n_features_in_))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CategoricalNB(DiscreteNB):
     """Categorical naive Bayes, a drop-in for `sklearn.naive_bayes.CategoricalNB`.
 
@@ -344,30 +264,11 @@ class CategoricalNB(DiscreteNB):
     n_features_in_, feature_names_in_, n_parameters_
     """
 
-    _only_positive = True
+    force_alpha: bool = True
+    min_categories: Any = None
+    unseen: Unseen = "smooth"
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: Any = None,
-        unseen: Unseen = "smooth",
-        prior_smoothing: float = 0.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.min_categories = min_categories
-        self.unseen = unseen
-        self.prior_smoothing = prior_smoothing
-        self.n_jobs = n_jobs
-
-    def _family(self) -> Family:
+    def _family(self) -> Any:
         return Categorical(self._alpha(), self.min_categories, self.unseen)
 
     def _encoder(self) -> Any:
@@ -378,12 +279,6 @@ class CategoricalNB(DiscreteNB):
         encoder = OneHotEncoder(categories=known, handle_unknown=unknown)
         encoder.fit(np.full((1, len(known)), np.nan))
         return self._named(encoder.set_params(categories="auto"))  # for those who fit it anew
-
-    @property
-    def _parameters(self) -> CategoricalParameters:
-        parameters = self.model_.parameters
-        assert isinstance(parameters, CategoricalParameters)
-        return parameters
 
     @property
     def n_categories_(self) -> Any:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
-import numpy as np
-
 import naively
 from naively.engines.threads import workers
 from naively.families.categorical import Categorical
@@ -36,33 +34,23 @@ def load(path: str | PathLike[str]) -> Any:
             f"{path} holds a model of the class {saved.estimator!r}, which naively does not know"
         )
     kind = getattr(naively, saved.estimator)
-    if strangers := saved.params.keys() - kind._get_param_names():
-        raise ModelFileError(f"{path}: {saved.estimator} has no parameter {min(strangers)!r}")
+    if unknown := saved.params.keys() - kind._get_param_names():
+        raise ModelFileError(f"{path}: {saved.estimator} has no parameter {min(unknown)!r}")
     loaded = kind(**saved.params)
     estimator = loaded._bayes() if saved.estimator == "NBSVM" else loaded
-    if hasattr(model, "schema") != (saved.estimator in ("NaiveBayes", "JointBayes")):
-        raise ModelFileError(f"{path} is a damaged model file: its model is no {saved.estimator}")
+    of_table = saved.estimator in ("NaiveBayes", "JointBayes")
     try:
+        if (model.schema.reasons is not None) != of_table:
+            raise ValueError(f"its model is no {saved.estimator}")
         _check_parameters(estimator)
-        if hasattr(model, "schema"):
-            estimator._take(model)
-            return estimator
-        family = estimator._family()
+        family = model.family if of_table else estimator._family()
+        estimator._keep(model, {})
+        if type(family) is not type(model.family):
+            raise ValueError(f"{saved.estimator} is no {model.family.name} model")
+        if loaded is not estimator:
+            loaded._take(estimator, **saved.learned)
     except (ValueError, TypeError, ArithmeticError) as error:
         raise ModelFileError(f"{path} is a damaged model file: {error}") from None
-    if type(family) is not type(model.family):
-        raise ModelFileError(
-            f"{path} is a damaged model file: {saved.estimator} is no {model.family.name} model"
-        )
-    estimator.model_ = model
-    estimator.n_features_in_ = model.n_features
-    if model.feature_names is not None:
-        estimator.feature_names_in_ = np.array(model.feature_names, dtype=object)
-    if loaded is not estimator:
-        try:
-            loaded._take(estimator, **saved.learned)
-        except (ValueError, TypeError) as error:
-            raise ModelFileError(f"{path} is a damaged model file: {error}") from None
     return loaded
 
 

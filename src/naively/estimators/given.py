@@ -1,9 +1,9 @@
-"""What people pass to estimators of tables: labels, weights, documents one by one."""
+"""What people pass to estimators of tables: tables of some kind, labels, weights, documents."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,11 @@ from naively.estimators.validation import refuse_masked
 from naively.exact import Float64
 from naively.labels import check_whole
 from naively.tables import values
-from naively.tables.targets import Coded, coded, label_column
+from naively.tables.frames import SparseTable, is_named
+from naively.tables.targets import LabelCodes, coded, label_column
+
+Kind = Literal["pandas", "polars", "dict", "numbers", "objects", "arrow"]
+"""Frames, a dict of columns, arrays of numbers or of anything, and Arrow for all others."""
 
 
 def apart(table: Any, y: Any) -> tuple[Any, Any]:
@@ -49,7 +53,7 @@ def apart(table: Any, y: Any) -> tuple[Any, Any]:
     return table, column
 
 
-def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> Coded:
+def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> LabelCodes:
     """The labels in a column, which may lack some.
 
     Raises
@@ -64,7 +68,7 @@ def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> C
 
 
 def check_weights_of(sample_weight: Any, rows: int) -> Float64 | None:
-    """Weights of so many rows, finite, not negative and not all zero; or None.
+    """Weights of so many rows, finite and not negative; or None.
 
     Raises
     ------
@@ -80,8 +84,6 @@ def check_weights_of(sample_weight: Any, rows: int) -> Float64 | None:
     if bad.any():
         row = int(bad.argmax())
         raise ValueError(f"sample_weight must be finite and >= 0: row {row} weighs {weights[row]}")
-    if not weights.any():
-        raise ValueError("All values of sample_weight are zero: no class has any rows")
     return weights
 
 
@@ -90,3 +92,34 @@ def is_flat(X: Any) -> bool:
     if isinstance(X, list | tuple):
         return all(isinstance(value, str | bytes | None) for value in X)
     return getattr(X, "ndim", 2) == 1 or isinstance(X, pa.Array | pa.ChunkedArray)
+
+
+def kind_of(X: Any, table: pa.Table | SparseTable) -> Kind:
+    """The kind of X, which is this table, so that rows drawn from a model are of the same kind."""
+    package = type(X).__module__.partition(".")[0]
+    if package == "pandas" or package == "polars":
+        return "pandas" if package == "pandas" else "polars"
+    if isinstance(X, Mapping):
+        return "dict"
+    if is_named(X):
+        return "arrow"
+    numeric = isinstance(table, SparseTable) or all(map(values.is_number, table.schema.types))
+    return "numbers" if numeric else "objects"
+
+
+def as_kind(table: pa.Table, kind: str) -> Any:
+    """The rows of a table as another kind; the levels of an array of numbers are numbers."""
+    match kind:
+        case "pandas":
+            return table.to_pandas()
+        case "polars":
+            import polars
+
+            return polars.from_arrow(table)
+        case "dict":
+            return table.to_pydict()
+        case "numbers":
+            return np.column_stack([column.cast(pa.float64()) for column in table.columns])
+        case "objects":
+            return np.array([column.to_pylist() for column in table.columns], object).T
+    return table

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
-from naively.estimators.table import NaiveBayes
+from naively.estimators.table import TableClassifier
 from naively.families.joint import Joint
+from naively.model import Model
+from naively.schema import Block, Schema, Why
 from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
-from naively.tables.model import TableModel
 from naively.tables.names import few
-from naively.tables.schema import Block, Schema
-from naively.tables.targets import Coded
+from naively.tables.targets import LabelCodes
 
 
-class JointBayes(NaiveBayes):
+@dataclass(eq=False, repr=False)
+class JointBayes(TableClassifier):
     """The Bayes classifier of the full joint table: P(y | x) by counting identical rows.
 
     Lecture 1's |C| / |B|, of which naive Bayes is the cure where d is large: no independence is
@@ -55,7 +57,7 @@ class JointBayes(NaiveBayes):
     class_count_ : (C,) total weight of the rows of each class.
     n_parameters_ : int, C - 1 + C (M - 1), exact however large.
     feature_names_in_ : names of the columns that were given, if they had names.
-    table_ : TableModel, with the schema.
+    model_ : Model, with the schema.
 
     Examples
     --------
@@ -67,31 +69,23 @@ class JointBayes(NaiveBayes):
 
     _takes_sparse = False
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        prior: Literal["empirical", "uniform"] | Sequence[float] = "empirical",
-        prior_smoothing: float = 0.0,
-        missing: Sequence[str] = MISSING,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.prior = prior
-        self.prior_smoothing = prior_smoothing
-        self.missing = missing
-        self.n_jobs = n_jobs
+    alpha: float = 1.0
+    _: KW_ONLY
+    prior: Literal["empirical", "uniform"] | Sequence[float] = "empirical"
+    prior_smoothing: float = 0.0
+    missing: Sequence[str] = MISSING
+    n_jobs: int | None = None
 
     def _wishes(self) -> Wishes:
         return Wishes({}, missing=tuple(self.missing))
 
-    def _schema(self, table: Any, labels: Coded, known: TableModel | None) -> Schema:
+    def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
         names = tuple(table.column_names)
         block = Block(Joint(self.alpha), names)
-        return Schema((block,), dict.fromkeys(names, "joint table"), tuple(self.missing))
+        return Schema((block,), dict.fromkeys(names, Why("joint table")), tuple(self.missing))
 
-    def _absorb(self, learned: TableModel) -> None:
-        mine, theirs = self.table_.schema.names, learned.schema.names
+    def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
+        mine, theirs = self.model_.schema.names, delta.schema.names
         if {*mine} != {*theirs}:
             problems = [
                 f"{what} {few([name for name in names if name not in others])}"
@@ -102,4 +96,4 @@ class JointBayes(NaiveBayes):
                 f"a joint table learns rows that have all of its columns and no others: these "
                 f"{' and '.join(problems)}"
             )
-        super()._absorb(learned)
+        super()._go_on(delta, noted)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from naively.exact import Float64
-from naively.families.base import InvalidValueError
-from naively.families.product import ProductParameters
 from naively.posterior import Posterior
+from naively.statistics.base import InvalidValueError
 from naively.tables.names import few
-
-if TYPE_CHECKING:
-    from naively.estimators.base import NaiveBayesClassifier
 
 
 @dataclass(frozen=True)
@@ -69,10 +64,10 @@ class LinearForm:
         except ValueError:
             _blame(model)
             raise
-        columns = model.parameters.linear_columns()
+        columns = model.linear_columns()
         features, levels = (np.arange(weight.shape[1]), None) if columns is None else columns
         if model.feature_names is not None:
-            features = np.array(model.feature_names, object)[features]
+            features = np.array(list(model.feature_names), object)[features]
         if len(bias) == 2:
             weight, bias = weight[1:] - weight[:1], bias[1:] - bias[:1]
         return cls(weight, bias, model.classes, features, levels)
@@ -94,15 +89,25 @@ class LinearForm:
 
 def _blame(model: Posterior) -> None:
     """Raise the error of the first block of columns that is not linear, with their names."""
-    parameters = model.parameters
-    if not isinstance(parameters, ProductParameters) or model.feature_names is None:
+    if model.schema.reasons is None:
         return
-    for (first, after), part in zip(pairwise(parameters.starts), parameters.parts, strict=True):
+    for block, part in model.blocks:
         try:
             part.linear()
         except ValueError as error:
-            names = few(model.feature_names[first:after])
+            names = few(block.names)
             raise ValueError(f"the log-odds are not linear in {names}: {error}") from None
+
+
+def logistic(estimator: Any) -> Any:
+    """A fitted logistic regression of scikit-learn that predicts as a classifier does."""
+    form = estimator.to_linear()
+    encoder = estimator._encoder()
+    if encoder is None:
+        return form.regression(getattr(estimator, "feature_names_in_", None))
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(encoder, form.regression())
 
 
 class LinearColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -122,11 +127,11 @@ class LinearColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_, feature_names_in_ : as of `estimator_`.
     """
 
-    def __init__(self, estimator: NaiveBayesClassifier) -> None:
+    def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
     @classmethod
-    def learned(cls, estimator: NaiveBayesClassifier) -> Self:
+    def learned(cls, estimator: Any) -> Self:
         """Those of a fitted classifier, which it keeps."""
         return cls(clone(estimator))._take(estimator)
 
@@ -143,7 +148,7 @@ class LinearColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._take(clone(self.estimator).fit(X, y))
 
-    def _take(self, estimator: NaiveBayesClassifier) -> Self:
+    def _take(self, estimator: Any) -> Self:
         self.form_ = estimator.to_linear()
         self.estimator_ = estimator
         for name in ("n_features_in_", "feature_names_in_"):

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Real
 from os import PathLike
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.threads import workers
-from naively.estimators.text import TextNB
+from naively.estimators.text import TextClassifier, TextNB
 from naively.estimators.validation import check_labels
 from naively.exact import Float64
 from naively.families.complement import ComplementParameters
-from naively.families.text_parameters import TextParameters
-from naively.text.analysis import WORDS
+from naively.files.safetensors import Saved, save
 from naively.text.documents import Documents, to_array
 
-OPTIONS = (
-    "alpha", "analyzer", "ngram_range", "lowercase", "strip_accents", "stop_words",
-    "token_pattern", "tokenizer", "min_df", "max_df", "max_features", "n_jobs",
-)  # fmt: skip
-"""Parameters that are those of `TextNB`."""
 MOST = 10_000  # rounds over the documents, which liblinear seldom needs
 
 
-class NBSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+SHARED = [one.name for one in fields(TextClassifier)]
+"""Parameters that are those of `TextNB`."""
+
+
+@dataclass(eq=False, repr=False)
+class NBSVM(TextClassifier):
     r"""Raw text in, label out: a linear support vector machine on what naive Bayes learned.
 
     Wang & Manning (2012), "Baselines and bigrams: simple, good sentiment and topic
@@ -82,43 +80,9 @@ class NBSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['spam']
     """
 
-    bayes_: TextNB
-    classes_: npt.NDArray[Any]
-    coef_: Float64
-    intercept_: Float64
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        beta: float = 0.25,
-        alpha: float = 1.0,
-        analyzer: Any = "word",
-        ngram_range: tuple[int, int] = (1, 1),
-        lowercase: bool = True,
-        strip_accents: Any = None,
-        stop_words: Literal["english"] | Sequence[str] | None = None,
-        token_pattern: str = WORDS,
-        tokenizer: Any = None,
-        min_df: int | float = 1,
-        max_df: int | float = 1.0,
-        max_features: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.beta = beta
-        self.alpha = alpha
-        self.analyzer = analyzer
-        self.ngram_range = ngram_range
-        self.lowercase = lowercase
-        self.strip_accents = strip_accents
-        self.stop_words = stop_words
-        self.token_pattern = token_pattern
-        self.tokenizer = tokenizer
-        self.min_df = min_df
-        self.max_df = max_df
-        self.max_features = max_features
-        self.n_jobs = n_jobs
+    C: float = 1.0
+    _: KW_ONLY
+    beta: float = 0.25
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from these documents.
@@ -159,7 +123,7 @@ class NBSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _bayes(self) -> TextNB:
         """The naive Bayes classifier that learns the counts."""
-        return TextNB("binary", **{name: getattr(self, name) for name in OPTIONS})
+        return TextNB("binary", **{name: getattr(self, name) for name in SHARED})
 
     def _take(self, bayes: TextNB, coef: Float64, intercept: Float64) -> None:
         """Take what was learned as this estimator's own.
@@ -168,7 +132,7 @@ class NBSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ------
         ValueError : if it does not fit together.
         """
-        classes, terms = _parameters(bayes).total.shape
+        classes, terms = bayes._parameters.total.shape
         rows = classes if classes > 2 else classes - 1
         for weights, shape in ((coef, (rows, terms)), (intercept, (rows,))):
             if rows < 1 or np.shape(weights) != shape or not np.isfinite(weights).all():
@@ -196,12 +160,10 @@ class NBSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         The command line does not read it.
         """
-        from naively.files.safetensors import save
-
         check_is_fitted(self)
         params = self.get_params(deep=False)
         learned = {"coef": self.coef_, "intercept": self.intercept_}
-        save(self.bayes_.model_, path, type(self).__name__, params, learned=learned)
+        save(Saved(self.bayes_.model_, type(self).__name__, params, learned=learned), path)
 
     @property
     def terms_(self) -> npt.NDArray[Any]:
@@ -211,26 +173,14 @@ class NBSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.string = True
-        return tags
-
 
 def _ratios(bayes: TextNB) -> Float64:
     """r of each class against the rest, (C, V): its multinomial, and the complement's."""
-    total = _parameters(bayes).total
+    total = bayes._parameters.total
     others = ComplementParameters(total, bayes.alpha, norm=False)
     return bayes.feature_log_prob_ + others.weights(slice(0, total.shape[1]))
 
 
 def _rows(bayes: TextNB, documents: Documents) -> Any:
     """Zeros and ones of the terms of documents, as a CSR matrix."""
-    return _parameters(bayes).matrix(documents, workers(bayes.n_jobs))
-
-
-def _parameters(bayes: TextNB) -> TextParameters:
-    parameters = bayes.model_.parameters
-    assert isinstance(parameters, TextParameters)
-    return parameters
+    return bayes._parameters.matrix(documents, workers(bayes.n_jobs))

@@ -3,30 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from naively.engines.threads import workers
 from naively.estimators.base import NaiveBayesClassifier
-from naively.estimators.validation import check_labels, check_weights
+from naively.estimators.validation import check_labels, check_total, check_weights
 from naively.exact import Float64
-from naively.families.base import Family
-from naively.families.bernoulli import BernoulliParameters
-from naively.families.complement import ComplementParameters
-from naively.families.multinomial import MultinomialParameters
-from naively.families.text import Event, Text, Weighting
-from naively.families.text_parameters import TextParameters
+from naively.families.text import Event, Text
 from naively.model import Model
 from naively.prior import Prior
+from naively.schema import Schema
+from naively.statistics.term_counts import LengthNorm, Weighting
 from naively.text.analysis import WORDS
 from naively.text.documents import Documents
 from naively.text_explanation import TextExplanation, TextExplanations
 
 
-class TextNB(NaiveBayesClassifier):
+@dataclass(eq=False, repr=False, kw_only=True)
+class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What the classifiers of text share: what a term is, and which are left out."""
+
+    alpha: float = 1.0
+    analyzer: Any = "word"
+    ngram_range: tuple[int, int] = (1, 1)
+    lowercase: bool = True
+    strip_accents: Any = None
+    stop_words: Literal["english"] | Sequence[str] | None = None
+    token_pattern: str = WORDS
+    tokenizer: Any = None
+    min_df: int | float = 1
+    max_df: int | float = 1.0
+    max_features: int | None = None
+    n_jobs: int | None = None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        return tags
+
+
+OPTIONS = [one.name for one in fields(Text) if one.name != "reference"]
+"""Parameters of the family, which are those of `TextNB`."""
+
+
+@dataclass(eq=False, repr=False)
+class TextNB(TextClassifier, NaiveBayesClassifier):
     r"""Naive Bayes for raw text: documents in, labels out.
 
     Terms are those of scikit-learn's `CountVectorizer`, with its options; so are the predictions
@@ -101,61 +128,21 @@ class TextNB(NaiveBayesClassifier):
     ['spam']
     """
 
-    def __init__(
-        self,
-        event: Event = "multinomial",
-        *,
-        alpha: float = 1.0,
-        norm: bool = False,
-        weighting: Weighting | None = None,
-        length_norm: Literal["l1", "l2"] | None = None,
-        analyzer: Any = "word",
-        ngram_range: tuple[int, int] = (1, 1),
-        lowercase: bool = True,
-        strip_accents: Any = None,
-        stop_words: Literal["english"] | Sequence[str] | None = None,
-        token_pattern: str = WORDS,
-        tokenizer: Any = None,
-        min_df: int | float = 1,
-        max_df: int | float = 1.0,
-        max_features: int | None = None,
-        n_features: int | None = None,
-        max_terms: int | None = None,
-        prior: Literal["empirical", "uniform"] | Sequence[float] = "empirical",
-        prior_smoothing: float = 0.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.event = event
-        self.alpha = alpha
-        self.norm = norm
-        self.weighting = weighting
-        self.length_norm = length_norm
-        self.analyzer = analyzer
-        self.ngram_range = ngram_range
-        self.lowercase = lowercase
-        self.strip_accents = strip_accents
-        self.stop_words = stop_words
-        self.token_pattern = token_pattern
-        self.tokenizer = tokenizer
-        self.min_df = min_df
-        self.max_df = max_df
-        self.max_features = max_features
-        self.n_features = n_features
-        self.max_terms = max_terms
-        self.prior = prior
-        self.prior_smoothing = prior_smoothing
-        self.n_jobs = n_jobs
+    event: Event = "multinomial"
+    _: KW_ONLY
+    norm: bool = False
+    weighting: Weighting | None = None
+    length_norm: LengthNorm | None = None
+    n_features: int | None = None
+    max_terms: int | None = None
+    prior: Literal["empirical", "uniform"] | Sequence[float] = "empirical"
+    prior_smoothing: float = 0.0
 
-    def _family(self) -> Family:
-        reference = None
-        if hasattr(self, "model_") and isinstance(self.model_.family, Text):
-            reference = self.model_.family.reference
-        return Text(
-            self.event, self.alpha, self.norm, self.weighting, self.length_norm, self.analyzer,
-            self.ngram_range, self.lowercase, self.strip_accents, stop_words(self.stop_words),
-            self.token_pattern, self.tokenizer, self.min_df, self.max_df, self.max_features,
-            self.n_features, self.max_terms, reference,
-        )  # fmt: skip
+    def _family(self) -> Text:
+        known: Any = self.model_.family if hasattr(self, "model_") else None
+        options = {name: getattr(self, name) for name in OPTIONS}
+        options["stop_words"] = stop_words(self.stop_words)
+        return Text(**options, reference=known and known.reference)
 
     def _prior(self) -> Prior:
         return Prior(self.prior, self.prior_smoothing)
@@ -194,9 +181,8 @@ class TextNB(NaiveBayesClassifier):
         return super().partial_fit(X, y, classes, sample_weight)
 
     def _summarise(
-        self, X: Any, y: Any, sample_weight: Any, *, first: bool
+        self, X: Any, y: Any, sample_weight: Any, known: Model | None
     ) -> tuple[Model, dict[str, Any]]:
-        """(a model of these documents alone, nothing); self is unchanged."""
         if y is None:
             raise ValueError("TextNB requires y to be passed, but the target y is None")
         documents = Documents.of(X)
@@ -204,17 +190,13 @@ class TextNB(NaiveBayesClassifier):
             raise ValueError("there are no documents to learn from")
         labels = check_labels(y, len(documents))
         weights = check_weights(sample_weight, np.empty((len(documents), 1)))
-        if first and weights is not None and not weights.any():
-            raise ValueError("All values of sample_weight are zero: no class has any documents")
         jobs = workers(self.n_jobs)
-        if not first:
-            return self.model_.summarise(documents, labels, weights, jobs), {}
-        family = self._family()
-        assert isinstance(family, Text)
-        present = documents if weights is None else documents[weights > 0]
-        family = replace(family, reference=None).referring(present, jobs)
-        blank = Model(family, self._prior(), 1)
-        return blank.summarise(documents, labels, weights, jobs), {"n_features_in_": 1}
+        if known is None:
+            check_total(weights, "documents")
+            present = documents if weights is None else documents[weights > 0]
+            family = replace(self._family(), reference=None).referring(present, jobs)
+            known = Model(Schema.of_array(family, 1), self._prior())
+        return known.summarise(documents, labels, weights, jobs), {}
 
     def _rows(self, X: Any) -> Documents:
         return Documents.of(X)
@@ -229,25 +211,19 @@ class TextNB(NaiveBayesClassifier):
         documents = self._rows(X)
         parameters: Any = model.parameters
         proba, codes = model.proba(documents), model.predict_codes(documents)
-        told = [
+        explained = [
             TextExplanation(
-                **vars(parameters.tell(documents, i)), classes=model.classes,
+                **vars(parameters.explain_document(documents, i)), classes=model.classes,
                 prior=model.log_prior, proba=proba[i], code=int(codes[i]),
             )
             for i in range(len(documents))
         ]  # fmt: skip
-        return TextExplanations(model.classes, told)
+        return TextExplanations(model.classes, explained)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
         """Documents drawn from the model, (list of str, labels): bags of words, in no order."""
         documents, labels = super().sample(n_samples, random_state)
         return list(documents.texts()), labels
-
-    @property
-    def _parameters(self) -> TextParameters:
-        parameters = self.model_.parameters
-        assert isinstance(parameters, TextParameters)
-        return parameters
 
     @property
     def terms_(self) -> npt.NDArray[Any]:
@@ -263,21 +239,7 @@ class TextNB(NaiveBayesClassifier):
     @property
     def feature_log_prob_(self) -> Float64:
         """log θ_αc, log p_αc or the weights of "complement", (C, V)."""
-        parameters = self._parameters
-        inner = parameters.inner
-        everything = slice(0, inner.n_features)
-        if isinstance(inner, BernoulliParameters):
-            return inner.log_probabilities(everything)[1]
-        if isinstance(inner, ComplementParameters):
-            return inner.weights(everything)
-        assert isinstance(inner, MultinomialParameters)
-        return inner.log_theta(everything)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.string = True
-        return tags
+        return self._parameters.inner.feature_log_prob()
 
 
 def stop_words(words: Any) -> Any:

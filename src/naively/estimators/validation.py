@@ -11,8 +11,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from naively.exact import Float64
-from naively.families.base import Data
 from naively.labels import check_whole
+from naively.model import Model
+from naively.posterior import Posterior
+from naively.statistics.base import Data
+from naively.workers import Workers
 
 KERNEL_TYPES = {np.dtype(code) for code in ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4")}
 
@@ -70,6 +73,15 @@ def _checked_csr(X: Any) -> Any:
     return X
 
 
+def require_labels(estimator: BaseEstimator, y: Any) -> None:
+    """Raise ValueError if there are no labels at all."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None"
+        )
+
+
 def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     """A 1-d array of labels.
 
@@ -118,6 +130,12 @@ def check_several(classes: npt.NDArray[Any]) -> None:
         )
 
 
+def check_total(weights: Float64 | None, what: str) -> None:
+    """Raise ValueError if all weights of the first rows are zero."""
+    if weights is not None and not weights.any():
+        raise ValueError(f"All values of sample_weight are zero: no class has any {what}")
+
+
 def refuse_masked(name: str, values: Any) -> None:
     """Raise ValueError if some of the values are masked, where none may be missing."""
     if np.ma.is_masked(values):
@@ -142,6 +160,20 @@ def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
         row = int((weights < 0).argmax())
         raise ValueError(f"Negative values in sample_weight: row {row} weighs {weights[row]:g}")
     return weights
+
+
+def settled(model: Model, jobs: Workers) -> Posterior:
+    """What a model answers as it is now.
+
+    Raises
+    ------
+    ValueError : if it has forgotten all classes.
+    """
+    if len(model.classes):
+        posterior = model.posterior(jobs)
+        if len(posterior.classes):  # another thread may have made it forget them all
+            return posterior
+    raise ValueError("every row was forgotten: the model knows no class")
 
 
 def _is_missing(label: Any) -> bool:

@@ -1,22 +1,20 @@
-"""What every family has: statistics that add up, and parameters that score."""
+"""What every family has: what it reads, what it estimates, and what its parameters answer."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, ClassVar, Self, cast
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.workers import Workers
+from naively.families.describing import ClassNumbers, Events, Section
+from naively.statistics.base import Data, InvalidValueError, Statistics, Summary
+from naively.workers import SERIAL, Workers
 
-Data = Any
-"""Rows to learn from or to score: a 2-d NumPy array of real numbers, or a SciPy CSR matrix."""
-
-LARGEST = float(np.finfo(np.float64).max)
 SCORED = 1 << 18  # cells of a chunk's table of scores: 2 MiB
 
 
@@ -28,40 +26,7 @@ class FeatureError(ValueError):
         self.feature = feature
 
 
-class InvalidValueError(ValueError):
-    """A value that a family cannot take: what is wrong, and where.
-
-    Attributes
-    ----------
-    row, column : int
-        Position in the data that were given.
-    problem : str
-        What is wrong, as a clause with ``{where}`` for the place.
-    """
-
-    def __init__(self, row: int, column: int, problem: str) -> None:
-        self.row = int(row)
-        self.column = int(column)
-        self.problem = problem
-        super().__init__(problem.format(where=f"row {self.row}, column {self.column}"))
-
-    def named(self, names: Sequence[str] | None) -> Self:
-        """The same error, with the column's name if columns have names."""
-        column = self.column if names is None else repr(names[self.column])
-        self.args = (self.problem.format(where=f"row {self.row}, column {column}"),)
-        return self
-
-    def __reduce__(self) -> Any:  # for the process pools of model selection
-        return type(self)._restored, (self.row, self.column, self.problem, self.args)
-
-    @classmethod
-    def _restored(cls, row: int, column: int, problem: str, args: tuple[str]) -> Self:
-        error = cls(row, column, problem)
-        error.args = args
-        return error
-
-
-class SingularCovarianceError(ValueError):
+class SingularCovarianceError(FeatureError):
     """A covariance matrix that no normal density has.
 
     Attributes
@@ -76,108 +41,8 @@ class SingularCovarianceError(ValueError):
     advice: str = ""
 
     def __init__(self, feature: int, problem: str) -> None:
-        self.feature = feature
+        super().__init__(f"feature {feature} {problem}", feature)
         self.problem = problem
-        super().__init__(f"feature {feature} {problem}")
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Which class each row of some data belongs to, and what it weighs.
-
-    Parameters
-    ----------
-    codes : (n,) int64, positions in the classes of the batch.
-    n_classes : int
-    weights : (n,) float64 above 0, or empty if every row weighs 1.
-    """
-
-    codes: Int64
-    n_classes: int
-    weights: Float64 = field(default_factory=lambda: np.empty(0))
-
-    def part(self, rows: slice) -> Batch:
-        """Of some of the rows, with the same classes."""
-        return Batch(self.codes[rows], self.n_classes, self.weights[rows])
-
-
-@dataclass
-class Statistics:
-    """Exact sums over the rows of each class.
-
-    Attributes
-    ----------
-    tables : dict of ExactArray, the first axis of each being the class.
-    """
-
-    tables: dict[str, ExactArray]
-
-    signed: ClassVar[tuple[str, ...]] = ()
-    """Tables whose numbers may be negative."""
-
-    def with_classes(self, positions: Int64, n_classes: int) -> Self:
-        """Spread over more classes: class k becomes positions[k], the others have no rows."""
-        return self._mapped(lambda table: table.placed(0, positions, n_classes))
-
-    def add(self, other: Statistics, classes: Int64, sign: int = 1) -> None:
-        """Add (or subtract) the statistics of `other`, whose class k is self's classes[k]."""
-        for name, table in other.tables.items():
-            self.tables[name] = self.tables[name].add(table, rows=classes, sign=sign)
-
-    def scaled(self, gamma: float) -> Self:
-        """Every sum times gamma."""
-        return self._mapped(lambda table: table.scaled(gamma))
-
-    def copy(self) -> Self:
-        """A copy that shares nothing."""
-        return self._mapped(ExactArray.copy)
-
-    def canonical(self) -> Self:
-        """The same statistics in their one smallest form."""
-        return self._mapped(ExactArray.trimmed)
-
-    def taken_classes(self, classes: Int64) -> Self:
-        """Of some classes only."""
-        return self._mapped(lambda table: table.taken(0, classes))
-
-    def with_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
-        """Some of the features among others, which have no values: own[k] is positions[k]."""
-        return self._mapped(lambda table: table.taken(1, own).placed(1, positions, n_features))
-
-    def lack(self, columns: Int64, class_weight: ExactArray) -> None:
-        """Count some features, in place, as missing in rows of these weights."""
-        limbs = np.repeat(class_weight.limbs[:, np.newaxis, :], len(columns), axis=1)
-        gone = ExactArray(limbs, class_weight.low)
-        self.tables["missing"] = self.tables["missing"].add(gone, columns=columns)
-
-    def observed(self, class_weight: ExactArray, columns: slice = slice(None)) -> ExactArray:
-        """The weight of the rows in which each feature is not missing, (C, b)."""
-        gone = self.tables["missing"].taken(1, columns)
-        limbs = np.repeat(class_weight.limbs[:, np.newaxis, :], gone.shape[1], axis=1)
-        return ExactArray(limbs, class_weight.low).add(gone, sign=-1)
-
-    def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no data can have these statistics, or None if some might."""
-        observed = self.observed(class_weight)
-        if observed.below_zero(self.tables["missing"]) or self.tables["missing"].any_negative():
-            return "more was forgotten than was learned"
-        nothing = ~observed.nonzero()
-        for name, table in self.tables.items():
-            if name != "missing" and (table.nonzero() & nothing).any():
-                return "these rows were not all learned before"
-        return None
-
-    def _mapped(self, function: Callable[[ExactArray], ExactArray]) -> Self:
-        tables = {name: function(table) for name, table in self.tables.items()}
-        return self._with(tables)
-
-    def _with(self, tables: dict[str, ExactArray]) -> Self:
-        return type(self)(tables)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Statistics) and self.tables == other.tables
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 class Parameters(ABC):
@@ -185,6 +50,8 @@ class Parameters(ABC):
 
     n_free: int
     """Number of free parameters, as the lectures count them."""
+
+    # ---- scores ------------------------------------------------------------------------------
 
     def chunk(self, X: Data, n_classes: int) -> int:
         """How many rows to score at a time."""
@@ -200,14 +67,22 @@ class Parameters(ABC):
         `out` is (C, stop - start). Units: nats. Raises `InvalidValueError`.
         """
 
+    leaves_out: ClassVar[bool] = False
+    """Whether `leading` saves work by leaving out classes."""
+
     def leading(
-        self, X: Data, start: int, stop: int, log_prior: Float64, margin: float, out: Float64
+        self, X: Data, start: int, stop: int, before: Float64, margin: float, out: Float64
     ) -> None:
-        """log π_c + log p(x_i | c) as `log_prob` has it; -inf may stand for more than `margin`
-        nats below the best class of a row.
+        """What `log_prob` adds to the scores `before`, such as log π_c: (C, 1) or (C, n).
+
+        -inf may stand for more than `margin` nats below the best class of a row.
         """
         self.log_prob(X, start, stop, out)
-        out += log_prior[:, np.newaxis]
+        out += before
+
+    def log_base(self, X: Data) -> Float64:
+        """The term of log p(x | y) that depends on x alone: (n,), in nats."""
+        return np.zeros(X.shape[0])
 
     @abstractmethod
     def contributions(self, X: Data) -> Float64:
@@ -217,13 +92,13 @@ class Parameters(ABC):
         """What each feature would add to `log_prob` by itself: (n, C, d), in nats."""
         return self.contributions(X)
 
-    def log_base(self, X: Data) -> Float64:
-        """The term of log p(x | y) that depends on x alone: (n,), in nats."""
-        return np.zeros(X.shape[0])
-
     @abstractmethod
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
         """One row for each class code, (n, d), as the family takes it."""
+
+    # ---- linear forms ------------------------------------------------------------------------
+
+    not_linear: ClassVar[str] = "this family is not linear in x"
 
     def linear(self) -> tuple[Float64, Float64]:
         """(w, b), (C, D) and (C,), with log p(x | c) = w_c . x + b_c up to a term in x alone.
@@ -247,70 +122,117 @@ class Parameters(ABC):
         """
         return None
 
-    not_linear: ClassVar[str] = "this family is not linear in x"
+    # ---- for people --------------------------------------------------------------------------
+
+    def numbers(self) -> ClassNumbers | None:
+        """A few numbers for each class and feature, such as means, if these say what is known."""
+        return None
+
+    def described(self, names: Sequence[str]) -> Section:
+        """What the features of these names look like in each class."""
+        numbers = self.numbers()
+        assert numbers is not None, "a family has `numbers`, or describes itself"
+        return numbers.section(names)
+
+    def normal(self) -> tuple[Float64, Float64] | None:
+        """(means (C, d), variances (C, d) or covariances (C, d, d)) of normal features."""
+        return None
+
+    def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
+        """What can be met, and how often it was, of features (all by default) that count events."""
+        return None
+
+    def event_probabilities(self) -> Float64 | None:
+        """(C, d) the probability that one event is of each feature, where all share the events."""
+        return None
+
+    claims_least: ClassVar[bool] = False
+    """Whether these claim no more than was met, as frequencies do."""
+
+    def supposing_least(self) -> Self | None:
+        """The parameters that claim no more than was met, by which a feature may tell everything.
+
+        None where a density may tell more than the rows do.
+        """
+        return self if self.claims_least else None
+
+    def kinds(self) -> Int64 | int:
+        """(d,) how many different values of a feature are told apart; 0 of numbers."""
+        return 0
 
 
-class Family(ABC):
-    """An event model p(x_α | y) over a block of columns, with its hyperparameters."""
+S = TypeVar("S", bound=Statistics)
+P = TypeVar("P", bound=Parameters)
+
+CurveKind = Literal["density", "P(count | class)", "P(range | class)"]
+
+
+class Family(ABC, Generic[S, P]):
+    """An event model p(x_α | y) over a block of columns, with its hyperparameters.
+
+    Families with equal summaries read the same statistics: they add up, and a model of the one
+    becomes a model of the other without learning again.
+    """
 
     name: ClassVar[str]
-    support: ClassVar[tuple[float, float]] = (-LARGEST, LARGEST)
-    """The least and the greatest value that has a probability or density above 0."""
+    summary: Summary[S]
+    """What it is estimated from."""
     is_density: ClassVar[bool] = True
     may_be_singular: ClassVar[bool] = False
     """Whether `estimate` may refuse statistics that more rows would mend."""
+    independent: ClassVar[bool] = True
+    """Whether the columns are independent of each other, given the class."""
+    curve: ClassVar[CurveKind | None] = None
+    """What p(x | y) of one feature looks like as a curve over numbers; None if it is none."""
 
-    def adds_to(self, other: Family) -> bool:
-        """Whether statistics of the two mean the same."""
-        return type(self) is type(other)
+    @property
+    def by_column(self) -> bool:
+        """Whether each column is treated as if it were alone, so that blocks can be cut."""
+        values = vars(self).values()
+        return self.summary.by_column and not any(np.ndim(v) > 0 for v in values if v is not None)
 
-    def check(self, statistics: Any, class_weight: ExactArray) -> None:  # noqa: B027
+    @property
+    def in_turn(self) -> bool:
+        """Whether contributions are what each column adds to those before it."""
+        return not self.independent
+
+    @property
+    def refers(self) -> bool:
+        """Whether parameters refer to the first data, as an idf does to its documents."""
+        return False
+
+    def referring(self, X: Data, workers: Workers = SERIAL) -> Self:
+        """The same family, referring to these rows if it refers to any and has none."""
+        return self
+
+    def check(self, statistics: S, class_weight: ExactArray) -> None:
         """Raise ValueError if the hyperparameters do not fit these classes and features."""
 
     @abstractmethod
-    def summarise(self, X: Data, batch: Batch, workers: Workers) -> Statistics:
-        """The statistics of a batch. Raises `InvalidValueError`; keeps nothing."""
-
-    @abstractmethod
-    def empty(self, n_classes: int, n_features: int) -> Statistics:
-        """The statistics of no rows."""
-
-    @abstractmethod
-    def estimate(self, statistics: Any, class_weight: ExactArray) -> Parameters:
+    def estimate(self, statistics: S, class_weight: ExactArray) -> P:
         """The parameters that follow from statistics: all smoothing happens here."""
 
-    def estimate_on(
-        self, statistics: Any, class_weight: ExactArray, workers: Workers
-    ) -> Parameters:
+    def estimate_on(self, statistics: S, class_weight: ExactArray, workers: Workers) -> P:
         """The same, on several workers where that pays."""
         return self.estimate(statistics, class_weight)
 
 
-def difference(a: Family, b: Family) -> str:
+AnyFamily = Family[Any, Any]
+
+
+def unlike(a: AnyFamily, b: AnyFamily) -> str:
     """In what two families differ, in a few words."""
     if type(a) is not type(b):
         return f"{a.name} and {b.name}"
     if not is_dataclass(a):
         return a.name
     pairs = [(one.name, getattr(a, one.name), getattr(b, one.name)) for one in fields(a)]
-    unlike = [f"{name} {mine!r} and {theirs!r}" for name, mine, theirs in pairs if
-              repr(mine) != repr(theirs)]  # fmt: skip
-    return f"{a.name} with {', '.join(unlike) or 'other reference documents'}"
-
-
-def column_blocks(n_features: int, width: int = 8192) -> Iterator[slice]:
-    """Slices that cover the features, so that no temporary is of the size of a table."""
-    return (slice(at, min(at + width, n_features)) for at in range(0, n_features, width))
-
-
-def is_sparse(X: Data) -> bool:
-    """Whether the data are a CSR matrix."""
-    return not isinstance(X, np.ndarray)
-
-
-def dense(X: Data) -> npt.NDArray[Any]:
-    """The data as a NumPy array."""
-    return cast("npt.NDArray[Any]", X.toarray()) if is_sparse(X) else X
+    differ = [
+        f"{name} {mine!r} and {theirs!r}"
+        for name, mine, theirs in pairs
+        if repr(mine) != repr(theirs)
+    ]
+    return f"{a.name} with {', '.join(differ) or 'other reference documents'}"
 
 
 def raise_infinite(position: int, n_features: int) -> None:

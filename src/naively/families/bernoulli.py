@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import (
-    Batch,
-    Data,
-    Family,
-    InvalidValueError,
-    Statistics,
-    dense,
-    is_sparse,
-)
+from naively.families.base import Family
+from naively.families.describing import ClassNumbers, Events
 from naively.families.linear import (
     Alpha,
     LinearParameters,
@@ -29,13 +23,12 @@ from naively.families.linear import (
     log,
     valid_alpha,
 )
-from naively.families.multinomial import CountStatistics
-from naively.families.sums import sum_powers
-from naively.workers import Workers
+from naively.statistics.base import Data, InvalidValueError, dense, is_sparse
+from naively.statistics.powers import Presence, PresenceStatistics, refuse_sparse
 
 
 @dataclass(frozen=True)
-class Bernoulli(Family):
+class Bernoulli(Family[PresenceStatistics, "BernoulliParameters"]):
     """Features that are present or absent.
 
     Lecture 4, "Bernoulli-NBC": p_αc = (1 + m_αc) / (2 + m_c); lecture 2, "Handwritten digit
@@ -63,41 +56,25 @@ class Bernoulli(Family):
         if self.binarize is not None and (not number or math.isnan(self.binarize)):
             raise ValueError(f"binarize must be a number or None, not {self.binarize!r}")
 
-    def check(self, statistics: Statistics, class_weight: ExactArray) -> None:
+    def check(self, statistics: PresenceStatistics, class_weight: ExactArray) -> None:
         """Raise ValueError unless alpha is of a shape that fits."""
         _pair(self.alpha, *statistics.tables["sum"].shape)
 
-    def adds_to(self, other: Family) -> bool:
-        """Whether statistics of the two mean the same."""
-        return isinstance(other, Bernoulli) and self.binarize == other.binarize
+    @property
+    def summary(self) -> Presence:  # type: ignore[override]
+        """The rows in which each feature is present."""
+        return Presence(self.binarize)
 
     @property
     def threshold(self) -> float:
         """`binarize` as the kernels take it."""
         return math.nan if self.binarize is None else float(self.binarize)
 
-    def summarise(self, X: Data, batch: Batch, workers: Workers) -> Statistics:
-        """The weight of the rows in which each feature is present, exactly."""
-        if self.binarize is None:
-            sums = sum_powers(X, batch, workers, minimum=0.0, maximum=1.0)
-            return BernoulliStatistics(sums.tables)
-        refuse_sparse(X, self.threshold)
-        return BernoulliStatistics(sum_powers(X, batch, workers, threshold=self.threshold).tables)
-
-    def empty(self, n_classes: int, n_features: int) -> BernoulliStatistics:
-        """The statistics of no rows."""
-        zeros = ExactArray.zeros((n_classes, n_features))
-        return BernoulliStatistics({"sum": zeros, "missing": zeros})
-
-    def estimate(self, statistics: Statistics, class_weight: ExactArray) -> Any:
+    def estimate(
+        self, statistics: PresenceStatistics, class_weight: ExactArray
+    ) -> BernoulliParameters:
         """p_αc."""
         return BernoulliParameters(statistics, class_weight, self.alpha, self.threshold)
-
-
-def refuse_sparse(X: Data, threshold: float) -> None:
-    """Raise ValueError if the zeros of a sparse matrix would be above the threshold."""
-    if is_sparse(X) and threshold < 0:
-        raise ValueError("Cannot binarize a sparse matrix with threshold < 0: 0 is above it")
 
 
 def _pair(alpha: Alpha, n_classes: int, n_features: int) -> tuple[Float64, Float64]:
@@ -109,22 +86,17 @@ def _pair(alpha: Alpha, n_classes: int, n_features: int) -> tuple[Float64, Float
     return check_alpha(pair[0], n_classes, n_features), check_alpha(pair[1], n_classes, n_features)
 
 
-class BernoulliStatistics(CountStatistics):
-    """Tables ``sum`` (weight of rows with the feature) and ``missing``, (C, d) each."""
-
-    def impossible(self, class_weight: ExactArray) -> str | None:
-        """As the base class; no feature is present in more rows than there are."""
-        absent = self.observed(class_weight).add(self.tables["sum"], sign=-1)
-        if absent.below_zero(self.tables["sum"]):
-            return "these rows were not all learned before"
-        return super().impossible(class_weight)
-
-
 class BernoulliParameters(LinearParameters):
     """log p_αc and log (1 - p_αc), each from its own exact count."""
 
+    claims_least = True
+
     def __init__(
-        self, statistics: Statistics, class_weight: ExactArray, alpha: Alpha, threshold: float
+        self,
+        statistics: PresenceStatistics,
+        class_weight: ExactArray,
+        alpha: Alpha,
+        threshold: float,
     ) -> None:
         self.present = statistics.tables["sum"]
         self.statistics = statistics
@@ -148,12 +120,12 @@ class BernoulliParameters(LinearParameters):
 
     def log_probabilities(self, columns: slice) -> tuple[Float64, Float64]:
         """(log (1 - p), log p) of a block of columns, (C, b); even odds where nothing is known."""
-        present = self.present.taken(1, columns)
+        present = self.present.gather(1, columns)
         observed = self.statistics.observed(self.class_weight, columns)
         absent_alpha = columns_of(self.alpha_absent, columns)
         present_alpha = columns_of(self.alpha_present, columns)
         total = counts_of(observed) + absent_alpha + present_alpha
-        absent = counts_of(observed.add(present, sign=-1)) + absent_alpha
+        absent = counts_of(observed.accumulate(present, sign=-1)) + absent_alpha
         log_total = log(np.where(total > 0, total, 1.0))
         unknown = math.log(0.5)
         return (
@@ -183,7 +155,28 @@ class BernoulliParameters(LinearParameters):
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
         """Rows of zeros and ones; with `binarize` not in [0, 1), of that and one more."""
-        _, present = self.log_probabilities(slice(0, self.n_features))
-        draws = generator.random((len(codes), self.n_features)) < np.exp(present[codes])
+        draws = generator.random((len(codes), self.n_features)) < self.presence()[codes]
         between = math.isnan(self.threshold) or 0 <= self.threshold < 1
         return draws + (0.0 if between else self.threshold)
+
+    def feature_log_prob(self) -> Float64:
+        """log p_αc, (C, d)."""
+        return self.log_probabilities(slice(0, self.n_features))[1]
+
+    def presence(self) -> Float64:
+        """p_αc, (C, d)."""
+        return np.exp(self.feature_log_prob())
+
+    def numbers(self) -> ClassNumbers:
+        """p_αc."""
+        return ClassNumbers(
+            "probability of true in %", "", {"p": self.presence()}, ("P(on | class)",)
+        )
+
+    def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
+        """The presence of each feature; of none by itself."""
+        if features is not None:
+            return None
+        totals = self.statistics.observed(self.class_weight).rounded()
+        alpha = np.broadcast_to(self.alpha_present, totals.shape)
+        return Events(names, self.present.rounded(), totals, alpha, alpha + self.alpha_absent)

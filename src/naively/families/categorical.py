@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
 
-from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import (
-    Batch,
-    Data,
-    Family,
-    InvalidValueError,
-    Parameters,
-    dense,
-    is_sparse,
-)
-from naively.families.levels import (
-    TABLE,
-    Encoded,
-    Levels,
-    LevelStatistics,
-    count_levels,
-    find,
-    no_level,
-)
-from naively.families.linear import Alpha, check_alpha, counts_of, log, valid_alpha
-from naively.kernels import levels as kernel
-from naively.workers import Workers
+from naively.exact import ExactArray, Int64
+from naively.families.base import Family
+from naively.families.categorical_parameters import CategoricalParameters, LevelAlphas, Unseen
+from naively.families.linear import Alpha, check_alpha, valid_alpha
+from naively.statistics.level_counts import LevelCounts
+from naively.statistics.levels import LevelStatistics
 
-Unseen = Literal["smooth", "ignore", "error"]
+MOST_DECLARED = 1 << 24  # levels that `min_categories` may ask for
 
 
 @dataclass(frozen=True)
-class Categorical(Family):
+class Categorical(Family[LevelStatistics, CategoricalParameters]):
     """Features that take one of K_α levels: codes 0, 1, ..., or the text of a table's column.
 
     Lecture 1, case 1; lecture 3, "Categorical Features"::
@@ -66,6 +47,7 @@ class Categorical(Family):
     unseen: Unseen = "smooth"
 
     name = "categorical"
+    summary = LevelCounts()
 
     def __post_init__(self) -> None:
         if self.unseen not in ("smooth", "ignore", "error"):
@@ -87,277 +69,18 @@ class Categorical(Family):
         ]
         return np.maximum(seen, _check_min_categories(self.min_categories, len(seen)))
 
-    def summarise(self, X: Data, batch: Batch, workers: Workers) -> LevelStatistics:
-        """The weight of each level by class and feature, exactly."""
-        return count_levels(X if isinstance(X, Encoded) else dense(X), batch, workers)
-
-    def empty(self, n_classes: int, n_features: int) -> LevelStatistics:
-        """The statistics of no rows."""
-        return LevelStatistics(
-            {
-                "count": ExactArray.zeros((n_classes, 0)),
-                "missing": ExactArray.zeros((n_classes, n_features)),
-            },
-            [np.empty(0, np.int64)] * n_features,
-        )
-
-    def estimate(self, statistics: LevelStatistics, class_weight: ExactArray) -> Any:
+    def estimate(
+        self, statistics: LevelStatistics, class_weight: ExactArray
+    ) -> CategoricalParameters:
         """[θ_jc]_α."""
-        return CategoricalParameters(statistics, class_weight, self)
-
-
-class CategoricalParameters(Parameters):
-    """log [θ_jc]_α of each level that was seen or declared.
-
-    Attributes
-    ----------
-    n_categories : (d,) int64, K_α.
-    """
-
-    def __init__(
-        self, statistics: LevelStatistics, class_weight: ExactArray, family: Categorical
-    ) -> None:
-        statistics = statistics.canonical()
-        self.levels = statistics.levels
-        self.offsets = statistics.offsets
-        self.count = counts_of(statistics.tables["count"])
-        self.unseen = family.unseen
-        self.classes, d = statistics.tables["missing"].shape
-        self.declared = _check_min_categories(family.min_categories, d)
-        self.n_categories = family.categories(statistics)
-        self.observed = counts_of(statistics.observed(class_weight))
-        self.n_free = self.classes * int(np.maximum(self.n_categories - 1, 0).sum())
-        self._alpha = _level_alphas(family.alpha, self.classes, self.n_categories)
-        self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
-        if isinstance(family.alpha, list | tuple):  # a value a level: all of them are declared
-            self.declared = self.n_categories
-
-    def log_theta(self, feature: int, levels: Levels) -> Float64:
-        """Log [θ_jc]_α of the given levels, (C, len(levels)); uniform if nothing is known."""
-        known = self.levels[feature]
-        at, hit = find(known, levels)
-        count = np.zeros((self.classes, len(levels)))
-        if hit.any():
-            count[:, hit] = self.count[:, self.offsets[feature] + at[hit]]
-        places = levels if levels.dtype.kind == "i" else np.where(hit, at, len(known))
-        return self._log_theta(feature, count, places)
-
-    def log_unseen(self, feature: int) -> Float64:
-        """Log [θ_jc]_α of a level that was never met, (C, 1)."""
-        return self._log_theta(
-            feature, np.zeros((self.classes, 1)), self.n_categories[feature : feature + 1]
+        categories = self.categories(statistics)
+        classes, d = statistics.tables["missing"].shape
+        each = isinstance(self.alpha, list | tuple)  # a value a level: all of them are declared
+        declared = categories if each else _check_min_categories(self.min_categories, d)
+        alpha = _level_alphas(self.alpha, classes, categories)
+        return CategoricalParameters(
+            statistics, class_weight, categories, declared, alpha, self.unseen
         )
-
-    def _log_theta(self, feature: int, count: Float64, places: Int64) -> Float64:
-        alpha, total = self._alpha(feature, places)
-        below = (self.observed[:, feature] + total)[:, np.newaxis]
-        theta = log(count + alpha) - log(np.where(below > 0, below, 1.0))
-        return np.where(below > 0, theta, -math.log(max(self.n_categories[feature], 1)))
-
-    @cached_property
-    def scored_levels(self) -> list[Levels]:
-        """The levels that have a row in the table: seen or declared."""
-        return [
-            np.union1d(seen, np.arange(declared))
-            if declared > 0 and seen.dtype.kind == "i"
-            else seen
-            for seen, declared in zip(self.levels, self.declared, strict=True)
-        ]
-
-    @cached_property
-    def _table(self) -> Float64:
-        """log θ, (rows, C): of the scored levels; of any other level, d rows; zeros if missing."""
-        rows, beyond = [np.empty((0, self.classes))], [np.empty((0, self.classes))]
-        for j, levels in enumerate(self.scored_levels):
-            rows.append(self.log_theta(j, levels).T)
-            beyond.append(self.log_unseen(j).T)
-        unseen = np.concatenate(beyond)
-        if self.unseen == "ignore":
-            unseen[:] = 0.0
-        return np.concatenate([*rows, unseen, np.zeros((1, self.classes))])
-
-    @cached_property
-    def _padded(self) -> tuple[Float64, int]:
-        """The table as the kernel takes it: flat, with rows of a multiple of 8."""
-        width = -(-self.classes // kernel.LANES) * kernel.LANES
-        return np.pad(self._table, ((0, 0), (0, width - self.classes))).reshape(-1), width
-
-    @cached_property
-    def _beyond(self) -> int:
-        """The first row of the table for unseen levels."""
-        return sum(map(len, self.scored_levels))
-
-    @cached_property
-    def _direct(self) -> tuple[Int64, Int64] | None:
-        """(offsets, the row of each code) for the kernel; None if that is no small table."""
-        if any(levels.dtype.kind != "i" for levels in self.scored_levels):
-            return None
-        sizes = [int(levels[-1]) + 1 if len(levels) else 0 for levels in self.scored_levels]
-        if sum(sizes) > TABLE:
-            return None
-        offsets = np.cumsum([0, *sizes])
-        lookup = np.repeat(self._beyond + np.arange(len(sizes)), sizes)
-        at = 0
-        for start, levels in zip(offsets, self.scored_levels, strict=False):
-            lookup[start + levels] = np.arange(at, at + len(levels))
-            at += len(levels)
-        return offsets, lookup
-
-    def _ranks(self, X: npt.NDArray[Any]) -> Float64:
-        """Each code replaced by its rank among the scored levels, or by one beyond them."""
-        ranks = X.astype(np.float64)
-        for j, levels in enumerate(self.scored_levels):
-            x = ranks[:, j]
-            at = np.searchsorted(levels, x)
-            codes = np.append(levels, -1)
-            valid = (x >= 0) & (x < kernel.LARGEST) & (x == np.floor(x))
-            x[valid] = np.where(codes[at] == x, at, len(levels))[valid]
-        return ranks
-
-    def _coded(self, X: npt.NDArray[Any] | Encoded) -> tuple[npt.NDArray[Any], Int64, Int64]:
-        """(rows, offsets, lookup) as the kernels take them."""
-        if isinstance(X, Encoded):
-            return X.codes, *self._translated(X.levels)
-        if self._direct is not None:
-            return X, *self._direct
-        sizes = [len(levels) for levels in self.scored_levels]
-        return self._ranks(X), np.cumsum([0, *sizes]), np.arange(self._beyond)
-
-    def _translated(self, levels: list[Levels]) -> tuple[Int64, Int64]:
-        """(offsets, row of the table for each code of encoded columns and for what is missing)."""
-        last = self._last  # read once: other threads may translate other levels meanwhile
-        if last[0] is levels:
-            return last[1]
-        lookup, at = [], 0
-        for j, (known, given) in enumerate(zip(self.scored_levels, levels, strict=True)):
-            if known.dtype.kind == "i" and given.dtype.kind == "T":
-                given_as = np.array([_code(text) for text in given.tolist()], np.int64)
-            else:
-                given_as = given
-            found, hit = find(known, given_as)
-            lookup.append(np.where(hit, at + found, self._beyond + j))
-            lookup.append(np.array([self._beyond + len(levels)]))
-            at += len(known)
-        offsets = np.cumsum([0, *(len(given) + 1 for given in levels)])
-        translated = offsets, np.concatenate([np.empty(0, np.int64), *lookup])
-        self._last = levels, translated
-        return translated
-
-    def _columns(self, X: npt.NDArray[Any] | Encoded, first: int = 0) -> Int64:
-        """The row of the table that each value names. Refuses what is no level."""
-        out = np.empty(X.shape, np.int64)
-        coded, *lookup = self._coded(X)
-        row, column = kernel.encode(coded, 0, X.shape[0], *lookup, self._beyond, out)
-        if row >= 0:
-            raise no_level(X, row, column, first)
-        return out
-
-    def prepare(self, X: Data, workers: Workers) -> None:
-        """Compute the table and the look-up."""
-        _ = self._padded, self._direct
-
-    def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """Σ_α log [θ_jc]_α for the levels j of the row."""
-        first = start
-        if not isinstance(X, Encoded) and (is_sparse(X) or self._direct is None):
-            X, start, stop = dense(X[start:stop]), 0, stop - start
-        if self.unseen == "error":
-            self._refuse_unseen(X[start:stop], first)
-        coded, *lookup = self._coded(X)
-        row, column = kernel.score_levels(
-            coded, start, stop, *lookup, self._beyond, *self._padded, out
-        )
-        if row >= 0:
-            raise no_level(X, row, column, first - start)
-
-    def _refuse_unseen(self, X: npt.NDArray[Any] | Encoded, first: int) -> None:
-        columns = self._columns(X, first)
-        unseen = (columns >= self._beyond) & (columns < self._beyond + X.shape[1])
-        if unseen.any():
-            row, column = np.argwhere(unseen)[0].tolist()
-            value = (
-                repr(str(X.levels[column][X.codes[row, column]]))
-                if isinstance(X, Encoded)
-                else X[row, column]
-            )
-            raise InvalidValueError(
-                first + row, column, f"Unseen level: {{where}} is {value}, never met in training"
-            )
-
-    def contributions(self, X: Data) -> Float64:
-        """log [θ_jc]_α of each feature; 0 where it is missing or ignored."""
-        X = X if isinstance(X, Encoded) else dense(X)
-        return np.moveaxis(self._table[self._columns(X)], 2, 1)
-
-    def linear(self) -> tuple[Float64, Float64]:
-        """w = log [θ_jc]_α for each level j, less what a level scores that was never met.
-
-        x has for each feature an indicator of each level, in order, and of its being missing; for
-        a level that was never met it is 0 in all of them.
-        """
-        d = len(self.levels)
-        zero = self._table[self._beyond : self._beyond + d]  # (d, C), of a row of zeros
-        if self.unseen == "error":
-            zero = np.zeros_like(zero)
-        ends = self._ends
-        known = np.delete(np.arange(ends[-1]), ends - 1)
-        weight = np.zeros((int(ends[-1]), self.classes))
-        weight[known] = self._table[: self._beyond]
-        if not (np.isfinite(weight).all() and np.isfinite(zero).all()):
-            raise ValueError(
-                "some probabilities are 0, whose logarithm no weight can hold; use alpha > 0, or "
-                'unseen="ignore" if only levels that were never met have none'
-            )
-        weight -= np.repeat(zero, np.diff(ends, prepend=0), axis=0)
-        return np.ascontiguousarray(weight.T), zero.sum(axis=0)
-
-    @cached_property
-    def _ends(self) -> Int64:
-        """Where each feature's indicators end, (d,): one a scored level, and one if missing."""
-        return np.cumsum([len(levels) + 1 for levels in self.scored_levels])
-
-    def linear_rows(self, X: Data) -> Any:
-        """The indicators, as a CSR matrix. Refuses what is no level."""
-        X = X if isinstance(X, Encoded) else dense(X)
-        if self.unseen == "error":
-            self._refuse_unseen(X, 0)
-        rows = self._columns(X)
-        n, d = rows.shape
-        missing = rows == self._beyond + d
-        columns = np.where(missing, self._ends - 1, rows + np.arange(d))
-        kept = missing | (rows < self._beyond)
-        starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-        ones = np.ones(int(starts[-1]))
-        return csr_matrix((ones, columns[kept], starts), shape=(n, int(self._ends[-1])))
-
-    def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
-        """(feature, level) of each indicator."""
-        features = np.repeat(np.arange(len(self.levels)), np.diff(self._ends, prepend=0))
-        levels = [level for known in self.scored_levels for level in [*known.tolist(), np.nan]]
-        return features, np.array(levels, object)
-
-    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
-        """Rows of level codes; `Encoded` ones where the levels are text."""
-        out = np.empty((len(codes), len(self.levels)), np.int64)
-        for j, levels in enumerate(self.scored_levels):
-            if len(levels) == 0:
-                out[:, j] = 0
-                continue
-            theta = np.exp(self.log_theta(j, levels))
-            sums = np.cumsum(theta / theta.sum(axis=1, keepdims=True), axis=1)
-            draw, place = np.empty(len(codes), np.int64), generator.random(len(codes))
-            for c, own in enumerate(sums):
-                draw[codes == c] = np.searchsorted(own, place[codes == c])
-            draw = np.minimum(draw, len(levels) - 1)
-            out[:, j] = levels[draw] if levels.dtype.kind == "i" else draw
-        if all(levels.dtype.kind == "i" for levels in self.scored_levels):
-            return out
-        return Encoded(out, self.scored_levels)
-
-
-def _code(text: str) -> int:
-    """The level code that a table has as text; -1, which no level has, if it is none."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else -1
 
 
 def _check_min_categories(given: Any, n_features: int) -> Int64:
@@ -373,10 +96,10 @@ def _check_min_categories(given: Any, n_features: int) -> Int64:
             f"'min_categories' should have shape ({n_features},) when an array-like is "
             f"provided. Got {values.shape} instead."
         )
-    return np.array(np.broadcast_to(values, n_features), np.int64)
-
-
-LevelAlphas = Callable[[int, Int64], tuple[Any, Any]]
+    declared = np.array(np.broadcast_to(values, n_features), np.int64)
+    if declared.sum() > MOST_DECLARED:
+        raise ValueError(f"'min_categories' cannot be {str(given)[:40]}: that is too many levels")
+    return declared
 
 
 def _level_alphas(alpha: Any, classes: int, n_categories: Int64) -> LevelAlphas:

@@ -9,22 +9,20 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import LARGEST, Statistics
-from naively.families.linear import (
-    Alpha,
-    LinearParameters,
-    Terms,
-    check_alpha,
-    columns_of,
-    counts_of,
-    log,
+from naively.families.describing import ClassNumbers
+from naively.families.linear import Alpha, Terms, columns_of, counts_of, log
+from naively.families.multinomial import (
+    Multinomial,
+    MultinomialParameters,
+    SharedEvents,
+    total_alpha,
 )
-from naively.families.multinomial import Multinomial, MultinomialParameters, total_alpha
+from naively.statistics.powers import CountStatistics
 
 
 @dataclass(frozen=True)
 class Complement(Multinomial):
-    """Counts, scored by the complement of each class.
+    """CountSums, scored by the complement of each class.
 
     Rennie, Shih, Teevan & Karger (2003), "Tackling the poor assumptions of naive Bayes text
     classifiers": with θ̃_αc estimated from all classes but c, the score of class c is
@@ -42,24 +40,26 @@ class Complement(Multinomial):
     norm: bool = False
 
     name = "complement"
-    support = (0.0, LARGEST)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.norm not in (True, False):
+            raise ValueError(f"norm must be True or False, not {self.norm!r}")
+
     is_density = False
 
-    def estimate(self, statistics: Statistics, class_weight: ExactArray) -> Any:
+    def estimate(
+        self, statistics: CountStatistics, class_weight: ExactArray
+    ) -> ComplementParameters:
         """The weights -log θ̃_αc."""
         return ComplementParameters(statistics.tables["sum"], self.alpha, self.norm)
 
 
-class ComplementParameters(LinearParameters):
+class ComplementParameters(SharedEvents):
     """-log θ̃_αc, from the counts of all classes minus those of class c, exactly."""
 
-    has_zero = False
-
     def __init__(self, counts: ExactArray, alpha: Alpha, norm: bool) -> None:
-        super().__init__(*counts.shape)
-        self.counts = counts
-        self.alpha = check_alpha(alpha, *counts.shape)
-        self.n_free = self.n_classes * max(self.n_features - 1, 0)
+        super().__init__(counts, alpha)
         own = counts.summed(1)
         rest = _complement(own, own.summed(0))
         self.totals = counts_of(rest) + total_alpha(self.alpha, *counts.shape)
@@ -70,7 +70,7 @@ class ComplementParameters(LinearParameters):
             self.norms = np.where(sums > 0, sums, 1.0)
 
     def _weights(self, columns: slice) -> Float64:
-        own = self.counts.taken(1, columns)
+        own = self.counts.gather(1, columns)
         counts = counts_of(_complement(own, own.summed(0))) + columns_of(self.alpha, columns)
         totals = self.totals[:, np.newaxis]
         known = log(np.where(totals > 0, totals, 1.0)) - log(counts)
@@ -89,6 +89,19 @@ class ComplementParameters(LinearParameters):
         excluded = certain.any(axis=0) & ~certain
         return Terms(np.where(certain, 0.0, np.where(excluded, -np.inf, weights)))
 
+    def feature_log_prob(self) -> Float64:
+        """The weights, (C, d)."""
+        return self.weights(slice(0, self.n_features))
+
+    def event_probabilities(self) -> Float64:
+        """θ̃_αc, the share in the other classes."""
+        return np.minimum(np.exp(-self.feature_log_prob()), 1.0)
+
+    def numbers(self) -> ClassNumbers:
+        """The weights."""
+        weights = self.feature_log_prob()
+        return ClassNumbers("weight of a count: minus log of the others' share", "", {"w": weights})
+
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
         """Rows of 100 events each, from the multinomial of the same counts."""
         return MultinomialParameters(self.counts, self.alpha).sample(codes, generator)
@@ -96,5 +109,4 @@ class ComplementParameters(LinearParameters):
 
 def _complement(own: ExactArray, total: ExactArray) -> ExactArray:
     """Total - own for each class, exactly; `total` has no class axis."""
-    limbs = np.repeat(total.limbs[np.newaxis], own.shape[0], axis=0)
-    return ExactArray(limbs, total.low).add(own, sign=-1)
+    return total.repeated(own.shape[0], axis=0).accumulate(own, sign=-1)

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
-from naively.exact import KEPT_BITS, ExactArray, Float64, Int64
+from naively.exact import KEPT_BITS, SMALLEST, ExactArray, Float64, Int64
 from naively.families.base import SingularCovarianceError
-from naively.families.gaussian import SMALLEST, ratio
-from naively.families.multivariate_statistics import MultivariateStatistics
-from naively.families.products import row_edges
-from naively.kernels import products as kernel
+from naively.kernels import centring
+from naively.statistics.powers import ratio
+from naively.statistics.product_sums import row_edges
+from naively.statistics.products import ProductStatistics
 from naively.workers import Workers
 
 MANTISSA = 30  # bits of a piece of a centre
@@ -34,18 +34,16 @@ class ClassSums:
     size : the exponent of a power of two above all weights.
     """
 
-    def __init__(
-        self, statistics: MultivariateStatistics, class_weight: ExactArray, code: int
-    ) -> None:
+    def __init__(self, statistics: ProductStatistics, class_weight: ExactArray, code: int) -> None:
         one = np.array([code])
-        tables = {name: statistics.tables[name].taken(0, one) for name in ("sum", "missing")}
+        tables = {name: statistics.tables[name].gather(0, one) for name in ("sum", "missing")}
         lacking = bool(tables["missing"].nonzero().any())
         if lacking:
             tables |= {
-                name: statistics.tables[name].taken(0, one) for name in ("gone", "both_gone")
+                name: statistics.tables[name].gather(0, one) for name in ("gone", "both_gone")
             }
         numbers = {name: table.integers() for name, table in tables.items()}
-        numbers["weight"] = class_weight.taken(0, one).integers()
+        numbers["weight"] = class_weight.gather(0, one).integers()
         self.low = min(0, *(low for _, low in numbers.values()))
         on_grid = {
             name: values * (1 << 32 * (low - self.low)) for name, (values, low) in numbers.items()
@@ -149,7 +147,7 @@ def _centre(
         _or_infinity(np.ldexp(freedom, -unit)),
     )  # fmt: skip
     edges = row_edges(len(out), workers.count if len(out) > ALONE else 1)
-    near = workers.map(lambda rows: kernel.centre(*arguments, *rows, out), pairwise(edges))
+    near = workers.map(lambda rows: centring.centre(*arguments, *rows, out), pairwise(edges))
     return all(near)
 
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Data, Parameters, dense, is_sparse
-from naively.families.grid import Gridded, GridStatistics, numbers
+from naively.families.base import Family, Parameters
+from naively.families.describing import Section, labelled
 from naively.families.linear import counts_of, log, valid_alpha
+from naively.statistics.base import Data, dense, is_sparse
+from naively.statistics.grid import GridCells, GridStatistics, numbers
 
 Method = Literal["mdl", "frequency"]
-LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
-class Discretized(Gridded):
+class Discretized(Family[GridStatistics, "DiscretizedParameters"]):
     """Numeric features by the bin that they fall in, each bin a level with a smoothed count.
 
     θ_bc = (n_bc + l) / (n_c + l B), as in `Categorical`, for the B bins of a feature. Statistics
@@ -46,6 +49,8 @@ class Discretized(Gridded):
     alpha: float = 1.0
 
     name = "discretized"
+    summary = GridCells()
+    curve = "P(range | class)"
     is_density = False  # of a bin's probability: the outer bins have no end, so no density
 
     def __post_init__(self) -> None:
@@ -57,7 +62,9 @@ class Discretized(Gridded):
         if valid_alpha(self.alpha).ndim:
             raise ValueError(f"alpha must be one number, not {self.alpha!r}")
 
-    def estimate(self, statistics: GridStatistics, class_weight: ExactArray) -> Any:
+    def estimate(
+        self, statistics: GridStatistics, class_weight: ExactArray
+    ) -> DiscretizedParameters:
         """The cuts and [θ_bc]_α."""
         return DiscretizedParameters(statistics, self)
 
@@ -73,6 +80,7 @@ class DiscretizedParameters(Parameters):
     n_free : C (B - 1) a feature: the probabilities. The places of the cuts are not counted.
     """
 
+    claims_least = True
     not_linear = "the log-odds are linear in indicators of the bins, not in the values x"
 
     def __init__(self, statistics: GridStatistics, family: Discretized) -> None:
@@ -137,6 +145,31 @@ class DiscretizedParameters(Parameters):
             below = np.nextafter(np.append(cuts, np.inf), -np.inf)[bins]  # rounding may reach it
             out[:, j] = np.minimum(x, below)
         return out
+
+    def described(self, names: Sequence[str]) -> Section:
+        """The probability of each range."""
+        rows = {
+            name: labelled(_ranges(name, self.cuts[j]), np.exp(self.log_theta[j][:, :-1]))
+            for j, name in enumerate(names)
+        }
+        words = {name: _cut_at(self.cuts[j]) for j, name in enumerate(names)}
+        return Section("probability of the range in %", rows=rows, words=words)
+
+
+def _cut_at(cuts: Float64) -> str:
+    """The cuts, or the first of them."""
+    if len(cuts) == 0:
+        return "one range: it tells nothing"
+    shown = ", ".join(f"{cut:.6g}" for cut in cuts[:6].tolist())
+    return f"{len(cuts) + 1:,} ranges, cut at {shown}" + (", ..." if len(cuts) > 6 else "")
+
+
+def _ranges(name: str, cuts: Float64) -> list[str]:
+    edges = [f"{cut:.6g}" for cut in cuts.tolist()]
+    if not edges:
+        return [f"{name}: any"]
+    inner = [f"{name}: {a} to {b}" for a, b in pairwise(edges)]
+    return [f"{name} < {edges[0]}", *inner, f"{name} ≥ {edges[-1]}"]
 
 
 def _log_theta(counts: Float64, starts: Int64, alpha: float) -> Float64:

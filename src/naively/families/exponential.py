@@ -8,30 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import (
-    LARGEST,
-    Batch,
-    Data,
-    Family,
-    InvalidValueError,
-    Statistics,
-    dense,
-    is_sparse,
-)
-from naively.families.gaussian import ratio
+from naively.exact import LARGEST, SMALLEST, ExactArray, Float64, Int64
+from naively.families.base import Family
+from naively.families.describing import ClassNumbers
 from naively.families.linear import LinearParameters, Scorer, Terms, log
-from naively.families.multinomial import CountStatistics
-from naively.families.sums import sum_powers
-from naively.workers import Workers
+from naively.statistics.base import Data, InvalidValueError, dense, is_sparse
+from naively.statistics.powers import CountStatistics, CountSums, mean
 
-SMALLEST = float(np.finfo(np.float64).tiny)
 FLOOR = 1e-9
 """Of the mean in a class, as a portion of the feature's mean over all classes."""
 
 
 @dataclass(frozen=True)
-class Exponential(Family):
+class Exponential(Family[CountStatistics, "ExponentialParameters"]):
     """Non-negative features without memory: times between events, distances, lifetimes.
 
     Johnson, Kotz & Balakrishnan 1994, "Continuous univariate distributions", volume 1, chapter 19.
@@ -41,31 +30,17 @@ class Exponential(Family):
     """
 
     name = "exponential"
-    support = 0.0, LARGEST
+    summary = CountSums()
+    curve = "density"
 
-    def summarise(self, X: Data, batch: Batch, workers: Workers) -> CountStatistics:
-        """Σwx by class and feature, exactly. Refuses negative values."""
-        return CountStatistics(sum_powers(X, batch, workers, minimum=0.0).tables)
-
-    def empty(self, n_classes: int, n_features: int) -> CountStatistics:
-        """The statistics of no rows."""
-        zeros = ExactArray.zeros((n_classes, n_features))
-        return CountStatistics({"sum": zeros, "missing": zeros})
-
-    def estimate(self, statistics: Statistics, class_weight: ExactArray) -> ExponentialParameters:
+    def estimate(
+        self, statistics: CountStatistics, class_weight: ExactArray
+    ) -> ExponentialParameters:
         """1 / λ_αc, the correctly rounded value of the exact sums."""
         sums, weight = statistics.tables["sum"], statistics.observed(class_weight)
         pooled = mean(sums.summed(0), weight.summed(0))
         of_class = np.where(weight.nonzero(), mean(sums, weight), pooled)
         return ExponentialParameters(np.clip(of_class, FLOOR * pooled, LARGEST))
-
-
-def mean(sums: ExactArray, weight: ExactArray) -> Float64:
-    """Σ / n, correctly rounded; 0 where n is 0."""
-    numerators, low = sums.integers()
-    denominators, other_low = weight.integers()
-    shift = 32 * (low - other_low)
-    return ratio(numerators * (1 << max(shift, 0)), denominators * (1 << max(-shift, 0)))
 
 
 def beyond_float64(log_rate: Float64, logs: Float64) -> Float64:
@@ -135,3 +110,7 @@ class ExponentialParameters(LinearParameters):
         """Rows of independent exponential values."""
         with np.errstate(over="ignore"):
             return np.minimum(generator.exponential(self.mean[codes]), LARGEST)
+
+    def numbers(self) -> ClassNumbers:
+        """Means."""
+        return ClassNumbers("mean, exponential", "", {"mean": self.mean})

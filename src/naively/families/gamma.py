@@ -10,24 +10,32 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, gammaln, polygamma
 
-from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import LARGEST, Batch, Data, Family, Parameters, Statistics
-from naively.families.exponential import beyond_float64, mean
-from naively.families.lognormal import LEAST, SCORED, blocks, in_parts, log, positive
-from naively.families.multinomial import CountStatistics
-from naively.families.sums import sum_powers
-from naively.workers import Serial, Workers
+from naively.exact import LARGEST, ExactArray, Float64, Int64
+from naively.families.base import Family, Parameters
+from naively.families.describing import ClassNumbers
+from naively.families.exponential import beyond_float64
+from naively.families.lognormal import SCORED
+from naively.statistics.base import Data
+from naively.statistics.logs import (
+    LEAST,
+    LogMeans,
+    LogMeanStatistics,
+    blocks,
+    log_excess,
+    portable_log,
+    positive,
+)
+from naively.statistics.powers import mean
 
 FLOOR = 1e-9  # of s in a class, as a portion of that of all classes,
 ROUNDING = 2.0**-50  # and as a portion of the logarithms, whose rounding s must exceed
 WIDEST = 1500.0  # s of the two ends of float64
-TOLERANCE = 1e-12  # of s, below 0
 STEPS = 6
 LARGE = 100.0  # k from which the asymptotic series are exact to the last bits
 
 
 @dataclass(frozen=True)
-class Gamma(Family):
+class Gamma(Family[LogMeanStatistics, "GammaParameters"]):
     """Positive, skewed features: waiting times for k events, amounts of rain, insurance claims.
 
     Shape k and scale θ are those of maximum likelihood: with s = log(mean of x) - mean of log x,
@@ -40,25 +48,10 @@ class Gamma(Family):
     """
 
     name = "gamma"
-    support = LEAST, LARGEST
+    summary = LogMeans()
+    curve = "density"
 
-    def summarise(self, X: Data, batch: Batch, workers: Workers) -> GammaStatistics:
-        """Σwx and Σw log x by class and feature, exactly. Refuses x <= 0."""
-
-        def part(rows: slice) -> Statistics:
-            x = positive(X, rows)
-            tables = sum_powers(x, batch.part(rows), Serial()).tables
-            logs = sum_powers(log(x), batch.part(rows), Serial()).tables
-            return Statistics({**tables, "log": logs["sum"]})
-
-        return GammaStatistics(in_parts(part, X.shape, batch.n_classes, workers).tables)
-
-    def empty(self, n_classes: int, n_features: int) -> GammaStatistics:
-        """The statistics of no rows."""
-        zeros = ExactArray.zeros((n_classes, n_features))
-        return GammaStatistics({"sum": zeros, "missing": zeros, "log": zeros})
-
-    def estimate(self, statistics: Statistics, class_weight: ExactArray) -> GammaParameters:
+    def estimate(self, statistics: LogMeanStatistics, class_weight: ExactArray) -> GammaParameters:
         """The shape k_αc and the mean k_αc θ_αc."""
         tables, weight = statistics.tables, statistics.observed(class_weight)
         pooled = _estimated(tables["sum"].summed(0), tables["log"].summed(0), weight.summed(0), 0.0)
@@ -70,37 +63,13 @@ class Gamma(Family):
         return GammaParameters(shape(s), average)
 
 
-class GammaStatistics(CountStatistics):
-    """Tables ``sum``, ``log`` (Σ log x) and ``missing``, (C, d) each."""
-
-    signed = ("log",)
-
-    def impossible(self, class_weight: ExactArray) -> str | None:
-        """As for counts; also refuses a mean of logarithms above the logarithm of the mean."""
-        problem = super().impossible(class_weight)
-        weight = self.observed(class_weight)
-        known = weight.nonzero()
-        average = mean(self.tables["sum"], weight)
-        if problem is None and (
-            (average == 0.0)[known].any()
-            or (_s(average, self.tables["log"], weight)[known] < -TOLERANCE).any()
-        ):
-            problem = "these rows were not all learned before"
-        return problem
-
-
-def _s(average: Float64, logs: ExactArray, weight: ExactArray) -> Float64:
-    """Log of the mean - mean of the log, from correctly rounded means."""
-    return log(np.clip(average, LEAST, LARGEST)) - mean(logs, weight)
-
-
 def _estimated(
     sums: ExactArray, logs: ExactArray, weight: ExactArray, floor: Any
 ) -> tuple[Float64, Float64]:
     """(mean of x, s), s at least the floor; those of the standard exponential without a value."""
     average = np.where(weight.nonzero(), np.clip(mean(sums, weight), LEAST, LARGEST), 1.0)
-    rounding = ROUNDING * np.maximum(1.0, np.abs(log(average)))
-    s = np.clip(_s(average, logs, weight), np.maximum(floor, rounding), WIDEST)
+    rounding = ROUNDING * np.maximum(1.0, np.abs(portable_log(average)))
+    s = np.clip(log_excess(average, logs, weight), np.maximum(floor, rounding), WIDEST)
     return average, np.where(weight.nonzero(), s, np.euler_gamma)
 
 
@@ -155,7 +124,7 @@ class GammaParameters(Parameters):
         self.n_free = 2 * shape.size
         same = (shape == shape[:1]).all(axis=0) & (mean == mean[:1]).all(axis=0)
         self._same = same & (len(shape) > 1)
-        self._log_mean = log(mean)
+        self._log_mean = portable_log(mean)
         self._norm = _norm(shape)
 
     @property
@@ -179,7 +148,7 @@ class GammaParameters(Parameters):
         columns = np.flatnonzero(~self._same)
         for rows in blocks(start, stop, SCORED // max(1, X.shape[1])):
             x = np.ascontiguousarray(positive(X, rows)[:, columns])
-            logs = log(x)
+            logs = portable_log(x)
             part = out[:, rows.start - start : rows.stop - start]
             for c in range(len(part)):
                 with np.errstate(over="ignore"):
@@ -192,7 +161,7 @@ class GammaParameters(Parameters):
     def contributions(self, X: Data) -> Float64:
         """k_αc (log r - r + 1) + norm_αc of each feature; 0 where it is missing."""
         x = positive(X)
-        logs = log(x)
+        logs = portable_log(x)
         each = [self._terms(x, logs, c, slice(None)) for c in range(len(self.shape))]
         terms = np.stack(each, axis=1)
         terms[:, :, self._same] = 0.0
@@ -201,7 +170,7 @@ class GammaParameters(Parameters):
     def log_base(self, X: Data) -> Float64:
         """-Σ_α log x_α, and the rest of the features that are the same in every class."""
         x = positive(X)
-        logs = log(x)
+        logs = portable_log(x)
         base = -np.nansum(logs, axis=1)
         columns = np.flatnonzero(self._same)
         if len(columns):
@@ -213,5 +182,11 @@ class GammaParameters(Parameters):
         with np.errstate(over="ignore", under="ignore"):
             x = generator.standard_gamma(self.shape[codes]) * self.scale[codes]
         return np.clip(x, LEAST, LARGEST)
+
+    def numbers(self) -> ClassNumbers:
+        """Means and standard deviations."""
+        deviation = self.mean / np.sqrt(self.shape)
+        meaning = "mean ± standard deviation, gamma"
+        return ClassNumbers(meaning, " ± ", {"mean": self.mean, "sd": deviation})
 
     not_linear = "the log-odds are linear in x and log x together, not in x"

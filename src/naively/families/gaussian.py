@@ -5,33 +5,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import KEPT_BITS, ExactArray, Float64, Int64
-from naively.families.base import (
-    Batch,
-    Data,
-    Family,
-    Parameters,
-    Statistics,
-    dense,
-    is_sparse,
-    raise_infinite,
-)
-from naively.families.sums import sum_powers
-from naively.kernels import scores
+from naively.exact import LARGEST, SMALLEST, ExactArray, Float64, Int64
+from naively.families.base import Family, Parameters, raise_infinite
+from naively.families.describing import ClassNumbers
+from naively.kernels import gaussian as kernel
+from naively.statistics.base import Data, dense, is_sparse
+from naively.statistics.powers import Moments, Powers, PowerStatistics
 from naively.workers import Workers
 
 Tie = Literal["classes", "features", "both"] | None
-SMALLEST = float(np.finfo(np.float64).tiny)
-LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
-class Gaussian(Family):
+class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
     """Normal features, each with its own mean and variance in each class.
 
     Lecture 1, case 3 and lecture 2, "Gaussian Naive Bayes"; the ties of the variance are those of
@@ -66,6 +57,8 @@ class Gaussian(Family):
     shrinkage: float = 0.0
 
     name = "gaussian"
+    summary = Powers()
+    curve = "density"
 
     def __post_init__(self) -> None:
         if self.tie not in (None, "classes", "features", "both"):
@@ -78,27 +71,24 @@ class Gaussian(Family):
             )
         if self.floor not in ("largest", "feature"):
             raise ValueError(f'floor must be "largest" or "feature", not {self.floor!r}')
-        if not 0 <= self.resolution < math.inf:
-            raise ValueError(f"resolution must be a finite number >= 0, not {self.resolution!r}")
+        if not 0 <= self.resolution <= 1e100:
+            raise ValueError(f"resolution must be from 0 to 1e100, not {self.resolution!r}")
         if not isinstance(self.shrinkage, int | float) or not 0 <= self.shrinkage <= 1:
             raise ValueError(f"shrinkage must be a number from 0 to 1, not {self.shrinkage!r}")
 
-    def summarise(self, X: Data, batch: Batch, workers: Workers) -> GaussianStatistics:
-        """Σw, Σwx and Σwx² by class and feature, exactly."""
-        return GaussianStatistics(sum_powers(X, batch, workers, squares=True).tables)
+    @property
+    def by_column(self) -> bool:
+        """Whether each column is treated as if it were alone."""
+        alone = self.floor == "feature" and self.tie in (None, "classes")
+        return alone and self.shrinkage == 0
 
-    def empty(self, n_classes: int, n_features: int) -> GaussianStatistics:
-        """The statistics of no rows."""
-        zeros = ExactArray.zeros((n_classes, n_features))
-        return GaussianStatistics({"sum": zeros, "square": zeros, "missing": zeros})
-
-    def estimate(self, statistics: Statistics, class_weight: ExactArray) -> GaussianParameters:
+    def estimate(self, statistics: PowerStatistics, class_weight: ExactArray) -> GaussianParameters:
         """Means and variances, each the correctly rounded value of the exact sums.
 
         Tied variances are the correctly rounded sum of the (correctly rounded) scatters. A class
         without a value of a feature takes the mean and variance of all classes there.
         """
-        sums = Moments(statistics, class_weight)
+        sums = Moments(statistics.tables, class_weight)
         pooled = sums.pooled()
         total_mean, total_variance = pooled.mean()[0], pooled.variance(0)[0]
         spread = total_variance.max() if self.floor == "largest" else total_variance
@@ -124,97 +114,6 @@ class Gaussian(Family):
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             tied = np.where(freedom > 0, scatter / freedom, 0.0)
         return np.array(np.broadcast_to(tied, sums.shape))
-
-
-class GaussianStatistics(Statistics):
-    """Tables ``sum``, ``square`` and ``missing``, (C, d) each."""
-
-    signed = ("sum",)
-
-    def impossible(self, class_weight: ExactArray) -> str | None:
-        """As the base class; also refuses sums whose variance would be below zero."""
-        problem = super().impossible(class_weight)
-        if problem is None and Moments(self, class_weight).contradictory():
-            problem = "these rows were not all learned before"
-        return problem
-
-
-class Moments:
-    """n, Σx and Σx² of each class and feature as Python integers on a common grid.
-
-    The grid is 2**(32 low) for n and Σx and its square for Σx²; Python divides integers of any
-    size with one correct rounding.
-    """
-
-    def __init__(self, statistics: Statistics, class_weight: ExactArray) -> None:
-        tables = statistics.tables
-        n, n_low = class_weight.integers()
-        gone, gone_low = tables["missing"].integers()
-        sums, sum_low = tables["sum"].integers()
-        squares, square_low = tables["square"].integers()
-        low = min(n_low, gone_low, sum_low, square_low // 2, 0)
-        self.low = low
-        self.weight = n[:, None] * _power(n_low - low) - gone * _power(gone_low - low)
-        self.sums = sums * _power(sum_low - low)
-        self.squares = squares * _power(square_low - 2 * low)
-        self.shape = sums.shape
-
-    def pooled(self) -> Moments:
-        """The sums over all classes."""
-        total = object.__new__(Moments)
-        total.low = self.low
-        total.weight = self.weight.sum(axis=0, keepdims=True)
-        total.sums = self.sums.sum(axis=0, keepdims=True)
-        total.squares = self.squares.sum(axis=0, keepdims=True)
-        total.shape = total.sums.shape
-        return total
-
-    def _numerator(self) -> npt.NDArray[np.object_]:
-        """n Σx² - (Σx)², on the grid's third power and second: n² times the variance."""
-        return self.weight * self.squares - self.sums * self.sums * _power(-self.low)
-
-    def mean(self) -> Float64:
-        """Σx / n."""
-        return ratio(self.sums, self.weight)
-
-    def variance(self, ddof: int) -> Float64:
-        """(Σx² - (Σx)² / n) / (n - ddof)."""
-        one = ddof * _power(-self.low)
-        below = self.weight * (self.weight - one)
-        return np.maximum(ratio(self._numerator(), below * _power(-self.low)), 0.0)
-
-    def scatter(self) -> Float64:
-        """Σx² - (Σx)² / n."""
-        return np.maximum(ratio(self._numerator(), self.weight * _power(-2 * self.low)), 0.0)
-
-    def freedom(self, ddof: int) -> Float64:
-        """n - ddof, or 0 if that is less."""
-        one = _power(-self.low)
-        return np.maximum(ratio(self.weight - ddof * one, np.full(self.shape, one, object)), 0.0)
-
-    def contradictory(self) -> bool:
-        """Whether no data have these sums."""
-        rounding = self.sums * self.sums * _power(-self.low) >> KEPT_BITS  # decay may round
-        return bool((self._numerator() < -rounding).any() or (self.squares < 0).any())
-
-
-def _power(limbs: int) -> int:
-    return 1 << (32 * limbs)
-
-
-def _divide(numerator: int, denominator: int) -> float:
-    if denominator <= 0:
-        return 0.0
-    try:
-        return numerator / denominator
-    except OverflowError:
-        return math.inf
-
-
-def ratio(numerators: Any, denominators: Any) -> Float64:
-    """The correctly rounded quotients; 0 where there is nothing to divide by."""
-    values = map(_divide, numerators.ravel().tolist(), denominators.ravel().tolist())
-    return np.fromiter(values, np.float64, numerators.size).reshape(numerators.shape)
 
 
 def _sum(values: Float64, axis: int | None) -> Float64:
@@ -280,7 +179,7 @@ class GaussianParameters(Parameters):
         mean = np.ascontiguousarray(self.mean.T)
         scale, norm = np.ascontiguousarray(scale.T), np.ascontiguousarray(norm.T)
         with np.errstate(over="ignore"):
-            zero = np.maximum(norm - (mean * scale) ** 2, scores.FLOOR)
+            zero = np.maximum(norm - (mean * scale) ** 2, kernel.FLOOR)
         base = np.array([math.fsum(terms) for terms in zero.T])
         rest = [math.fsum([*terms, -total]) for terms, total in zip(zero.T, base, strict=True)]
         return mean, scale, norm, zero, base, np.array(rest)
@@ -292,12 +191,12 @@ class GaussianParameters(Parameters):
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Σ_α log N(x_α; μ_αc, σ²_αc)."""
         if is_sparse(X):
-            bad = scores.gaussian_sparse(
+            bad = kernel.gaussian_sparse(
                 X.data, X.indices, X.indptr, start, stop, *self._sparse, out
             )
         else:
             scale, norm, base = self._scored
-            bad = scores.gaussian_dense(X, start, stop, self.mean, scale, base, norm, out)
+            bad = kernel.gaussian_dense(X, start, stop, self.mean, scale, base, norm, out)
         raise_infinite(bad, X.shape[1])
 
     def contributions(self, X: Data) -> Float64:
@@ -311,6 +210,22 @@ class GaussianParameters(Parameters):
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
         """Rows of independent normal values."""
         return generator.normal(self.mean[codes], np.sqrt(self.variance[codes]))
+
+    def numbers(self) -> ClassNumbers:
+        """Means and standard deviations."""
+        deviation = np.sqrt(np.maximum(self.variance, 0.0))
+        return ClassNumbers(
+            "mean ± standard deviation", " ± ", {"mean": self.mean, "sd": deviation}
+        )
+
+    def normal(self) -> tuple[Float64, Float64] | None:
+        """Means and variances, (C, d) each."""
+        return self.mean, self.variance
+
+    def supposing_least(self) -> Self:
+        """With the widest class's variance in all: a narrow one claims rows it may not have."""
+        widest = np.broadcast_to(self.variance.max(axis=0), self.variance.shape).copy()
+        return type(self)(self.mean, widest, self.epsilon, self.tie)
 
     def quadratic(self) -> tuple[Float64, Float64, Float64]:
         """(Q, w, b), (C, d, d), (C, d), (C,): log N(x; μ_c, σ²_c) = xᵀ Q_c x + w_c · x + b_c."""

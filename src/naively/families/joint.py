@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import LARGEST, SCORED, Batch, Data, Family, Parameters
-from naively.families.levels import Encoded, Levels, LevelStatistics, count_levels, find
+from naively.exact import LARGEST, ExactArray, Float64, Int64
+from naively.families.base import SCORED, Family, Parameters
+from naively.families.describing import Section, first_levels
 from naively.families.linear import counts_of, log, valid_alpha
-from naively.families.rows import (
-    TEXT,
-    Cells,
+from naively.statistics.base import Data
+from naively.statistics.levels import Encoded, Levels, find
+from naively.statistics.row_encoding import (
+    Codes,
     distinct,
     encoded,
     from_text,
     numbered,
     place,
     runs,
-    sorted_rows,
     texts,
-    to_text,
 )
-from naively.workers import Workers
+from naively.statistics.rows import RowCounts, RowStatistics
 
 PATTERNS = 32  # sets of observed columns whose sums over the table are kept
 
 
 @dataclass(frozen=True)
-class Joint(Family):
+class Joint(Family[RowStatistics, "JointParameters"]):
     """All columns as one: a table with a cell for each combination of their levels.
 
     Lecture 1, |C| / |B|; lecture 2, "maintain probability table with 2^d - 1 entries"; lecture 3,
@@ -66,85 +65,16 @@ class Joint(Family):
     alpha: float = 1.0
 
     name = "joint"
+    summary = RowCounts()
+    independent = False
 
     def __post_init__(self) -> None:
         if valid_alpha(self.alpha).ndim:
             raise ValueError(f"alpha of a joint table must be one number, not {self.alpha!r}")
 
-    def summarise(self, X: Data, batch: Batch, workers: Workers) -> JointStatistics:
-        """The weight of each distinct row by class, exactly."""
-        X = encoded(X)
-        sizes = [len(known) for known in X.levels]
-        complete = (X.codes < np.array(sizes)).all(axis=1)
-        whole = X.codes[complete]
-        first, kind = distinct(whole, sizes)
-        rows, order = sorted_rows(to_text(whole[first], X.levels))
-        codes = np.full(len(complete), len(rows), np.int32)
-        codes[complete] = np.argsort(order)[kind]
-        counted = count_levels(Encoded(codes[:, np.newaxis], [rows]), batch, workers)
-        missing = ExactArray.zeros((batch.n_classes, len(sizes)))
-        if not complete.all():
-            missing = count_levels(X, batch, workers).tables["missing"]
-        tables = {"count": counted.tables["count"], "missing": missing}
-        return JointStatistics(tables, counted.levels)
-
-    def empty(self, n_classes: int, n_features: int) -> JointStatistics:
-        """The statistics of no rows."""
-        count, missing = (ExactArray.zeros((n_classes, size)) for size in (0, n_features))
-        return JointStatistics({"count": count, "missing": missing}, [np.empty(0, TEXT)])
-
-    def estimate(self, statistics: JointStatistics, class_weight: ExactArray) -> JointParameters:
+    def estimate(self, statistics: RowStatistics, class_weight: ExactArray) -> JointParameters:
         """p(x | y = c)."""
         return JointParameters(statistics, self.alpha)
-
-
-class JointStatistics(LevelStatistics):
-    """Counts of the distinct rows that have a value in each of d columns.
-
-    Attributes
-    ----------
-    tables : ``count`` (C, R), and ``missing`` (C, d), the weight of the rows in which each column
-        is missing.
-    levels : list of one sorted array: the R distinct rows, each the JSON list of its levels.
-    """
-
-    def with_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
-        """The columns in another order: own[k] becomes positions[k].
-
-        Raises
-        ------
-        ValueError : unless these are all of them.
-        """
-        d = self.tables["missing"].shape[1]
-        if not len(own) == d == n_features:
-            raise ValueError(
-                f"a joint table of {d} columns and one of {n_features} do not add up: each row "
-                "that one learns must have all of its columns"
-            )
-        order = own[np.argsort(positions)]
-        codes, levels = from_text(self.levels[0], d)
-        rows, ranks = sorted_rows(to_text(codes[:, order], [levels[k] for k in order]))
-        count, missing = self.tables["count"].taken(1, ranks), self.tables["missing"]
-        return type(self)({"count": count, "missing": missing.taken(1, order)}, [rows])
-
-    def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no data can have these counts: a row is in a cell, or lacks one or more columns."""
-        count, missing = self.tables["count"], self.tables["missing"]
-        if count.any_negative() or missing.any_negative():
-            return "more was forgotten than was learned"
-        lacking = class_weight.copy().add(count.summed(1), sign=-1)
-        limbs = np.repeat(lacking.limbs[:, np.newaxis, :], missing.shape[1], axis=1)
-        spare = ExactArray(limbs, lacking.low).add(missing, sign=-1)
-        excess = missing.summed(1).add(lacking, sign=-1)
-        if spare.below_zero(self.observed(class_weight)) or excess.below_zero(class_weight):
-            return "these rows were not all learned before"
-        return None
-
-    def check_rows(self) -> None:
-        """Raise ValueError unless each row is the text of a level for each column."""
-        rows = self.levels[0]
-        if to_text(*from_text(rows, self.tables["missing"].shape[1])) != rows.tolist():
-            raise ValueError("a row of its joint table is not a list of levels")
 
 
 class JointParameters(Parameters):
@@ -161,7 +91,7 @@ class JointParameters(Parameters):
 
     not_linear = "the log-odds of a joint table are linear in nothing less than one-hot whole rows"
 
-    def __init__(self, statistics: JointStatistics, alpha: float) -> None:
+    def __init__(self, statistics: RowStatistics, alpha: float) -> None:
         statistics = statistics.canonical()
         count = statistics.tables["count"]
         classes, d = statistics.tables["missing"].shape
@@ -245,6 +175,20 @@ class JointParameters(Parameters):
                 out[own] = self.cells[generator.choice(len(p), len(own), p=p / p.sum())]
         return Encoded(out, self.levels)
 
+    @property
+    def scored_levels(self) -> list[Levels]:
+        """The levels of each column."""
+        return self.levels
+
+    def described(self, names: Sequence[str]) -> Section:
+        """The levels of each column."""
+        met = f"; {len(self.cells):,} different rows"
+        words = {
+            name: first_levels([str(level) for level in known.tolist()], len(known)) + met
+            for name, known in zip(names, self.levels, strict=True)
+        }
+        return Section("levels of the joint table", rows={name: [] for name in names}, words=words)
+
     # ---- sums over the table -----------------------------------------------------------------
 
     def _marginal_of(self, columns: tuple[int, ...]) -> Any:
@@ -281,7 +225,7 @@ class JointParameters(Parameters):
 
     # ---- what rows hold ----------------------------------------------------------------------
 
-    def _values(self, X: Data) -> Cells:
+    def _values(self, X: Data) -> Codes:
         """Each value as its place in the known levels, their number if new, -1 if missing."""
         X = encoded(X)
         last = self._last  # read once: other threads may translate other levels meanwhile
@@ -293,7 +237,7 @@ class JointParameters(Parameters):
             values[:, k] = lookup[X.codes[:, k]]
         return values
 
-    def _patterns(self, values: Cells) -> Iterator[tuple[Int64, Any]]:
+    def _patterns(self, values: Codes) -> Iterator[tuple[Int64, Any]]:
         """(observed columns, rows) of each pattern of missing values, where any is observed."""
         missing = values < 0
         if len(self.cells) == 0:
@@ -310,7 +254,7 @@ class JointParameters(Parameters):
                 yield columns, rows
 
 
-def _translation(known: Levels, given: Levels) -> Cells:
+def _translation(known: Levels, given: Levels) -> Codes:
     """The place of each given level among the known, their number if new; -1 for missing."""
     at, hit = find(known, texts(given))
     return np.append(np.where(hit, at, len(known)), -1).astype(np.int32)

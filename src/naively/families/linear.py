@@ -8,12 +8,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from naively.exact import ExactArray, Float64
-from naively.families.base import Data, Parameters, column_blocks, dense, is_sparse, raise_infinite
-from naively.kernels import scores
-from naively.workers import Serial, Workers
+from naively.exact import LARGEST, ExactArray, Float64
+from naively.families.base import Parameters, raise_infinite
+from naively.kernels import linear as kernel
+from naively.kernels.simd import LANES
+from naively.statistics.base import Data, dense, is_sparse
+from naively.statistics.logs import blocks
+from naively.workers import SERIAL, Workers
 
 Alpha = float | Float64
+WIDTH = 8192  # columns at a time, so that no temporary is of the size of a table
 
 
 class Terms:
@@ -43,7 +47,7 @@ class Scorer:
     def __init__(self, n_classes: int, n_features: int, sparse: bool, zeros: bool) -> None:
         self.sparse = sparse
         self.n_classes = n_classes
-        self.width = -(-n_classes // scores.LANES) * scores.LANES
+        self.width = -(-n_classes // LANES) * LANES
         self.shape = (n_features, self.width) if sparse else (n_classes, n_features)
         self.weight = aligned_zeros(self.shape)
         self.zero = aligned_zeros(self.shape if zeros or not sparse else (0, 0))
@@ -65,12 +69,12 @@ class Scorer:
     def score(self, X: Data, start: int, stop: int, threshold: float, out: Float64) -> None:
         """The scores of rows start:stop, into `out`."""
         if self.sparse:
-            bad = scores.linear_sparse(
+            bad = kernel.linear_sparse(
                 X.data, X.indices, X.indptr, start, stop, self.weight.reshape(-1),
                 self.zero.reshape(-1), self.width, self.base, threshold, out,
             )  # fmt: skip
         else:
-            bad = scores.linear_dense(
+            bad = kernel.linear_dense(
                 X, start, stop, self.weight, self.zero, self.base, threshold, out
             )
         raise_infinite(bad, X.shape[1])
@@ -106,13 +110,13 @@ class LinearParameters(Parameters):
             finite.set(columns, terms)
             return None if terms.zero is None else terms.zero.sum(axis=1), terms.impossible
 
-        blocks = list(column_blocks(self.n_features))
-        parts = workers.map(one, blocks)
+        each = list(blocks(0, self.n_features, WIDTH))
+        parts = workers.map(one, each)
         finite.rest([base for base, _ in parts])
         if all(impossible is None for _, impossible in parts):
             return finite, None
         never = Scorer(self.n_classes, self.n_features, sparse, self.has_zero)
-        for columns, (_, terms) in zip(blocks, parts, strict=True):
+        for columns, (_, terms) in zip(each, parts, strict=True):
             if terms is not None:
                 never.set(columns, terms)
                 never.rest([None if terms.zero is None else terms.zero.sum(axis=1)])
@@ -120,7 +124,7 @@ class LinearParameters(Parameters):
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Σ_α zero_αc + x_α · slope_αc; -inf where a class cannot produce the row."""
-        self.prepare(X, Serial())
+        self.prepare(X, SERIAL)
         finite, impossible = self._scorers[is_sparse(X)]
         finite.score(X, start, stop, self.threshold, out)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -140,7 +144,7 @@ class LinearParameters(Parameters):
         small = np.empty((self.n_classes, len(rows)))
         finite.score(X[start + rows] * 2.0**-100, 0, len(rows), self.threshold, small)
         best = small.max(axis=0)
-        largest = np.copysign(np.finfo(np.float64).max, best)
+        largest = np.copysign(LARGEST, best)
         out[:, rows] = np.where(small == best, largest, -np.inf)
 
     def contributions(self, X: Data) -> Float64:
@@ -161,6 +165,14 @@ class LinearParameters(Parameters):
         if terms.impossible is not None:
             out[_evaluate(terms.impossible, x) > 0.0] = -np.inf
         return out
+
+    def feature_log_prob(self) -> Float64:
+        """What each event of a feature adds, (C, d), as scikit-learn's ``feature_log_prob_``."""
+        return self.terms(slice(0, self.n_features)).slope
+
+    def presence(self) -> Float64 | None:
+        """The probability that each feature is present, (C, d), where absence is evidence too."""
+        return None
 
     def linear(self) -> tuple[Float64, Float64]:
         """W = the slopes, b = the sum of the zero terms (lectures 1 and 3)."""
@@ -228,4 +240,4 @@ def log(values: Float64) -> Float64:
 
 def counts_of(sums: ExactArray) -> Float64:
     """Non-negative sums as float64, the largest finite number where they are beyond it."""
-    return np.clip(sums.rounded(), 0.0, np.finfo(np.float64).max)
+    return np.clip(sums.rounded(), 0.0, LARGEST)

@@ -1,7 +1,8 @@
-"""Counts as rolls of one die a class: p(x | m, y = c) = m! Π_α θ_αc^x_α / x_α!."""
+"""CountSums as rolls of one die a class: p(x | m, y = c) = m! Π_α θ_αc^x_α / x_α!."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import LARGEST, Batch, Data, Family, Statistics, is_sparse
+from naively.families.base import Family
+from naively.families.describing import ClassNumbers, Events
 from naively.families.linear import (
     Alpha,
     LinearParameters,
@@ -21,16 +23,16 @@ from naively.families.linear import (
     log,
     valid_alpha,
 )
-from naively.families.sums import sum_powers
-from naively.workers import Workers
+from naively.statistics.base import Data, is_sparse
+from naively.statistics.powers import CountStatistics, CountSums
 
 ROLLS = 100
 """Events in a row that is sampled."""
 
 
 @dataclass(frozen=True)
-class Multinomial(Family):
-    """Counts of d kinds of events, such as words.
+class Multinomial(Family[CountStatistics, LinearParameters]):
+    """CountSums of d kinds of events, such as words.
 
     Lecture 1, case 2; lecture 2, "NB with Bag of Words"; lecture 4, "Multinomial-NBC"::
 
@@ -46,41 +48,29 @@ class Multinomial(Family):
     alpha: Alpha = 1.0
 
     name = "multinomial"
-    support = (0.0, LARGEST)
+    summary = CountSums()
+    by_column = False
 
     def __post_init__(self) -> None:
         valid_alpha(self.alpha)
 
-    def check(self, statistics: Statistics, class_weight: ExactArray) -> None:
+    def check(self, statistics: CountStatistics, class_weight: ExactArray) -> None:
         """Raise ValueError unless alpha is of a shape that fits."""
         check_alpha(self.alpha, *statistics.tables["sum"].shape)
 
-    def summarise(self, X: Data, batch: Batch, workers: Workers) -> Statistics:
-        """Σwx by class and feature, exactly. Refuses negative counts."""
-        return CountStatistics(sum_powers(X, batch, workers, minimum=0.0).tables)
-
-    def empty(self, n_classes: int, n_features: int) -> CountStatistics:
-        """The statistics of no rows."""
-        zeros = ExactArray.zeros((n_classes, n_features))
-        return CountStatistics({"sum": zeros, "missing": zeros})
-
-    def estimate(self, statistics: Statistics, class_weight: ExactArray) -> Any:
+    def estimate(self, statistics: CountStatistics, class_weight: ExactArray) -> LinearParameters:
         """θ_αc."""
         return MultinomialParameters(statistics.tables["sum"], self.alpha)
 
 
-class CountStatistics(Statistics):
-    """Tables ``sum`` (of counts) and ``missing`` (weight of rows), (C, d) each."""
+class SharedEvents(LinearParameters):
+    """What the families share whose features are the kinds of one event.
 
-    def impossible(self, class_weight: ExactArray) -> str | None:
-        """As the base class; sums of counts cannot be negative either."""
-        if self.tables["sum"].any_negative():
-            return "more was forgotten than was learned"
-        return super().impossible(class_weight)
-
-
-class MultinomialParameters(LinearParameters):
-    """log θ_αc, computed from the counts a block of columns at a time."""
+    Attributes
+    ----------
+    counts : (C, d) ExactArray
+    alpha : l, of a shape that broadcasts to (C, d).
+    """
 
     has_zero = False
 
@@ -89,11 +79,26 @@ class MultinomialParameters(LinearParameters):
         self.counts = counts
         self.alpha = check_alpha(alpha, *counts.shape)
         self.n_free = self.n_classes * max(self.n_features - 1, 0)
+
+    def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
+        """The features as events; none of them by itself."""
+        if features is not None:
+            return None
+        counts = self.counts.rounded()
+        whole = total_alpha(self.alpha, *counts.shape)[:, np.newaxis]
+        return Events(names, counts, counts.sum(axis=1, keepdims=True), self.alpha, whole)
+
+
+class MultinomialParameters(SharedEvents):
+    """log θ_αc, computed from the counts a block of columns at a time."""
+
+    def __init__(self, counts: ExactArray, alpha: Alpha) -> None:
+        super().__init__(counts, alpha)
         self.totals = counts_of(counts.summed(1)) + total_alpha(self.alpha, *counts.shape)
 
     def log_theta(self, columns: slice) -> Float64:
         """log θ_αc of a block of columns, (C, b); uniform for a class of which nothing is known."""
-        counts = counts_of(self.counts.taken(1, columns)) + columns_of(self.alpha, columns)
+        counts = counts_of(self.counts.gather(1, columns)) + columns_of(self.alpha, columns)
         theta = log(counts)
         theta -= log(np.where(self.totals > 0, self.totals, 1.0))[:, np.newaxis]
         theta[self.totals <= 0] = -np.log(max(self.n_features, 1))
@@ -102,6 +107,20 @@ class MultinomialParameters(LinearParameters):
     def terms(self, columns: slice) -> Terms:
         """x_α log θ_αc."""
         return Terms(self.log_theta(columns))
+
+    def feature_log_prob(self) -> Float64:
+        """log θ_αc, (C, d)."""
+        return self.log_theta(slice(0, self.n_features))
+
+    def event_probabilities(self) -> Float64:
+        """θ_αc."""
+        return np.minimum(np.exp(self.feature_log_prob()), 1.0)
+
+    def numbers(self) -> ClassNumbers:
+        """The shares of the features in all counts."""
+        theta = np.exp(self.feature_log_prob())
+        meaning = "share of the column in the counts of a row in %"
+        return ClassNumbers(meaning, "", {"p": theta}, ("share of\nall counts",))
 
     def log_base(self, X: Data) -> Float64:
         """Log m! - Σ_α log x_α!."""

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from naively.exact import ExactArray
-from naively.families.base import Batch, Data, Family, SingularCovarianceError
+from naively.families.base import Family, SingularCovarianceError
 from naively.families.covariance import ClassSums, covariance, whiten
 from naively.families.multivariate_parameters import MultivariateParameters, linear_form
-from naively.families.multivariate_statistics import MultivariateStatistics
-from naively.families.products import sum_products
 from naively.families.shrinkage import Shrinkage, check_shrinkage, shrink
-from naively.families.sums import sum_powers
 from naively.kernels import distances
-from naively.workers import Serial, Workers
+from naively.statistics.products import Products, ProductStatistics
+from naively.workers import SERIAL, Workers
 
 
 @dataclass(frozen=True)
-class MultivariateGaussian(Family):
+class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
     """Normal rows: each class has a mean vector and a covariance matrix.
 
     Lecture 2, "Gaussian Bayes classifier": P(X = x | Y = y) = N(x; μ_y, Σ_y), whose boundaries are
@@ -43,39 +41,27 @@ class MultivariateGaussian(Family):
     ddof: int = 0
 
     name = "multivariate"
+    curve = "density"
     may_be_singular = True
+    independent = False
 
     def __post_init__(self) -> None:
         check_shrinkage(self.shrinkage)
         if self.ddof not in (0, 1):
             raise ValueError(f"ddof must be 0 or 1, not {self.ddof!r}")
 
-    def adds_to(self, other: Family) -> bool:
-        """Whether statistics of the two mean the same: those of a tied covariance are pooled."""
-        return isinstance(other, MultivariateGaussian) and self.tied == other.tied
+    @property
+    def summary(self) -> Products:  # type: ignore[override]
+        """Sums of products; of all classes together if these share one covariance."""
+        return Products(self.tied)
 
-    def summarise(self, X: Data, batch: Batch, workers: Workers) -> MultivariateStatistics:
-        """Σw, Σwx and Σwxxᵀ, exactly."""
-        tables = dict(sum_powers(X, batch, workers).tables)
-        missing = bool(tables["missing"].nonzero().any())
-        tables |= sum_products(X, batch, workers, pooled=self.tied, missing=missing)
-        return MultivariateStatistics(tables, self.tied)
-
-    def empty(self, n_classes: int, n_features: int) -> MultivariateStatistics:
-        """The statistics of no rows."""
-        statistics = MultivariateStatistics({}, self.tied)
-        shapes = statistics.shapes(n_classes, n_features)
-        statistics.tables = {name: ExactArray.zeros(shape) for name, shape in shapes.items()}
-        return statistics
+    @property
+    def in_turn(self) -> bool:
+        """Whether contributions are what each column adds to those before it."""
+        return not self.tied
 
     def estimate(
-        self, statistics: MultivariateStatistics, class_weight: ExactArray
-    ) -> MultivariateParameters:
-        """As `estimate_on`, by one worker."""
-        return self.estimate_on(statistics, class_weight, Serial())
-
-    def estimate_on(
-        self, statistics: MultivariateStatistics, class_weight: ExactArray, workers: Workers
+        self, statistics: ProductStatistics, class_weight: ExactArray, workers: Workers = SERIAL
     ) -> MultivariateParameters:
         """Means, and covariances rounded once from exact sums, then shrunk.
 
@@ -101,7 +87,7 @@ class MultivariateGaussian(Family):
         packed = np.empty((len(groups), distances.packed_size(d)))
         log_det, amounts = np.empty(len(groups)), np.empty(len(groups))
         for k, group in enumerate(groups):
-            products = statistics.tables["product"].taken(0, k)
+            products = statistics.tables["product"].gather(0, k)
             own = [sums[code] for code in group]
             freedom = covariance(products, own, near[group], self.ddof, found, workers)
             unknown = np.flatnonzero(~known[group].any(axis=0))
@@ -122,6 +108,8 @@ class MultivariateGaussian(Family):
             distances.pack(A, packed[k])
         linear = linear_form(A, mean) if self.tied else None
         return MultivariateParameters(mean, packed, log_det, linear, amounts)
+
+    estimate_on = estimate
 
     def _advice(self) -> str:
         """What to do about a covariance without a density."""

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import Float64, Int64
-from naively.families.base import SCORED, Data, InvalidValueError, Parameters
+from naively.exact import LARGEST, SMALLEST, Float64, Int64
+from naively.families.base import SCORED, Parameters, raise_infinite
 from naively.families.covariance import whiten
-from naively.families.gaussian import SMALLEST
-from naively.families.products import cell_count
+from naively.families.describing import ClassNumbers
+from naively.families.near_classes import LOG_2PI, near_scores
 from naively.kernels import distances
 from naively.kernels.simd import TILE
+from naively.statistics.base import Data
+from naively.statistics.product_sums import cell_count
 from naively.workers import Workers
 
-LOG_2PI = math.log(2.0 * math.pi)
-LOWEST = -float(np.finfo(np.float64).max)
 PATTERNS = 64  # of missing values, whose densities are kept
 WIDE = 64  # features from which it pays to leave classes out early
 NEAR = 2.0**19  # nats that a class may be from the centre for scores to be linear
@@ -130,69 +130,31 @@ class MultivariateParameters(Parameters):
         if not fine:
             self._mend(X[start:stop], start, out)
 
-    def leading(
-        self, X: Data, start: int, stop: int, log_prior: Float64, margin: float, out: Float64
-    ) -> None:
-        """log π_c + log p(x | c), or -inf if more than `margin` nats below the best class.
+    @property
+    def leaves_out(self) -> bool:  # type: ignore[override]
+        """Whether it pays to leave out classes."""
+        return not self.tied and self.mean.shape[1] >= WIDE
 
-        A distance only grows with the features. So the first of them are scored in every class,
-        the likeliest class to its end, and the others as long as they can come near it.
-        """
+    def leading(
+        self, X: Data, start: int, stop: int, before: Float64, margin: float, out: Float64
+    ) -> None:
+        """As the base class."""
         rows = X[start:stop]
-        d = rows.shape[1]
-        fine = not self.tied and d >= WIDE and margin < np.inf
+        fine = self.leaves_out and margin < np.inf
         if fine:
             with np.errstate(over="ignore", invalid="ignore"):
                 fine = math.isfinite(rows.sum(dtype=np.float64))
         if not fine:
-            super().leading(X, start, stop, log_prior, margin, out)
+            super().leading(X, start, stop, before, margin, out)
             return
-        top = (self._base + log_prior)[:, np.newaxis]
-        first, *later = [d // 4 // TILE * TILE, d // 2 // TILE * TILE, d]
-        out[:] = 0.0
-        distances.add_distances(X, start, stop, self.mean, self.packed, 0, first, out)
-        guess = (self._scale_so_far(first) + log_prior)[:, np.newaxis] - 0.5 * out
-        likeliest = guess.argmax(axis=0)
-        best = np.full(len(rows), -np.inf)
-        for code in range(len(out)):
-            own = np.flatnonzero(likeliest == code)
-            self._go_on(rows, own, code, first, d, out)
-            best[own] = top[code] - 0.5 * out[code, own]
-        for code in range(len(out)):
-            others = np.flatnonzero(likeliest != code)
-            done = first
-            for end in later:
-                near = top[code] - 0.5 * out[code, others] >= _less(best[others], margin)
-                out[code, others[~near]] = np.inf
-                others = others[near]
-                self._go_on(rows, others, code, done, end, out)
-                done = end
-            best[others] = np.maximum(best[others], top[code] - 0.5 * out[code, others])
-        out *= -0.5
-        out += self._base[:, np.newaxis]
-        out += log_prior[:, np.newaxis]
+        before = np.broadcast_to(before, out.shape)
+        normals = self.mean, self.packed, self._base, self._diagonals
+        best = near_scores(rows, *normals, before, margin, out)
         lost = np.flatnonzero(~np.isfinite(best))  # beyond the range of float64
         if len(lost):
             mended = np.empty((len(out), len(lost)))
-            super().leading(rows[lost], 0, len(lost), log_prior, margin, mended)
+            super().leading(rows[lost], 0, len(lost), before[:, lost], margin, mended)
             out[:, lost] = mended
-
-    def _scale_so_far(self, features: int) -> Float64:
-        """The log-density of the first features at their mean, (C,)."""
-        scale = np.log(self._diagonals[:, :features]).sum(axis=1)
-        return scale - 0.5 * features * LOG_2PI
-
-    def _go_on(
-        self, rows: npt.NDArray[Any], which: Int64, code: int, first: int, last: int, out: Float64
-    ) -> None:
-        """Add the distances of some rows from one class over rows first:last of its A."""
-        if len(which):
-            one = slice(code, code + 1)
-            part = out[one, which]
-            distances.add_distances(
-                rows[which], 0, len(which), self.mean[one], self.packed[one], first, last, part
-            )
-            out[code, which] = part[0]
 
     def _mend(self, X: npt.NDArray[Any], start: int, out: Float64) -> None:
         """Score the rows that have missing values or leave the range of float64."""
@@ -203,9 +165,7 @@ class MultivariateParameters(Parameters):
         infinite = np.isinf(rows)
         if infinite.any():
             row, column = np.argwhere(infinite)[0]
-            raise InvalidValueError(
-                start + odd[row], column, "Input X contains infinity: {where} is infinite"
-            )
+            raise_infinite((start + odd[row]) * X.shape[1] + column, X.shape[1])
         missing = np.isnan(rows)
         for pattern, members in _patterns(missing):
             if not pattern.any():
@@ -240,7 +200,7 @@ class MultivariateParameters(Parameters):
                     nearness[code] = -np.log(largest) - 0.5 * np.log(squares)
         out = np.where(np.isfinite(scores) & ~lost, scores, -np.inf)
         rows = np.flatnonzero(lost)
-        out[nearness[:, rows].argmax(axis=0), rows] = LOWEST
+        out[nearness[:, rows].argmax(axis=0), rows] = -LARGEST
         return out
 
     def marginal(self, observed: npt.NDArray[np.bool_]) -> MultivariateParameters:
@@ -338,6 +298,18 @@ class MultivariateParameters(Parameters):
             )
         return weight, bias
 
+    def numbers(self) -> ClassNumbers:
+        """Means and standard deviations."""
+        variance = np.diagonal(self.covariance, axis1=1, axis2=2)
+        deviation = np.broadcast_to(np.sqrt(variance), self.mean.shape)
+        meaning = "mean ± standard deviation, with all covariances"
+        values = {"mean": self.mean, "sd": deviation}
+        return ClassNumbers(meaning, " ± ", values)
+
+    def normal(self) -> tuple[Float64, Float64]:
+        """Means, (C, d), and covariances, (C, d, d)."""
+        return self.mean, np.broadcast_to(self.covariance, (*self.mean.shape, self.mean.shape[1]))
+
     def quadratic(self) -> tuple[Float64, Float64, Float64]:
         """(Q, w, b) with log N(x; μ_c, Σ_c) = xᵀ Q_c x + w_c · x + b_c; (C, d, d), (C, d), (C,)."""
         A = np.broadcast_to(self.whitening, (*self.mean.shape, self.mean.shape[1]))
@@ -360,8 +332,3 @@ def _patterns(missing: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.bool_
     order = np.argsort(which.ravel(), kind="stable")
     groups = np.split(order, np.cumsum(np.bincount(which.ravel()))[:-1])
     return [(missing[at], rows) for at, rows in zip(first, groups, strict=True)]
-
-
-def _less(best: Float64, margin: float) -> Float64:
-    """Scores by a margin below the best, and by more than the rounding of any."""
-    return best - margin - 1e-9 * (1.0 + np.abs(best))

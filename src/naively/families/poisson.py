@@ -1,4 +1,4 @@
-"""Counts of events in a row, each on its own: p(x_α | y = c) = λ_αc^x_α exp(-λ_αc) / x_α!."""
+"""CountSums of events in a row, each on its own: p(x_α | y = c) = λ_αc^x_α exp(-λ_αc) / x_α!."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import LARGEST, Batch, Data, Family, Statistics, is_sparse
+from naively.families.base import Family
+from naively.families.describing import ClassNumbers
 from naively.families.linear import (
     Alpha,
     LinearParameters,
@@ -21,17 +22,16 @@ from naively.families.linear import (
     log,
     valid_alpha,
 )
-from naively.families.multinomial import CountStatistics
-from naively.families.sums import sum_powers
-from naively.workers import Workers
+from naively.statistics.base import Data, is_sparse
+from naively.statistics.powers import CountStatistics, CountSums
 
 HIGHEST = 1e290
 """Of the rates, so that their sum is finite."""
 
 
 @dataclass(frozen=True)
-class Poisson(Family):
-    """Counts whose total is itself evidence, unlike in the multinomial.
+class Poisson(Family[CountStatistics, "PoissonParameters"]):
+    """CountSums whose total is itself evidence, unlike in the multinomial.
 
     Parameters
     ----------
@@ -44,25 +44,17 @@ class Poisson(Family):
     alpha: Alpha = 1.0
 
     name = "poisson"
-    support = (0.0, LARGEST)
+    summary = CountSums()
+    curve = "P(count | class)"
 
     def __post_init__(self) -> None:
         valid_alpha(self.alpha)
 
-    def check(self, statistics: Statistics, class_weight: ExactArray) -> None:
+    def check(self, statistics: CountStatistics, class_weight: ExactArray) -> None:
         """Raise ValueError unless alpha is of a shape that fits."""
         check_alpha(self.alpha, *statistics.tables["sum"].shape)
 
-    def summarise(self, X: Data, batch: Batch, workers: Workers) -> Statistics:
-        """Σwx by class and feature, exactly. Refuses negative counts."""
-        return CountStatistics(sum_powers(X, batch, workers, minimum=0.0).tables)
-
-    def empty(self, n_classes: int, n_features: int) -> CountStatistics:
-        """The statistics of no rows."""
-        zeros = ExactArray.zeros((n_classes, n_features))
-        return CountStatistics({"sum": zeros, "missing": zeros})
-
-    def estimate(self, statistics: Statistics, class_weight: ExactArray) -> Any:
+    def estimate(self, statistics: CountStatistics, class_weight: ExactArray) -> PoissonParameters:
         """λ_αc."""
         return PoissonParameters(statistics, class_weight, self.alpha)
 
@@ -70,7 +62,7 @@ class Poisson(Family):
 class PoissonParameters(LinearParameters):
     """Rates λ_αc."""
 
-    def __init__(self, statistics: Statistics, class_weight: ExactArray, alpha: Alpha) -> None:
+    def __init__(self, statistics: CountStatistics, class_weight: ExactArray, alpha: Alpha) -> None:
         self.counts = statistics.tables["sum"]
         self.statistics = statistics
         super().__init__(*self.counts.shape)
@@ -82,7 +74,7 @@ class PoissonParameters(LinearParameters):
         """λ_αc of a block of columns, (C, b); 1 where nothing is known."""
         alpha = columns_of(self.alpha, columns)
         rows = counts_of(self.statistics.observed(self.class_weight, columns)) + alpha
-        counts = counts_of(self.counts.taken(1, columns)) + alpha
+        counts = counts_of(self.counts.gather(1, columns)) + alpha
         rates = np.where(rows > 0, counts / np.where(rows > 0, rows, 1.0), 1.0)
         return np.minimum(rates, HIGHEST)
 
@@ -102,3 +94,8 @@ class PoissonParameters(LinearParameters):
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
         """Rows of independent counts."""
         return generator.poisson(self.rates(slice(0, self.n_features))[codes])
+
+    def numbers(self) -> ClassNumbers:
+        """Mean counts."""
+        rates = self.rates(slice(0, self.n_features))
+        return ClassNumbers("mean count", "", {"mean": rates}, ("mean count",))

@@ -1,72 +1,42 @@
-"""Blocks of columns, each with a family of its own: p(x | y) = Π_b p_b(x_b | y).
+"""Families side by side, each over a block of columns: p(x | y) = Π_b p_b(x_b | y).
 
 Naive Bayes is one block a column; columns whose families are equal share a block for speed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import hstack
 
-from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import (
-    LARGEST,
-    Batch,
-    Data,
-    Family,
-    FeatureError,
-    InvalidValueError,
-    Parameters,
-    SingularCovarianceError,
-    Statistics,
-    is_sparse,
-)
-from naively.families.terms import TextStatistics
-from naively.workers import Serial, Workers
+from naively.exact import LARGEST, ExactArray, Float64, Int64
+from naively.families.base import AnyFamily, Family, FeatureError, Parameters
+from naively.statistics.base import Statistics, is_sparse
+from naively.statistics.blocks import BlockPlace, Blocks, BlockStatistics, Summaries, numbered
+from naively.workers import SERIAL, Workers
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """Rows of a table, cut into blocks of columns.
-
-    Attributes
-    ----------
-    parts : list of what each block's family takes, with n rows each.
-    n_rows : int
-    """
-
-    parts: list[Data]
-    n_rows: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, d)."""
-        return self.n_rows, sum(part.shape[1] for part in self.parts)
-
-    def __getitem__(self, rows: Any) -> Blocks:
-        n_rows = len(np.arange(self.n_rows)[rows])
-        return Blocks([part[rows] for part in self.parts], n_rows)
-
-
-@dataclass(frozen=True)
-class Product(Family):
-    """Families side by side; features are numbered block after block.
+class Product(Family[BlockStatistics, "ProductParameters"]):
+    """Families side by side.
 
     Parameters
     ----------
     families : tuple of Family, one a block.
-    sizes : tuple of int, number of features of each block.
+    places : tuple of BlockPlace, where the columns of each block are.
+    summary : Summaries, what they read.
+    n_features : int
     """
 
-    families: tuple[Family, ...]
-    sizes: tuple[int, ...]
+    families: tuple[AnyFamily, ...]
+    places: tuple[BlockPlace, ...]
+    summary: Summaries
+    n_features: int
 
     name = "product"
 
@@ -80,125 +50,46 @@ class Product(Family):
         """Whether any block's family may refuse its statistics."""
         return any(family.may_be_singular for family in self.families)
 
-    def adds_to(self, other: Family) -> bool:
-        """Whether statistics of the two mean the same."""
-        return (
-            isinstance(other, Product)
-            and self.sizes == other.sizes
-            and all(a.adds_to(b) for a, b in zip(self.families, other.families, strict=True))
-        )
-
-    def check(self, statistics: ProductStatistics, class_weight: ExactArray) -> None:
+    def check(self, statistics: BlockStatistics, class_weight: ExactArray) -> None:
         """Raise ValueError if hyperparameters do not fit these classes and features.
 
         Text without a term is no error beside other features: it tells nothing, until some come.
         """
-        silent = [isinstance(p, TextStatistics) and p.wordless for p in statistics.parts]
-        parts = zip(self._starts(), self.families, statistics.parts, silent, strict=False)
-        for first, family, part, tells_nothing in parts:
+        silent = [getattr(self._of(statistics, place), "wordless", False) for place in self.places]
+        for family, place, tells_nothing in zip(self.families, self.places, silent, strict=True):
             if tells_nothing and not all(silent):
                 continue
-            with _placed(first):
-                family.check(part, class_weight)
+            with _blamed(place.features):
+                family.check(self._of(statistics, place), class_weight)
 
-    def summarise(self, X: Blocks, batch: Batch, workers: Workers) -> ProductStatistics:
-        """The statistics of each block."""
-        parts = []
-        for first, family, part in zip(self._starts(), self.families, X.parts, strict=False):
-            with _placed(first):
-                parts.append(family.summarise(part, batch, workers))
-        return ProductStatistics(parts)
-
-    def empty(self, n_classes: int, n_features: int) -> ProductStatistics:
-        """The statistics of no rows."""
-        return ProductStatistics(
-            [f.empty(n_classes, size) for f, size in zip(self.families, self.sizes, strict=True)]
-        )
-
-    def estimate(self, statistics: ProductStatistics, class_weight: ExactArray) -> Any:
-        """The parameters of each block."""
-        return self.estimate_on(statistics, class_weight, Serial())
-
-    def estimate_on(
-        self, statistics: ProductStatistics, class_weight: ExactArray, workers: Workers
-    ) -> Any:
+    def estimate(
+        self, statistics: BlockStatistics, class_weight: ExactArray, workers: Workers = SERIAL
+    ) -> ProductParameters:
         """The parameters of each block, one after the other."""
         parts = []
-        for first, family, part in zip(
-            self._starts(), self.families, statistics.parts, strict=False
-        ):
-            with _placed(first):
-                parts.append(family.estimate_on(part, class_weight, workers))
-        return ProductParameters(parts, self._starts())
+        for family, place in zip(self.families, self.places, strict=True):
+            with _blamed(place.features):
+                own = self._of(statistics, place)
+                parts.append(family.estimate_on(own, class_weight, workers))
+        return ProductParameters(parts, self.places, self.n_features)
 
-    def _starts(self) -> list[int]:
-        """The number of each block's first feature, and of all features."""
-        return [0, *np.cumsum(self.sizes).tolist()]
+    estimate_on = estimate
+
+    @staticmethod
+    def _of(statistics: BlockStatistics, place: BlockPlace) -> Statistics:
+        """What was counted of the columns of a block."""
+        part = statistics.parts[place.part]
+        return part if place.columns is None else part.gather_columns(place.columns)
 
 
 @contextmanager
-def _placed(first: int) -> Iterator[None]:
-    """Add the number of a block's first feature to that of an error."""
+def _blamed(features: Int64) -> Iterator[None]:
+    """Let an error about a feature name it by its number among the features of the model."""
     try:
         yield
-    except InvalidValueError as error:
-        error.column += first
+    except FeatureError as error:
+        error.feature = int(features[error.feature])
         raise
-    except (FeatureError, SingularCovarianceError) as error:
-        error.feature += first
-        raise
-
-
-class ProductStatistics(Statistics):
-    """The statistics of each block.
-
-    Attributes
-    ----------
-    parts : list of Statistics
-    """
-
-    def __init__(self, parts: list[Statistics]) -> None:
-        super().__init__({})
-        self.parts = parts
-
-    def with_classes(self, positions: Int64, n_classes: int) -> Self:
-        """Spread over more classes."""
-        return self._each(lambda part: part.with_classes(positions, n_classes))
-
-    def add(self, other: Statistics, classes: Int64, sign: int = 1) -> None:
-        """Add (or subtract) the statistics of `other`, whose class k is self's classes[k]."""
-        assert isinstance(other, ProductStatistics)
-        for mine, theirs in zip(self.parts, other.parts, strict=True):
-            mine.add(theirs, classes, sign)
-
-    def scaled(self, gamma: float) -> Self:
-        """Every sum times gamma."""
-        return self._each(lambda part: part.scaled(gamma))
-
-    def copy(self) -> Self:
-        """A copy that shares nothing."""
-        return self._each(lambda part: part.copy())
-
-    def canonical(self) -> Self:
-        """The same statistics in their one smallest form."""
-        return self._each(lambda part: part.canonical())
-
-    def taken_classes(self, classes: Int64) -> Self:
-        """Of some classes only."""
-        return self._each(lambda part: part.taken_classes(classes))
-
-    def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no data can have these statistics, or None if some might."""
-        problems = (part.impossible(class_weight) for part in self.parts)
-        return next(filter(None, problems), None)
-
-    def _each(self, function: Any) -> Self:
-        return type(self)([function(part) for part in self.parts])
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ProductStatistics) and self.parts == other.parts
-
-    __hash__ = None
 
 
 class ProductParameters(Parameters):
@@ -207,52 +98,84 @@ class ProductParameters(Parameters):
     Attributes
     ----------
     parts : list of Parameters
-    starts : list of int, the number of each block's first feature, and of all features.
+    places : where the columns of each block are.
+    n_features : int
     """
 
-    def __init__(self, parts: list[Parameters], starts: list[int]) -> None:
+    def __init__(
+        self, parts: list[Parameters], places: tuple[BlockPlace, ...], n_features: int
+    ) -> None:
         self.parts = parts
-        self.starts = starts
+        self.places = places
+        self.n_features = n_features
         self.n_free = sum(part.n_free for part in parts)
 
-    def _pairs(self, X: Blocks) -> Iterator[tuple[int, Parameters, Data]]:
-        return zip(self.starts, self.parts, X.parts, strict=False)
+    def _blocks(self, X: Blocks) -> Iterator[tuple[BlockPlace, Parameters, Any]]:
+        """(where its columns are, its parameters, its data) of each block."""
+        for k, (place, part) in enumerate(zip(self.places, self.parts, strict=True)):
+            yield place, part, X.of(k, place)
 
     def chunk(self, X: Blocks, n_classes: int) -> int:
         """How many rows to score at a time."""
-        return min(p.chunk(part, n_classes) for _, p, part in self._pairs(X))
+        return min(part.chunk(own, n_classes) for _, part, own in self._blocks(X))
 
     def prepare(self, X: Blocks, workers: Workers) -> None:
         """Compute what `log_prob` needs for such rows."""
-        for _, parameters, part in self._pairs(X):
-            parameters.prepare(part, workers)
+        for _, part, own in self._blocks(X):
+            part.prepare(own, workers)
 
     def log_prob(self, X: Blocks, start: int, stop: int, out: Float64) -> None:
         """Σ_b log p_b(x_b | c); sums beyond the largest float stay there, so that they rank."""
         out[:] = 0.0
         scores = np.empty_like(out)
-        for first, parameters, part in self._pairs(X):
-            with _placed(first):
-                parameters.log_prob(part, start, stop, scores)
-            with np.errstate(over="ignore"):
-                total = out + scores
-            infinite = np.isinf(total)
-            if infinite.any():
-                infinite &= np.isfinite(out) & np.isfinite(scores)
-                total[infinite] = np.copysign(LARGEST, total[infinite])
-            out[:] = total
+        for place, part, own in self._blocks(X):
+            with numbered(place.features):
+                part.log_prob(own, start, stop, scores)
+            _add(out, scores)
+
+    def leading(
+        self, X: Blocks, start: int, stop: int, before: Float64, margin: float, out: Float64
+    ) -> None:
+        """As the base class; blocks that can leave classes out come last, when most is known."""
+        last = [part.leaves_out for part in self.parts]
+        if margin == np.inf or not any(last):
+            super().leading(X, start, stop, before, margin, out)
+            return
+        total = np.array(np.broadcast_to(before, out.shape))
+        scores = np.empty_like(out)
+        blocks = list(zip(last, self._blocks(X), strict=True))
+        for _, (place, part, own) in (one for one in blocks if not one[0]):
+            with numbered(place.features):
+                part.log_prob(own, start, stop, scores)
+            _add(total, scores)
+        for _, (place, part, own) in (one for one in blocks if one[0]):
+            with numbered(place.features):
+                part.leading(own, start, stop, total, margin, out)
+            total[:] = out
 
     def contributions(self, X: Blocks) -> Float64:
         """What each feature adds to `log_prob`: (n, C, d), in nats."""
-        return np.concatenate([p.contributions(part) for _, p, part in self._pairs(X)], axis=2)
+        return self._by_feature(X, lambda part, own: part.contributions(own))
+
+    def alone(self, X: Blocks) -> Float64:
+        """What each feature would add to `log_prob` by itself: (n, C, d), in nats."""
+        return self._by_feature(X, lambda part, own: part.alone(own))
+
+    def _by_feature(self, X: Blocks, what: Callable[[Parameters, Any], Float64]) -> Float64:
+        """The sum over the blocks of what they say of each feature."""
+        each = [(place, what(part, own)) for place, part, own in self._blocks(X)]
+        out = np.zeros((*each[0][1].shape[:2], self.n_features))
+        for place, terms in each:
+            out[:, :, place.features] += terms
+        return out
 
     def log_base(self, X: Blocks) -> Float64:
         """The terms in x alone."""
-        return np.sum([p.log_base(part) for _, p, part in self._pairs(X)], axis=0)
+        return np.sum([part.log_base(own) for _, part, own in self._blocks(X)], axis=0)
 
-    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
-        """One row for each class code, as `Blocks`."""
-        return Blocks([part.sample(codes, generator) for part in self.parts], len(codes))
+    def sample(self, codes: Int64, generator: np.random.Generator) -> list[Any]:
+        """For each block one row for each class code."""
+        return [part.sample(codes, generator) for part in self.parts]
 
     def linear(self) -> tuple[Float64, Float64]:
         """The slopes of all blocks side by side, where each is linear."""
@@ -263,17 +186,28 @@ class ProductParameters(Parameters):
     def linear_rows(self, X: Blocks) -> Any:
         """What each block is linear in, side by side."""
         rows = []
-        for first, parameters, part in self._pairs(X):
-            with _placed(first):
-                rows.append(parameters.linear_rows(part))
+        for place, part, own in self._blocks(X):
+            with numbered(place.features):
+                rows.append(part.linear_rows(own))
         return hstack(rows, format="csr") if any(map(is_sparse, rows)) else np.hstack(rows)
 
     def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
         """(feature, level) of each column of `linear_rows`."""
         features, levels = [], []
-        for (first, after), part in zip(pairwise(self.starts), self.parts, strict=True):
-            numbers = np.arange(after - first), np.full(after - first, None)
-            own, their = part.linear_columns() or numbers
-            features.append(first + own)
+        for place, part in zip(self.places, self.parts, strict=True):
+            size = len(place.features)
+            own, their = part.linear_columns() or (np.arange(size), np.full(size, None))
+            features.append(place.features[own])
             levels.append(their)
         return np.concatenate(features), np.concatenate(levels)
+
+
+def _add(total: Float64, scores: Float64) -> None:
+    """Add scores in place; sums beyond the largest float stay there, so that they rank."""
+    with np.errstate(over="ignore"):
+        more = total + scores
+    infinite = np.isinf(more)
+    if infinite.any():
+        infinite &= np.isfinite(total) & np.isfinite(scores)
+        more[infinite] = np.copysign(LARGEST, more[infinite])
+    total[:] = more

@@ -1,28 +1,39 @@
-"""Every family by its name."""
+"""Every family, by its class and by its name."""
 
 from __future__ import annotations
 
-from naively.families.base import Family
-from naively.families.bernoulli import Bernoulli
-from naively.families.categorical import Categorical
-from naively.families.complement import Complement
-from naively.families.discretized import Discretized
-from naively.families.exponential import Exponential
-from naively.families.gamma import Gamma
-from naively.families.gaussian import Gaussian
-from naively.families.joint import Joint
-from naively.families.kernel_density import KernelDensity
-from naively.families.lognormal import LogNormal
-from naively.families.multinomial import Multinomial
-from naively.families.multivariate import MultivariateGaussian
-from naively.families.poisson import Poisson
-from naively.families.text import Text
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-FAMILIES: dict[str, type[Family]] = {
-    family.name: family
-    for family in (
-        Bernoulli, Categorical, Complement, Discretized, Exponential, Gamma, Gaussian,
-        Joint, KernelDensity, LogNormal, Multinomial, MultivariateGaussian,
-        Poisson, Text,
-    )
-}  # fmt: skip
+if TYPE_CHECKING:
+    from naively.families.base import AnyFamily
+
+    FAMILIES: dict[str, type[AnyFamily]]
+    """The classes by the names that people write; made when first asked for."""
+
+HOMES = {
+    "Bernoulli": "naively.families.bernoulli",
+    "Categorical": "naively.families.categorical",
+    "Complement": "naively.families.complement",
+    "Discretized": "naively.families.discretized",
+    "Exponential": "naively.families.exponential",
+    "Gamma": "naively.families.gamma",
+    "Gaussian": "naively.families.gaussian",
+    "Joint": "naively.families.joint",
+    "KernelDensity": "naively.families.kernel_density",
+    "LogNormal": "naively.families.lognormal",
+    "Multinomial": "naively.families.multinomial",
+    "MultivariateGaussian": "naively.families.multivariate",
+    "Poisson": "naively.families.poisson",
+    "Student": "naively.families.student",
+    "Text": "naively.families.text",
+}
+"""The module of each class: all that a new family needs besides its file."""
+
+
+def __getattr__(name: str) -> Any:
+    if name != "FAMILIES":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    classes = [getattr(import_module(home), kind) for kind, home in HOMES.items()]
+    globals()[name] = {one.name: one for one in classes}
+    return globals()[name]

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
-from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Batch, Family, FeatureError
+from naively.exact import ExactArray, Int64
+from naively.families.base import AnyFamily, Family, FeatureError
 from naively.families.bernoulli import Bernoulli
 from naively.families.complement import Complement
 from naively.families.linear import Alpha
-from naively.families.lognormal import log
 from naively.families.multinomial import Multinomial
-from naively.families.sums import sum_powers
-from naively.families.terms import Reference, TextStatistics
 from naively.families.text_parameters import TextParameters
-from naively.kernels import vocabulary as kernel
-from naively.text import counting
-from naively.text.analysis import WORDS, Analysis
-from naively.text.counting import Rows
+from naively.statistics.base import Statistics
+from naively.statistics.term_counts import LengthNorm, TermCounts, Weighting, reference_of
+from naively.statistics.terms import Reference, TermStatistics
+from naively.text.analysis import Analysis
 from naively.text.documents import Documents
-from naively.text.vocabulary import Vocabulary
-from naively.workers import Serial, Workers
+from naively.workers import SERIAL, Workers
 
 Event = Literal["multinomial", "complement", "bernoulli", "binary"]
-Weighting = Literal["log", "tfidf", "log-tfidf"]
 MOST_BUCKETS = 1 << 30
 
 
 @dataclass(frozen=True)
-class Text(Family):
+class Text(Analysis, Family[TermStatistics, TextParameters]):
     """Documents, each a bag of terms: words or n-grams of words or characters.
 
     Lecture 2, "NB with Bag of Words"; lecture 4; Manning, Raghavan & Schütze (2008), chapter 13.
@@ -67,7 +60,7 @@ class Text(Family):
         memory, but different terms may share a bucket, and names are forgotten.
     max_terms : int or None
         Whenever more terms are known, the rarest are dropped until at most half as many are left:
-        endless streams in bounded memory. `TextStatistics.undercount` says what that may cost.
+        endless streams in bounded memory. `TermStatistics.undercount` says what that may cost.
     reference : Reference or None
         The documents that "tfidf" refers to: those of the first `fit` or `partial_fit`, each
         counted once.
@@ -77,14 +70,7 @@ class Text(Family):
     alpha: Alpha = 1.0
     norm: bool = False
     weighting: Weighting | None = None
-    length_norm: Literal["l1", "l2"] | None = None
-    analyzer: str | Callable[[str], Iterable[str]] = "word"
-    ngram_range: tuple[int, int] = (1, 1)
-    lowercase: bool = True
-    strip_accents: str | Callable[[str], str] | None = None
-    stop_words: tuple[str, ...] | None = None
-    token_pattern: str = WORDS
-    tokenizer: Callable[[str], Iterable[str]] | None = None
+    length_norm: LengthNorm | None = None
     min_df: int | float = 1
     max_df: int | float = 1.0
     max_features: int | None = None
@@ -95,8 +81,7 @@ class Text(Family):
     name = "text"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ngram_range", self.analysis.ngram_range)
-        object.__setattr__(self, "stop_words", self.analysis.stop_words)
+        super().__post_init__()
         _among("event", self.event, "multinomial", "complement", "bernoulli", "binary")
         _among("weighting", self.weighting, None, "log", "tfidf", "log-tfidf")
         _among("length_norm", self.length_norm, None, "l1", "l2")
@@ -136,20 +121,22 @@ class Text(Family):
             raise ValueError(f"reference must be a Reference or None, not {self.reference!r}")
         self.inner  # noqa: B018 - refuses a bad alpha
 
-    def __getstate__(self) -> dict[str, Any]:
-        """The parameters alone: what follows from them another thread may just be adding."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
-
     @cached_property
     def analysis(self) -> Analysis:
         """How a document becomes terms."""
-        return Analysis(
-            self.analyzer, self.ngram_range, self.lowercase, self.strip_accents, self.stop_words,
-            self.token_pattern, self.tokenizer,
+        return Analysis(**{one.name: getattr(self, one.name) for one in fields(Analysis)})
+
+    @cached_property
+    def summary(self) -> TermCounts:  # type: ignore[override]
+        """What is counted of the terms of documents."""
+        by_document = self.selects and (not self.once or self.weighs)
+        return TermCounts(
+            self.analysis, self.once, self.weighting, self.length_norm, self.n_features or 0,
+            by_document, self.max_terms, self.reference,
         )  # fmt: skip
 
     @cached_property
-    def inner(self) -> Family:
+    def inner(self) -> AnyFamily:
         """The family of the counts of the terms."""
         if self.event == "complement":
             return Complement(self.alpha, self.norm)
@@ -182,42 +169,15 @@ class Text(Family):
         """Whether weights depend on reference documents."""
         return self.weighting in ("tfidf", "log-tfidf")
 
-    @property
-    def buckets(self) -> int:
-        """The number of buckets that terms are hashed into, or 0."""
-        return self.n_features or 0
-
-    @property
-    def by_document(self) -> bool:
-        """Whether the statistics have to say in how many documents a term is."""
-        return self.selects and (not self.once or self.weighs)
-
-    def _statistics(self) -> tuple[Any, ...]:
-        """All that statistics depend on."""
-        return (
-            self.analysis, self.once, self.weighting, self.length_norm, self.n_features,
-            self.by_document, self.max_terms, self.reference,
-        )  # fmt: skip
-
-    def adds_to(self, other: Family) -> bool:
-        """Whether statistics of the two mean the same."""
-        return isinstance(other, Text) and self._statistics() == other._statistics()
-
     # ---- learning ----------------------------------------------------------------------------
 
-    def referring(self, documents: Documents, workers: Workers | None = None) -> Self:
+    def referring(self, X: Documents, workers: Workers = SERIAL) -> Self:
         """The same, with these as `reference` documents if it needs some and has none."""
         if not self.refers or self.reference is not None:
             return self
-        counts = counting.count(
-            documents, np.zeros(len(documents), np.int64), 1, self.analysis, 0, True, False,
-            workers or Serial(),
-        )  # fmt: skip
-        present = len(documents) if documents.valid is None else int(documents.valid.sum())
-        assert counts.vocabulary is not None
-        return replace(self, reference=Reference.of(counts.vocabulary, counts.total[0], present))
+        return replace(self, reference=reference_of(X, self.analysis, workers))
 
-    def check(self, statistics: TextStatistics, class_weight: ExactArray) -> None:
+    def check(self, statistics: TermStatistics, class_weight: ExactArray) -> None:
         """Raise FeatureError unless there are terms to learn from."""
         known = statistics.vocabulary
         if known is None:
@@ -229,96 +189,42 @@ class Text(Family):
             )
         if len(known) == 0:
             raise FeatureError("all terms were dropped as the rarest: max_terms is too low")
-        if self.selects and self.estimate(statistics, class_weight).total.shape[1] == 0:
+        if not self.selects:
+            return
+        present = statistics.observed(class_weight).gather(1, 0)
+        if len(self._selected(statistics.ordered(), present)) == 0:
             raise FeatureError(
                 f"no terms remain of {len(known):,}: try a lower min_df or a higher max_df"
             )
 
-    def summarise(self, X: Documents, batch: Batch, workers: Workers) -> TextStatistics:
-        """The counts of the terms by class, exactly."""
-        missing = _missing(X, batch)
-        if self.weighs or len(batch.weights):
-            return self._weighed(X, batch, missing, workers)
-        counts = counting.count(
-            X, batch.codes, batch.n_classes, self.analysis, self.buckets, self.once,
-            self.by_document, workers,
-        )  # fmt: skip
-        most = 1 << 40  # documents have fewer bytes
-        tables = {"sum": ExactArray.from_integers(counts.total, most), "missing": missing}
-        if counts.documents is not None:
-            tables["documents"] = ExactArray.from_integers(counts.documents, most)
-        return self._statistics_of(tables, counts.vocabulary)
-
-    def _weighed(
-        self, X: Documents, batch: Batch, missing: ExactArray, workers: Workers
-    ) -> TextStatistics:
-        """The same of rows with weights, or of counts that are changed."""
-        rows, vocabulary = counting.rows_and_vocabulary(X, self.analysis, self.buckets, workers)
-        matrix = self.matrix(rows, vocabulary)
-        tables = {"sum": sum_powers(matrix, batch, workers).tables["sum"], "missing": missing}
-        if self.by_document:
-            matrix.data = np.ones_like(matrix.data)
-            tables["documents"] = sum_powers(matrix, batch, workers).tables["sum"]
-        return self._statistics_of(tables, None if self.buckets else vocabulary)
-
-    def _statistics_of(
-        self, tables: dict[str, ExactArray], vocabulary: Vocabulary | None
-    ) -> TextStatistics:
-        presence = self.once and not self.weighs
-        statistics = TextStatistics(tables, vocabulary, presence, self.max_terms)
-        statistics.prune()
-        return statistics
-
-    def empty(self, n_classes: int, n_features: int) -> TextStatistics:
-        """The statistics of no documents."""
-        zeros = ExactArray.zeros((n_classes, self.buckets))
-        tables = {"sum": zeros, "missing": ExactArray.zeros((n_classes, 1))}
-        if self.by_document:
-            tables["documents"] = zeros
-        return self._statistics_of(tables, None if self.buckets else Vocabulary())
-
-    # ---- weights -----------------------------------------------------------------------------
-
-    def matrix(self, rows: Rows, vocabulary: Vocabulary) -> Any:
-        """Merged counts of terms as a CSR matrix of what they count."""
-        data = np.ones_like(rows.data) if self.once else rows.data
-        idf = self.idf(vocabulary)
-        data = self.weigh(data, rows.indices, rows.indptr, idf)
-        matrix = csr_matrix(rows.shape)
-        matrix.data, matrix.indices, matrix.indptr = data, rows.indices, rows.indptr
-        return matrix
-
-    def idf(self, vocabulary: Vocabulary | None) -> Float64 | None:
-        """What the weights of terms are multiplied by, (V,); None if by nothing."""
-        if not self.refers or vocabulary is None:
-            return None
-        if self.reference is None:
-            raise ValueError(f"weighting={self.weighting!r} needs reference documents")
-        return self.reference.idf(vocabulary)
-
-    def weigh(self, counts: Float64, ids: Any, indptr: Int64, idf: Float64 | None) -> Float64:
-        """What merged counts of terms count.
-
-        The result does not depend on the order of a document's terms.
-        """
-        if self.weighting in ("log", "log-tfidf"):
-            counts = log(1.0 + counts)
-        if idf is not None:
-            counts = counts * idf[ids]
-        if self.length_norm is not None:
-            counts = counts.copy()
-            kernel.normalise(counts, indptr, self.length_norm == "l2")
-        return counts
-
-    def estimate(self, statistics: TextStatistics, class_weight: ExactArray) -> Any:
+    def estimate(self, statistics: TermStatistics, class_weight: ExactArray) -> TextParameters:
         """The parameters of the terms that are not left out."""
-        return TextParameters(self, statistics, class_weight)
+        statistics = statistics.ordered()
+        vocabulary, total = statistics.vocabulary, statistics.tables["sum"]
+        present = statistics.observed(class_weight).gather(1, 0)
+        if self.selects:
+            chosen = self._selected(statistics, present)
+            assert vocabulary is not None
+            vocabulary, total = vocabulary.taken(chosen), total.gather(1, chosen)
+        counts = Statistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
+        inner = self.inner.estimate(counts, present)
+        return TextParameters(self.summary, inner, vocabulary, total, float(self.alpha))
 
-
-def _missing(X: Documents, batch: Batch) -> ExactArray:
-    """The weight of the missing documents of each class, (C, 1)."""
-    absent = np.zeros((len(X), 1)) if X.valid is None else np.where(X.valid, 0.0, np.nan)[:, None]
-    return sum_powers(absent, batch, Serial()).tables["missing"]
+    def _selected(self, statistics: TermStatistics, present: ExactArray) -> Int64:
+        """The columns of the terms that are neither too rare nor too frequent."""
+        table = statistics.tables.get("documents", statistics.tables["sum"])
+        documents = table.summed(0).rounded()
+        whole = float(present.summed(0).rounded())
+        low, high = (
+            part * whole if isinstance(part, float) else float(part)
+            for part in (self.min_df, self.max_df)
+        )
+        chosen = np.flatnonzero((documents >= low) & (documents <= high))
+        if self.max_features is not None and len(chosen) > self.max_features:
+            total = statistics.tables["sum"].gather(1, chosen).summed(0).rounded()
+            most = np.argsort(-total, kind="stable")[: self.max_features]
+            chosen = chosen[np.sort(most)]
+        return chosen
 
 
 def _among(name: str, value: Any, *known: Any) -> None:

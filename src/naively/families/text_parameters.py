@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import InvalidValueError, Parameters, Statistics
-from naively.families.bernoulli import BernoulliParameters
+from naively.families.base import Parameters
+from naively.families.describing import Events, Section
 from naively.families.linear import LinearParameters
 from naively.families.multinomial import ROLLS, MultinomialParameters
+from naively.statistics.base import InvalidValueError
+from naively.statistics.term_counts import TermCounts
 from naively.text import counting
-from naively.text.counting import PIECE, Indexer, Rows
+from naively.text.counting import PIECE, DocumentRows, Indexer
 from naively.text.documents import Documents
-from naively.text.told import Told
+from naively.text.explained import ExplainedTerms
 from naively.text.vocabulary import Vocabulary
-from naively.workers import Serial, Workers
-
-if TYPE_CHECKING:
-    from naively.families.terms import TextStatistics
-    from naively.families.text import Text
+from naively.workers import SERIAL, Workers
 
 SCORED = 1 << 20
 """Bytes of documents that are scored at a time by one thread."""
@@ -35,30 +33,24 @@ class TextParameters(Parameters):
 
     Attributes
     ----------
-    family : Text
-    vocabulary : the terms, sorted; None if they are hashed.
+    summary : TermCounts, what the terms of a document count.
     inner : parameters of their counts.
+    vocabulary : the terms, sorted; None if they are hashed.
     total : (C, V) ExactArray, what was counted of them.
+    alpha : virtual counts of each.
     """
 
-    def __init__(self, family: Text, statistics: TextStatistics, class_weight: ExactArray) -> None:
-        statistics = statistics.ordered()
-        self.family = family
-        self.vocabulary = statistics.vocabulary
-        self.total = statistics.tables["sum"]
-        present = statistics.observed(class_weight).taken(1, 0)
-        if family.selects:
-            chosen = _selected(family, statistics, present)
-            assert self.vocabulary is not None
-            self.vocabulary = self.vocabulary.taken(chosen)
-            self.total = self.total.taken(1, chosen)
-        shape = self.total.shape
-        counts = Statistics({"sum": self.total, "missing": ExactArray.zeros(shape)})
-        inner = family.inner.estimate(counts, present)
-        assert isinstance(inner, LinearParameters)
+    def __init__(
+        self, summary: TermCounts, inner: LinearParameters, vocabulary: Vocabulary | None,
+        total: ExactArray, alpha: float,
+    ) -> None:  # fmt: skip
+        self.summary = summary
         self.inner = inner
+        self.vocabulary = vocabulary
+        self.total = total
+        self.alpha = alpha
         self.n_free = inner.n_free
-        self._idf = family.idf(self.vocabulary)
+        self._idf = summary.idf(vocabulary)
         self._free: list[Indexer] = []
 
     @property
@@ -83,7 +75,7 @@ class TextParameters(Parameters):
     def prepare(self, X: Documents, workers: Workers) -> None:
         """Compute what `log_prob` needs."""
         empty = np.empty(0, np.int32)
-        self.inner.prepare(Rows(np.empty(0), empty, np.zeros(1, np.int64), (0, 0)), workers)
+        self.inner.prepare(DocumentRows(np.empty(0), empty, np.zeros(1, np.int64), (0, 0)), workers)
 
     def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
         """Σ over the terms of a document of what each adds; 0 for one that is missing."""
@@ -102,21 +94,21 @@ class TextParameters(Parameters):
         try:
             terms = self._free.pop()
         except IndexError:
-            terms = Indexer(self.family.analysis, self.family.buckets, self.vocabulary)
+            terms = Indexer(self.summary.analysis, self.summary.buckets, self.vocabulary)
         yield terms
         self._free.append(terms)
 
     def _rows(
         self, terms: Indexer, X: Documents, first: int, last: int, merged: bool = False
-    ) -> Rows:
+    ) -> DocumentRows:
         """Documents first:last as what their terms count; merged if that matters or is asked."""
-        family = self.family
-        rows = terms.rows(X, first, last, merged or family.once or family.weighs)
-        if family.once:
+        summary = self.summary
+        rows = terms.rows(X, first, last, merged or summary.once or summary.weighs)
+        if summary.once:
             rows.data[:] = 1.0
-        if not family.weighs:
+        if not summary.weighs:
             return rows
-        return rows._replace(data=family.weigh(rows.data, rows.indices, rows.indptr, self._idf))
+        return rows._replace(data=summary.weigh(rows.data, rows.indices, rows.indptr, self._idf))
 
     def contributions(self, X: Documents) -> Float64:
         """What the document adds to the score of each class, (n, C, 1)."""
@@ -126,7 +118,7 @@ class TextParameters(Parameters):
 
     def log_base(self, X: Documents) -> Float64:
         """The term of log p(x | y) in x alone."""
-        return self.inner.log_base(self.matrix(X, Serial()))
+        return self.inner.log_base(self.matrix(X, SERIAL))
 
     def matrix(self, X: Documents, workers: Workers) -> Any:
         """What the terms of each document count, as a CSR matrix (n, V)."""
@@ -153,7 +145,7 @@ class TextParameters(Parameters):
             row = int(X.valid.argmin())
             problem = "{where} is a missing document, which no weight can take"
             raise InvalidValueError(row, 0, problem)
-        return self.matrix(X, Serial())
+        return self.matrix(X, SERIAL)
 
     def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
         """(feature, term) of each column; the number of its bucket if terms are hashed."""
@@ -161,24 +153,24 @@ class TextParameters(Parameters):
         terms = range(size) if self.vocabulary is None else self.terms
         return np.zeros(size, np.int64), np.array(terms, object)
 
-    def tell(self, X: Documents, i: int) -> Told:
+    def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
         """What each term of document i adds to the score of each class."""
-        family = self.family
+        summary = self.summary
         met = counting.count(
-            X[i : i + 1], np.zeros(1, np.int64), 1, family.analysis, 0, False, False, Serial()
+            X[i : i + 1], np.zeros(1, np.int64), 1, summary.analysis, 0, False, False, SERIAL
         )
         assert met.vocabulary is not None
         own = Vocabulary() if self.vocabulary is None else self.vocabulary
-        numbers = own.number(met.vocabulary.as_units(), buckets=family.buckets)[0]
+        numbers = own.number(met.vocabulary.as_units(), buckets=summary.buckets)[0]
         known = np.flatnonzero(numbers >= 0)
         columns, first, group = np.unique(numbers[known], return_index=True, return_inverse=True)
         order = np.argsort(first)  # in which they are met
         columns, group = columns[order].astype(np.int64), np.argsort(order)[group]
         counts = np.zeros(len(columns), np.int64)
         np.add.at(counts, group, met.total[0, known])
-        values = np.ones(len(counts)) if family.once else counts.astype(np.float64)
-        if family.weighs:
-            values = family.weigh(values, columns, np.array([0, len(columns)]), self._idf)
+        values = np.ones(len(counts)) if summary.once else counts.astype(np.float64)
+        if summary.weighs:
+            values = summary.weigh(values, columns, np.array([0, len(columns)]), self._idf)
         rest = np.zeros(self.inner.n_classes)
         if self.inner.has_zero and (X.valid is None or X.valid[i]):
             absent = np.setdiff1d(np.arange(self.total.shape[1]), columns)
@@ -187,14 +179,14 @@ class TextParameters(Parameters):
         terms: list[list[str]] = [[] for _ in columns]  # those of one bucket together
         for name, place in zip(names, group.tolist(), strict=True):
             terms[place].append(name)
-        return Told(
+        return ExplainedTerms(
             X.text(i), [", ".join(each) for each in terms], counts,
             self.inner.evaluated(columns, values[np.newaxis, np.newaxis])[0].T, rest,
             [met.vocabulary.term(k) for k in np.flatnonzero(numbers < 0).tolist()],
-            family.analysis, dict(zip(names, group.tolist(), strict=True)),
+            summary.analysis, dict(zip(names, group.tolist(), strict=True)),
         )  # fmt: skip
 
-    # ---- looking inside ----------------------------------------------------------------------
+    # ---- for people --------------------------------------------------------------------------
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Documents:
         """Documents of 100 words each; of the words that are present, for "bernoulli".
@@ -203,19 +195,19 @@ class TextParameters(Parameters):
         ------
         ValueError : if terms are hashed, or no words that can stand beside each other.
         """
-        if self.family.analysis.analyzer != "word" or self.family.analysis.ngram_range != (1, 1):
+        if self.summary.analysis.analyzer != "word" or self.summary.analysis.ngram_range != (1, 1):
             raise ValueError("documents can be drawn from a model of single words only")
         words = np.array(self.terms, object)
         if len(words) == 0:
             raise ValueError("the model knows no words to draw documents from")
-        counts = MultinomialParameters(self.total, self.family.alpha)
+        counts = MultinomialParameters(self.total, self.alpha)
         theta = np.exp(counts.log_theta(slice(0, len(words))))
+        presence = self.inner.presence()
         texts: list[str] = [""] * len(codes)
         for c in np.unique(codes).tolist():
             chosen = np.flatnonzero(codes == c)
-            if isinstance(self.inner, BernoulliParameters):
-                p = np.exp(self.inner.log_probabilities(slice(0, len(words)))[1][c])
-                drawn = [np.flatnonzero(generator.random(len(words)) < p) for _ in chosen]
+            if presence is not None:
+                drawn = [np.flatnonzero(generator.random(len(words)) < presence[c]) for _ in chosen]
             else:
                 p = np.cumsum(theta[c])
                 drawn = list(np.searchsorted(p, generator.random((len(chosen), ROLLS)) * p[-1]))
@@ -223,19 +215,13 @@ class TextParameters(Parameters):
                 texts[k] = " ".join(words[numbers])
         return Documents.of(texts)
 
+    def described(self, names: Sequence[str]) -> Section:
+        """How many terms there are."""
+        count = self.total.shape[1]
+        what = "term" if self.vocabulary is not None else "bucket"
+        words = f"{count:,} {what}" + ("" if count == 1 else "s")
+        return Section("words", rows={names[0]: []}, words={names[0]: words})
 
-def _selected(family: Text, statistics: TextStatistics, present: ExactArray) -> Int64:
-    """The columns of the terms that are neither too rare nor too frequent."""
-    table = statistics.tables.get("documents", statistics.tables["sum"])
-    documents = table.summed(0).rounded()
-    whole = float(present.summed(0).rounded())
-    low, high = (
-        part * whole if isinstance(part, float) else float(part)
-        for part in (family.min_df, family.max_df)
-    )
-    chosen = np.flatnonzero((documents >= low) & (documents <= high))
-    if family.max_features is not None and len(chosen) > family.max_features:
-        total = statistics.tables["sum"].taken(1, chosen).summed(0).rounded()
-        most = np.argsort(-total, kind="stable")[: family.max_features]
-        chosen = chosen[np.sort(most)]
-    return chosen
+    def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
+        """The terms."""
+        return self.inner.events(self.terms)

@@ -23,9 +23,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     If anything fails, the temporary file is removed and the old file stays as it was. What earlier
     writers of the same file left because they were killed is removed too.
 
-    Raises
-    ------
-    OSError : if the file cannot be written; or if something there is no regular file.
+    Raises OSError if the file cannot be written; or if something there is no regular file.
     """
     target = Path(os.path.realpath(path))  # a link stays a link
     if target.exists() and not target.is_file():

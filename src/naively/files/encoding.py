@@ -13,10 +13,8 @@ import numpy.typing as npt
 
 from naively.families.base import Family
 from naively.families.registry import FAMILIES
-from naively.families.terms import Reference
-from naively.files import checks
-
-Arrays = dict[str, npt.NDArray[Any]]
+from naively.statistics.base import Arrays
+from naively.statistics.terms import Reference
 
 NUMBERS = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"}
 """The types of arrays that a file can hold, without their byte order."""
@@ -25,9 +23,7 @@ NUMBERS = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8
 def storable(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The array as a file holds it: little-endian and contiguous.
 
-    Raises
-    ------
-    ValueError : if it holds no numbers.
+    Raises ValueError if it holds no numbers.
     """
     if values.dtype.str[1:] not in NUMBERS:
         raise ValueError(f"arrays of {values.dtype} cannot be saved")
@@ -37,9 +33,7 @@ def storable(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def encode(value: Any, arrays: Arrays) -> Any:
     """`value` as JSON; arrays are added to `arrays`, each content once, and referred to.
 
-    Raises
-    ------
-    ValueError : if it is nothing that a hyperparameter can be.
+    Raises ValueError if it is nothing that a hyperparameter can be.
     """
     if isinstance(value, np.generic):
         value = value.item()
@@ -70,12 +64,7 @@ def encode(value: Any, arrays: Arrays) -> Any:
 
 
 def decode(value: Any, arrays: Arrays) -> Any:
-    """What `encode` made JSON of.
-
-    Raises
-    ------
-    ValueError : if it made no such thing.
-    """
+    """What `encode` made JSON of. Raises ValueError if it made no such thing."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list):
@@ -92,36 +81,33 @@ def decode(value: Any, arrays: Arrays) -> Any:
         case {"reference": dict(parts), **rest} if not rest:
             return Reference(**{str(name): decode(one, arrays) for name, one in parts.items()})
         case {"family": str(name), **own} if name in FAMILIES:
-            return FAMILIES[name](**hyperparameters(FAMILIES[name], own, arrays))  # type: ignore[arg-type]
+            return hyperparameters(FAMILIES[name], {str(k): v for k, v in own.items()}, arrays)
     raise ValueError(f"no value of a hyperparameter: {str(value)[:60]}")
 
 
-def hyperparameters(kind: Any, encoded: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-    """The hyperparameters of a family or prior, where those of text are text, and so on.
+def hyperparameters(kind: Any, encoded: dict[str, Any], arrays: Arrays) -> Any:
+    """A family, or a prior, with these hyperparameters, which it checks itself.
 
-    Raises
-    ------
-    ValueError : if it cannot have them.
+    Raises ValueError if it cannot have them.
     """
     known = {one.name for one in fields(kind)}
-    if strangers := encoded.keys() - known:
-        raise ValueError(f"{kind.__name__} has no hyperparameter {min(strangers)!r}")
+    if unknown := encoded.keys() - known:
+        raise ValueError(f"{kind.__name__} has no hyperparameter {min(unknown)!r}")
     values = {name: decode(value, arrays) for name, value in encoded.items()}
-    for name, value in values.items():
-        checks.check_hyperparameter(name, value)
-    return values
+    try:
+        return kind(**values)
+    except (TypeError, ArithmeticError) as error:
+        raise ValueError(f"{kind.__name__} cannot have {str(values)[:60]}: {error}") from None
 
 
 def _same(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def encode_labels(labels: npt.NDArray[Any], arrays: Arrays) -> Any:
+def encode_classes(labels: npt.NDArray[Any], arrays: Arrays) -> Any:
     """Class labels as JSON, or as the array ``classes`` if they are numbers.
 
-    Raises
-    ------
-    ValueError : if they are neither numbers nor text.
+    Raises ValueError if they are neither numbers nor text.
     """
     kind = labels.dtype.kind
     if kind in "biuf":
@@ -134,12 +120,11 @@ def encode_labels(labels: npt.NDArray[Any], arrays: Arrays) -> Any:
     raise ValueError(f"class labels must be numbers or text to be saved, not {labels.dtype}")
 
 
-def decode_labels(encoded: Any, arrays: Arrays) -> npt.NDArray[Any]:
+def decode_classes(encoded: Any, arrays: Arrays) -> npt.NDArray[Any]:
     """The labels, with the same dtype.
 
-    Raises
-    ------
-    ValueError : if they are not what a model can hold: a flat list, sorted, without duplicates.
+    Raises ValueError if they are not what a model can hold: a flat list, sorted, without
+    duplicates.
     """
     if not isinstance(encoded, dict) or not isinstance(encoded.get("dtype"), str):
         raise ValueError("the class labels have no dtype")

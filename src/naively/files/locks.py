@@ -19,10 +19,8 @@ POSSIBLE = fcntl is not None
 def take(file: int, wait: bool) -> None:
     """Lock an open file until it is closed, be it by the end of the process.
 
-    Raises
-    ------
-    BlockingIOError : if another process has it, and we do not wait.
-    OSError : if files cannot be locked here, as in some network folders.
+    Raises BlockingIOError if another process has it, and we do not wait; OSError if files cannot be
+    locked here, as in some network folders.
     """
     fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 

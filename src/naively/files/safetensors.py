@@ -17,28 +17,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as in_bytes
+from safetensors import SafetensorError
+from safetensors.numpy import load as tensors_of
+from safetensors.numpy import save as bytes_of
 
 from naively import __version__
-from naively.families.base import Family
-from naively.families.product import Product
-from naively.families.registry import FAMILIES
-from naively.files import checks, tables
+from naively.files import checks
 from naively.files.atomic import replacing
 from naively.files.encoding import (
-    Arrays,
     decode,
-    decode_labels,
+    decode_classes,
     encode,
-    encode_labels,
+    encode_classes,
     hyperparameters,
 )
+from naively.files.schemas import decode_invalid, decode_schema, encode_invalid, encode_schema
 from naively.files.statistics import decode_statistics, encode_statistics
 from naively.model import Model
 from naively.prior import Prior
+from naively.statistics.base import Arrays
 
-VERSION = 1
+VERSION = 2
 KEY = "naively"
 
 Stamp = tuple[int, int, int, int]
@@ -54,8 +53,8 @@ class Saved:
 
     Attributes
     ----------
-    model : Model, or TableModel
-    estimator : str, name of the scikit-learn estimator.
+    model : Model
+    estimator : str, name of the scikit-learn estimator; empty if it is a model alone.
     params : dict, that estimator's parameters.
     extra : dict of str, what else was noted: the command line keeps the target's name here.
     written_by : str, version of naively.
@@ -63,39 +62,65 @@ class Saved:
     stamp : of the file that it was read from; see `stamp_of`.
     """
 
-    model: Any
-    estimator: str
-    params: dict[str, Any]
+    model: Model
+    estimator: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
     extra: dict[str, str] = field(default_factory=dict)
     written_by: str = __version__
     learned: dict[str, Any] = field(default_factory=dict)
     stamp: Stamp | None = field(default=None, compare=False)
 
 
-def save(
-    model: Any,
-    path: str | os.PathLike[str],
-    estimator: str,
-    params: dict[str, Any],
-    extra: dict[str, str] | None = None,
-    learned: dict[str, Any] | None = None,
-) -> None:
-    """Write a `Model` or `TableModel` to a file, whole or not at all.
+def to_bytes(saved: Saved) -> bytes:
+    """A model with its exact statistics as bytes; nothing is estimated.
 
     Raises
     ------
-    ValueError : if the model has something that a file cannot hold.
-    OSError : if the file cannot be written; an old one stays as it was.
+    ValueError : if the model has something that bytes cannot hold.
     """
     try:
-        saved = Saved(model, estimator, params, extra or {}, learned=learned or {})
         document, arrays = _encoded(saved)
         document["checksum"] = checksum(document, arrays)
         text = _text(document)
         _decoded(_parsed(text), dict(arrays))  # what could not be read again is not written
     except ValueError as error:
         raise ValueError(f"this model cannot be saved: {error}") from None
-    content = in_bytes(arrays, {KEY: text})
+    return bytes_of(arrays, {KEY: text})
+
+
+def from_bytes(content: bytes, source: str = "this") -> Saved:
+    """What `to_bytes` made bytes of; nothing is estimated.
+
+    Raises
+    ------
+    ModelFileError : if it is no model, or a damaged one; `source` is what it is called.
+    """
+    try:
+        size = int.from_bytes(content[:8], "little")
+        arrays = tensors_of(content)  # which checks the header
+        metadata = json.loads(content[8 : 8 + size]).get("__metadata__") or {}
+    except (SafetensorError, TypeError, ValueError, KeyError, AttributeError) as error:
+        raise ModelFileError(
+            f"{source} is no model file of naively, or a damaged one: {error}"
+        ) from None
+    if KEY not in metadata:
+        raise ModelFileError(f"{source} is a safetensors file, but no model that naively wrote")
+    try:
+        return _decoded(_parsed(metadata[KEY]), arrays)
+    except Exception as error:  # whatever a hostile file may provoke: nothing was changed yet
+        detail = error if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ModelFileError(f"{source} is a damaged model file: {detail}") from error
+
+
+def save(saved: Saved, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file, whole or not at all.
+
+    Raises
+    ------
+    ValueError : if the model has something that a file cannot hold.
+    OSError : if the file cannot be written; an old one stays as it was.
+    """
+    content = to_bytes(saved)
     with replacing(path) as temporary:
         temporary.write_bytes(content)
 
@@ -110,27 +135,8 @@ def load(path: str | os.PathLike[str]) -> Saved:
     """
     if not stat.S_ISREG(Path(path).stat().st_mode):
         raise ModelFileError(f"{path} is no file")
-    with Path(path).open("rb"):  # for the usual errors, which safe_open has not
-        stamp = stamp_of(path)
-    try:
-        with safe_open(path, framework="np") as file:
-            metadata = file.metadata()
-            if not metadata or KEY not in metadata:
-                raise ModelFileError(
-                    f"{path} is a safetensors file, but no model that naively wrote"
-                )
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, TypeError, ValueError, KeyError, AttributeError) as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(
-            f"{path} is no model file of naively, or a damaged one: {error}"
-        ) from None
-    try:
-        saved = _decoded(_parsed(metadata[KEY]), arrays)
-    except Exception as error:  # whatever a hostile file may provoke: nothing was changed yet
-        detail = error if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        raise ModelFileError(f"{path} is a damaged model file: {detail}") from error
+    stamp = stamp_of(path)
+    saved = from_bytes(Path(path).read_bytes(), str(path))
     saved.stamp = stamp
     return saved
 
@@ -169,43 +175,32 @@ def _integer(digits: str) -> int:
 
 
 def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
-    plain = saved.model if isinstance(saved.model, Model) else saved.model.model
-    model = plain.canonical()
+    model = saved.model.canonical()
     weight = model.class_weight
     arrays: Arrays = {"class_weight": np.array(weight.limbs, "<i8", order="C")}
-    low = {"class_weight": weight.low, **encode_statistics(model.statistics, arrays)}
+    low = {"class_weight": weight.low}
+    for k, part in enumerate(model.parts):
+        low |= encode_statistics(part, arrays, f"statistics.{k}.")
+    prior = {one.name: encode(getattr(model.prior, one.name), arrays) for one in fields(Prior)}
     document = {
         "format": "naively model",
         "version": VERSION,
         "written_by": saved.written_by,
         "estimator": saved.estimator,
         "params": {name: encode(value, arrays) for name, value in saved.params.items()},
-        "prior": _fields(model.prior, arrays),
-        "classes": encode_labels(model.classes, arrays),
-        "announced": np.flatnonzero(np.isin(model.classes, model.announced)).tolist(),
-        "n_features": model.n_features,
+        "prior": prior,
+        "classes": encode_classes(model.classes, arrays),
+        "declared": np.flatnonzero(np.isin(model.classes, model.declared)).tolist(),
+        "schema": encode_schema(model.schema, arrays),
+        "rows": model.rows,
+        "unlabelled": model.unlabelled,
+        "invalid": encode_invalid(model.invalid),
+        "target": model.target,
         "low": low,
         "extra": saved.extra,
+        "learned": {name: encode(one, arrays) for name, one in saved.learned.items()},
     }
-    if saved.learned:
-        document["learned"] = {name: encode(one, arrays) for name, one in saved.learned.items()}
-    if isinstance(saved.model, Model):
-        document |= {
-            "family": _family_fields(model.family, arrays),
-            "feature_names": model.feature_names,
-        }
-    else:
-        families = [_family_fields(block.family, arrays) for block in saved.model.schema.blocks]
-        document["table"] = tables.encode_table(saved.model, families)
     return document, arrays
-
-
-def _family_fields(family: Family, arrays: Arrays) -> dict[str, Any]:
-    return {"name": family.name, **_fields(family, arrays)}
-
-
-def _fields(value: Any, arrays: Arrays) -> dict[str, Any]:
-    return {one.name: encode(getattr(value, one.name), arrays) for one in fields(value)}
 
 
 def _decoded(document: Any, arrays: Arrays) -> Saved:
@@ -227,49 +222,40 @@ def _decoded(document: Any, arrays: Arrays) -> Saved:
         document,
         {
             "checksum": str, "written_by": str, "estimator": str, "params": dict, "prior": dict,
-            "classes": dict, "announced": list, "n_features": int, "low": dict,
-            "extra": dict,
+            "classes": dict, "declared": list, "schema": dict, "rows": int, "unlabelled": int,
+            "invalid": list, "low": dict, "extra": dict, "learned": dict,
         },
     )  # fmt: skip
     if document["checksum"] != checksum(document, arrays):
         raise ValueError("its checksum is wrong: some of it was changed after it was written")
-    prior = Prior(**hyperparameters(Prior, document["prior"], arrays))
-    classes = decode_labels(document["classes"], arrays)
-    checks.check_texts(document["extra"])
-    n_features, low = document["n_features"], document["low"]
-    table = None
-    if "table" in document:
-        checks.expect(document, {"table": dict})
-        table = tables.decode_table(document["table"], lambda one: _family(one, arrays))
-        family: Family = table.product
-        names = table.names
-    else:
-        checks.expect(document, {"family": dict})
-        family = _family(document["family"], arrays)
-        names = document.get("feature_names")
-    checks.check_features(n_features, names)
-    if isinstance(family, Product) and sum(family.sizes) != n_features:
-        raise ValueError(f"it has {n_features} features in blocks of {family.sizes}")
+    checks.texts(list(document["extra"].values()), "its notes")
+    if min(document["rows"], document["unlabelled"]) < 0:
+        raise ValueError("it has a negative number of rows")
+    target = document.get("target")
+    if not isinstance(target, str | None):
+        raise ValueError("its target is no name")
+    prior = hyperparameters(Prior, document["prior"], arrays)
+    classes = decode_classes(document["classes"], arrays)
+    schema = decode_schema(document["schema"], arrays)
+    low = document["low"]
     if absent := low.keys() - arrays.keys():
         raise ValueError(f"it has no tensor {min(absent)!r}")
     weight = checks.exact("class_weight", arrays.get("class_weight"), low.get("class_weight"))
-    statistics = decode_statistics(family, n_features, arrays, low)
-    model = Model(family, prior, n_features, names, classes, weight, statistics)
-    checks.check_model(model)
-    model.announced = classes[checks.positions(document["announced"], len(classes))]
-    params = {name: decode(value, arrays) for name, value in document["params"].items()}
-    checks.expect({"learned": {}} | document, {"learned": dict})
-    learned = {name: decode(value, arrays) for name, value in document.get("learned", {}).items()}
-    model = model.canonical()
-    return Saved(
-        model if table is None else tables.table_model(document["table"], table, model),
-        document["estimator"], params, document["extra"], document["written_by"], learned,
+    parts = [
+        decode_statistics(part.summary, len(part.names), arrays, low, f"statistics.{k}.")
+        for k, part in enumerate(schema.parts)
+    ]
+    model = Model(
+        schema, prior, classes, weight, schema.statistics(parts),
+        classes[checks.positions(document["declared"], len(classes))],
+        document["rows"], document["unlabelled"], decode_invalid(document["invalid"]), target,
     )  # fmt: skip
-
-
-def _family(encoded: dict[str, Any], arrays: Arrays) -> Family:
-    name = encoded.get("name")
-    if name not in FAMILIES:
-        raise ValueError(f"naively {__version__} knows no family {name!r}")
-    values = {key: value for key, value in encoded.items() if key != "name"}
-    return FAMILIES[name](**hyperparameters(FAMILIES[name], values, arrays))
+    checks.model(model)
+    params, learned = (
+        {name: decode(value, arrays) for name, value in document[key].items()}
+        for key in ("params", "learned")
+    )
+    return Saved(
+        model.canonical(), document["estimator"], params, document["extra"],
+        document["written_by"], learned,
+    )  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 
 from naively.kernels import simd
 from naively.kernels.jit import jit
-from naively.kernels.scores import GROUP, TILE, flat_view, load_block, touch
+from naively.kernels.rows import GROUP, TILE, flat_view, load_block, touch
 
 LANES = simd.LANES
 GROUPS = 4  # of sixteen rows, which share what is read of A

@@ -13,7 +13,7 @@ from naively.kernels.limbs import add_value
 LANES = simd.LANES
 MISSING, INVALID = -1, -2  # in place of a level
 MOST = 65535  # rows that 16-bit counters have room for
-LARGEST = 1 << 53  # codes are below: floats hold them exactly
+CODES = 1 << 53  # codes are below: floats hold them exactly
 DONE, WIDEN, REFUSED = 0, 1, 2
 
 
@@ -28,7 +28,7 @@ def _as_level(x):
         def from_float(x):
             if math.isnan(x):
                 return np.int64(MISSING)
-            if x < 0 or x >= LARGEST or x != math.floor(x):
+            if x < 0 or x >= CODES or x != math.floor(x):
                 return np.int64(INVALID)
             return np.int64(x)
 
@@ -36,7 +36,7 @@ def _as_level(x):
 
     def from_integer(x):
         k = np.int64(x)
-        return k if 0 <= k < LARGEST else np.int64(INVALID)
+        return k if 0 <= k < CODES else np.int64(INVALID)
 
     return from_integer
 

@@ -220,7 +220,7 @@ def dense_sums(
     codes : (n,) integer array, the class of each row.
     minimum, maximum : float, bounds of valid values.
     threshold : float; if not NaN, each value counts as 1.0 where above it, else 0.0.
-    partial, since, grid, constants : state between calls (see `naively.families.sums`).
+    partial, since, grid, constants : state between calls (see `naively.statistics.sums`).
     sums, squares : int64, `size` and `size2` limbs for each of classes * d cells, with the
         exponents `low`, `low2` of their lowest bits; `squares` is empty if not wanted.
     missing : (classes, d) int64 counts of NaN, or (0, 0) while none was met.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -13,8 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
 
 from naively.exact import Float64
-from naively.families.categorical import Categorical
-from naively.families.joint import Joint
+from naively.model import Model
 from naively.plot import style
 from naively.plot.models import check_classes, codes, gaussians, rows
 from naively.tables.frames import is_named
@@ -29,6 +29,7 @@ MANY = 1000  # rows, of which points are drawn smaller
 SURE = 700.0  # nats of log-odds, beyond which more makes no difference
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DecisionBoundaryDisplay:
     """Which class wins where, over two features.
 
@@ -59,28 +60,15 @@ class DecisionBoundaryDisplay:
     legend_ : Legend
     """
 
-    def __init__(
-        self,
-        *,
-        x: Float64,
-        y: Float64,
-        log_proba: Float64,
-        classes: npt.NDArray[Any],
-        feature_names: Sequence[str],
-        points: Float64 | None = None,
-        codes: npt.NDArray[Any] | None = None,
-        means: Float64 | None = None,
-        covariances: Float64 | None = None,
-    ) -> None:
-        self.x = x
-        self.y = y
-        self.log_proba = log_proba
-        self.classes = classes
-        self.feature_names = feature_names
-        self.points = points
-        self.codes = codes
-        self.means = means
-        self.covariances = covariances
+    x: Float64
+    y: Float64
+    log_proba: Float64
+    classes: npt.NDArray[Any]
+    feature_names: Sequence[str]
+    points: Float64 | None = None
+    codes: npt.NDArray[Any] | None = None
+    means: Float64 | None = None
+    covariances: Float64 | None = None
 
     @classmethod
     def from_estimator(
@@ -124,10 +112,12 @@ class DecisionBoundaryDisplay:
         check_classes(classes)
         _refuse_levels(estimator, names)
         means, covariances = gaussians(estimator, names) or (None, None)
-        grid = [
-            _grid(values, *_reach(means, covariances, k), grid_resolution)
-            for k, values in enumerate(points.T)
-        ]
+        shown = [points]
+        if means is not None and covariances is not None:
+            variance = np.diagonal(covariances, axis1=1, axis2=2)
+            deviation = DEVIATIONS[-1] * np.sqrt(np.maximum(variance, 0.0))
+            shown += [means - deviation, means + deviation]
+        grid = [_grid(values, grid_resolution) for values in np.vstack(shown).T]
         crossed = [axis.ravel() for axis in np.meshgrid(*grid)]
         shape = len(grid[1]), len(grid[0]), len(classes)
         return cls(
@@ -147,13 +137,11 @@ class DecisionBoundaryDisplay:
         self._draw_ellipses(ax)
         ax.set_xlabel(style.label(self.feature_names[0]))
         ax.set_ylabel(style.label(self.feature_names[1]))
-        handles, labels = [], []
-        for k, name in enumerate(self.classes.tolist()):
-            own = style.style(k)
-            handles.append(
-                Line2D([], [], ls="", marker=own.marker, c=own.colour, mec=own.dark, mew=0.7)
-            )
-            labels.append(style.label(name))
+        handles = [
+            Line2D([], [], ls="", marker=own.marker, c=own.colour, mec=own.dark, mew=0.7)
+            for own in style.styles(len(self.classes))
+        ]
+        labels = [style.label(name) for name in self.classes.tolist()]
         if self.boundary_:
             handles.append(Line2D([], [], c="black", lw=1.8))
             labels.append("boundary")
@@ -168,7 +156,7 @@ class DecisionBoundaryDisplay:
         shade = np.exp(self.log_proba.max(axis=2))
         least = 1.0 / len(self.classes)
         shade = (shade - least) / max(1.0 - least, least)
-        colours = np.array([style.style(k).rgb for k in range(len(self.classes))])
+        colours = np.array([own.rgb for own in style.styles(len(self.classes))])
         depth = FAINT + (STRONG - FAINT) * np.clip(shade, 0.0, 1.0)[:, :, np.newaxis]
         step = (self.x[1] - self.x[0]) / 2, (self.y[1] - self.y[0]) / 2
         self.surface_ = ax.imshow(
@@ -249,10 +237,12 @@ def _two(given: str) -> str:
 
 def _refuse_levels(estimator: Any, names: list[str]) -> None:
     """Raise ValueError if a column of numbers was learned as levels, between which is nothing."""
-    table = getattr(estimator, "table_", None)
+    model = getattr(estimator, "model_", None)
+    if not isinstance(model, Model) or model.schema.reasons is None:
+        return
     for name in names:
-        family = None if table is None else table.schema.known.get(name)
-        if isinstance(family, Categorical | Joint):
+        family = model.schema.known.get(name)
+        if family is not None and family.summary.takes == "levels":
             raise ValueError(
                 f"column {name!r} was learned as {family.name}, and between its levels is nothing: "
                 f'name a family of numbers, columns={{{name!r}: "gaussian"}}'
@@ -270,20 +260,10 @@ def _like(X: Any, names: list[str], columns: list[Float64]) -> Any:
     return named if isinstance(X, Mapping) else pa.table(named)
 
 
-def _reach(means: Float64 | None, covariances: Float64 | None, k: int) -> tuple[float, float]:
-    """How far the ellipses go along a feature; nowhere if there are none."""
-    if means is None or covariances is None:
-        return np.inf, -np.inf
-    deviation = DEVIATIONS[-1] * np.sqrt(np.maximum(covariances[:, k, k], 0.0))
-    return float((means[:, k] - deviation).min()), float((means[:, k] + deviation).max())
-
-
-def _grid(values: Float64, low: float, high: float, count: int) -> Float64:
-    """So many points over the range of the rows and the ellipses, and a little more."""
+def _grid(values: Float64, count: int) -> Float64:
+    """So many points over the range of the values, and a little more."""
     values = values[np.isfinite(values)]
-    low, high = float(values.min(initial=low)), float(values.max(initial=high))
-    if not low <= high:
-        low, high = 0.0, 1.0
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
     margin = MARGIN * (high - low) or 0.5
     first = low - margin
     if low >= 0.0:  # what is never negative is not asked about

@@ -8,18 +8,10 @@ from typing import Any
 import numpy as np
 
 from naively.exact import Float64, Int64
-from naively.families.base import Family
-from naively.families.discretized import Discretized
-from naively.families.exponential import Exponential
-from naively.families.gamma import Gamma
-from naively.families.gaussian import Gaussian
-from naively.families.kernel_density import KernelDensity
-from naively.families.lognormal import LogNormal
-from naively.families.multivariate import MultivariateGaussian
-from naively.families.poisson import Poisson
+from naively.families.base import CurveKind
+from naively.model import Model
 from naively.plot.models import codes, log_density, part_of, rows
 from naively.tables.frames import is_named
-from naively.tables.model import TableModel
 from naively.tables.values import flat, numbers
 
 POINTS = 400  # of a curve
@@ -27,18 +19,8 @@ SIDE = 120  # points of the grid of two features, along each
 DRAWN = 4000  # rows from which the range of a feature is estimated where no data are given
 TAIL = 0.001  # of them, beyond the range on either side
 BINS = 20
-DENSITY, COUNT, RANGE = "density", "P(count | class)", "P(range | class)"
-FAMILIES: dict[type[Family], str] = {
-    Discretized: RANGE,
-    Exponential: DENSITY,
-    Gamma: DENSITY,
-    Gaussian: DENSITY,
-    KernelDensity: DENSITY,
-    LogNormal: DENSITY,
-    MultivariateGaussian: DENSITY,
-    Poisson: COUNT,
-}
-"""Families of numbers, and what their curves are."""
+DENSITY: CurveKind = "density"
+COUNT: CurveKind = "P(count | class)"
 
 
 @dataclass(frozen=True)
@@ -50,14 +32,14 @@ class Curves:
     name : of the feature.
     x : (m,) values; whole numbers of counts.
     density : (C, m) p(x | c): one over the feature's unit, or a probability.
-    quantity : str, which of the two.
+    quantity : what it is.
     rows : (n,) values that were given, to be drawn behind.
     """
 
     name: str
     x: Float64
     density: Float64
-    quantity: str
+    quantity: CurveKind
     rows: Float64 | None = None
 
     @property
@@ -72,7 +54,7 @@ class Curves:
 
 
 def given_rows(
-    table: TableModel, X: Any, y: Any, names: list[str]
+    model: Model, X: Any, y: Any, names: list[str]
 ) -> tuple[dict[str, Float64], Int64 | None]:
     """(the values of these features in rows that were given, the positions of their classes)."""
     if X is None:
@@ -81,37 +63,38 @@ def given_rows(
         raise ValueError("rows are drawn by class: pass their labels y, or no X")
     arrow, labels = rows(X, y)
     assert labels is not None
-    learned = list(table.schema.why)
+    learned = list(model.schema.why)
     if not is_named(X) or not set(names) <= set(arrow.column_names):
         if len(arrow.column_names) != len(learned):
             raise ValueError(
                 f"X has {len(arrow.column_names)} columns, the model learned {len(learned)}"
             )
         arrow = arrow.rename_columns(learned)
-    missing = table.schema.missing
+    missing = model.schema.missing
     values = {name: numbers(flat(arrow.column(name)), missing).values for name in names}
-    return values, codes(labels, table.model.classes)
+    return values, codes(labels, model.classes)
 
 
-def curves_of(table: TableModel, name: str, given: Float64 | None) -> Curves:
+def curves_of(model: Model, name: str, given: Float64 | None) -> Curves:
     """The densities of a feature where it has values."""
-    quantity = FAMILIES[type(table.schema.known[name])]
-    low, high = _range(table, name, given)
+    quantity = model.schema.known[name].curve
+    assert quantity is not None
+    low, high = _range(model, name, given)
     if quantity == COUNT:
         low, high = np.floor(low), np.ceil(high)
         x = np.unique(np.round(np.linspace(low, high, int(min(high - low, POINTS)) + 1)))
     else:
         x = np.linspace(low, high, POINTS)
     with np.errstate(over="ignore"):
-        density = np.exp(log_density(table, {name: x}))
+        density = np.exp(log_density(model, {name: x}))
     return Curves(name, x, density, quantity, given)
 
 
-def _range(table: TableModel, name: str, given: Float64 | None) -> tuple[float, float]:
+def _range(model: Model, name: str, given: Float64 | None) -> tuple[float, float]:
     """Between which values a feature lies, by the model and by the rows that were given."""
-    part, place = part_of(table, name)
+    part, place = part_of(model, name)
     generator = np.random.default_rng(0)
-    seen = table.model.class_prior > 0
+    seen = model.posterior().class_prior > 0
     positions = np.repeat(np.flatnonzero(seen), DRAWN // max(1, int(seen.sum())))
     values = np.asarray(part.sample(positions, generator)[:, place], np.float64)
     low, high = np.quantile(values, [TAIL, 1.0 - TAIL]).tolist()
@@ -119,13 +102,11 @@ def _range(table: TableModel, name: str, given: Float64 | None) -> tuple[float, 
         given = given[np.isfinite(given)]
         low, high = float(given.min(initial=low)), float(given.max(initial=high))
     margin = 0.05 * (high - low) or 0.5
-    support = table.schema.known[name].support
+    support = model.schema.known[name].summary.bounds
     return max(low - margin, support[0]), min(high + margin, support[1])
 
 
-def joint_of(
-    table: TableModel, curves: list[Curves]
-) -> tuple[Float64, tuple[Float64, Float64], bool]:
+def joint_of(model: Model, curves: list[Curves]) -> tuple[Float64, tuple[Float64, Float64], bool]:
     """(log p(x | c) over a grid of two features, the grid, whether it is the product)."""
     axes = [
         each.x if each.quantity == COUNT and len(each.x) <= SIDE
@@ -134,8 +115,8 @@ def joint_of(
     ]  # fmt: skip
     x, y = np.meshgrid(*axes)
     names = [each.name for each in curves]
-    log_p = log_density(table, {names[0]: x.ravel(), names[1]: y.ravel()})
-    alone = [log_density(table, {name: axis}) for name, axis in zip(names, axes, strict=True)]
+    log_p = log_density(model, {names[0]: x.ravel(), names[1]: y.ravel()})
+    alone = [log_density(model, {name: axis}) for name, axis in zip(names, axes, strict=True)]
     product = alone[0][:, np.newaxis, :] + alone[1][:, :, np.newaxis]
     log_p = log_p.reshape(product.shape)
     return log_p, (axes[0], axes[1]), bool(np.allclose(log_p, product, rtol=1e-6, atol=1e-6))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,14 +12,15 @@ from matplotlib.lines import Line2D
 
 from naively.exact import Float64, Int64
 from naively.plot import style
-from naively.plot.curves import DENSITY, FAMILIES, Curves, curves_of, given_rows, joint_of
-from naively.plot.models import displayed, table_of
+from naively.plot.curves import DENSITY, Curves, curves_of, given_rows, joint_of
+from naively.plot.models import displayed, model_of
 
 MOST = 9  # features that are shown unless they are named
 CONTOURS = -2.0, -0.5
 """Nats below the peak: at 2 and at 1 standard deviations of a Gaussian."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ClassDensityDisplay:
     """What each class expects of each feature: p(x_α | y), and of two features together p(x | y).
 
@@ -44,22 +46,12 @@ class ClassDensityDisplay:
     figure_, legend_
     """
 
-    def __init__(
-        self,
-        *,
-        curves: Sequence[Curves],
-        classes: Any,
-        joint: Float64 | None = None,
-        grid: tuple[Float64, Float64] | None = None,
-        independent: bool = True,
-        codes: Int64 | None = None,
-    ) -> None:
-        self.curves = curves
-        self.classes = classes
-        self.joint = joint
-        self.grid = grid
-        self.independent = independent
-        self.codes = codes
+    curves: Sequence[Curves]
+    classes: Any
+    joint: Float64 | None = None
+    grid: tuple[Float64, Float64] | None = None
+    independent: bool = True
+    codes: Int64 | None = None
 
     @classmethod
     def from_estimator(
@@ -88,23 +80,23 @@ class ClassDensityDisplay:
         TypeError, ValueError : if the estimator is none of naively, or has no such features; if X
             is given without y.
         """
-        table = table_of(estimator, feature_names)
-        known = table.schema.known
-        numeric = [name for name in table.schema.ordered if type(known[name]) in FAMILIES]
+        model = model_of(estimator, feature_names)
+        known = model.schema.known
+        numeric = [name for name in model.schema.ordered if known[name].curve is not None]
         if not numeric:
             raise ValueError(
                 "no feature of this model has a density: LevelsDisplay shows those of levels, "
                 "TellingDisplay the terms of text"
             )
-        chosen = displayed(table, features, numeric, MOST)
-        given, positions = given_rows(table, X, y, chosen)
-        curves = [curves_of(table, name, given.get(name)) for name in chosen]
+        chosen = displayed(model, features, numeric, MOST)
+        given, positions = given_rows(model, X, y, chosen)
+        curves = [curves_of(model, name, given.get(name)) for name in chosen]
         joint = grid = None
         independent = True
         if len(chosen) == 2:
-            joint, grid, independent = joint_of(table, curves)
+            joint, grid, independent = joint_of(model, curves)
         return cls(
-            curves=curves, classes=table.model.classes, joint=joint, grid=grid,
+            curves=curves, classes=model.classes, joint=joint, grid=grid,
             independent=independent, codes=positions,
         ).plot(ax)  # fmt: skip
 
@@ -122,12 +114,12 @@ class ClassDensityDisplay:
         self.figure_, grid = style.grid(ax, lines, columns, size)
         self.axes_ = []
         for k, curves in enumerate(self.curves):
-            panel = self.figure_.add_subplot(grid[k // columns, k % columns])
+            panel = self.figure_.add_subplot(grid[divmod(k, columns)])
+            self.axes_.append(panel)
             self._draw(panel, curves)
             panel.set_xlabel(style.label(curves.name))
             first = k % columns == 0 or curves.quantity != self.curves[k - 1].quantity
             panel.set_ylabel(curves.quantity if first else "")
-            self.axes_.append(panel)
         self.legend_ = style.legend(self.axes_[columns - 1], *self._entries())
 
     def _plot_pair(self, ax: Axes | None) -> None:
@@ -205,10 +197,9 @@ class ClassDensityDisplay:
 
     def _entries(self) -> tuple[list[Line2D], list[str]]:
         """Of the legend."""
-        styles = [style.style(k) for k in range(len(self.classes))]
+        marked = self.joint is not None and self.codes is not None
         handles = [
-            Line2D([], [], c=own.colour, ls=own.line, lw=2.0,
-                   marker=own.marker if self.joint is not None and self.codes is not None else "")
-            for own in styles
-        ]  # fmt: skip
+            Line2D([], [], c=own.colour, ls=own.line, lw=2.0, marker=own.marker if marked else "")
+            for own in style.styles(len(self.classes))
+        ]
         return handles, [style.label(name) for name in self.classes.tolist()]

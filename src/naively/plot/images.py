@@ -13,12 +13,11 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 
 from naively.exact import Float64
-from naively.families.bernoulli import BernoulliParameters
-from naively.families.multinomial import MultinomialParameters
-from naively.families.poisson import PoissonParameters
 from naively.plot import style
-from naively.plot.models import check_classes, parts, table_of, variances
+from naively.plot.models import check_classes, model_of, normals
 
+COLOURS = "gray_r", "cividis"
+"""Colour maps of the first and the second quantity."""
 OUTSIDE = "0.85"
 """The grey of what the mask leaves out."""
 ACROSS = 6
@@ -45,6 +44,7 @@ class Quantity:
     symmetric: bool = False
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ImageDisplay:
     """Each class as images: the mean and the standard deviation of each pixel, or its probability.
 
@@ -65,12 +65,9 @@ class ImageDisplay:
     figure_
     """
 
-    def __init__(
-        self, *, quantities: Sequence[Quantity], classes: Any, mask: npt.NDArray[np.bool_]
-    ) -> None:
-        self.quantities = quantities
-        self.classes = classes
-        self.mask = mask
+    quantities: Sequence[Quantity]
+    classes: Any
+    mask: npt.NDArray[np.bool_]
 
     @classmethod
     def from_estimator(
@@ -180,23 +177,24 @@ class ImageDisplay:
 
 def _quantities(estimator: Any) -> list[Quantity]:
     """What there is to be shown of each class and pixel."""
-    found = variances(estimator)
+    found = normals(estimator)
     if found is not None:
         means, spread = found
+        if spread.ndim == 3:
+            spread = np.diagonal(spread, axis1=1, axis2=2)
         deviation = np.sqrt(np.maximum(spread, 0.0))
         return [
-            Quantity("mean", means, "gray_r"),
-            Quantity("standard\ndeviation", deviation, "cividis"),
+            Quantity("mean", means, COLOURS[0]),
+            Quantity("standard\ndeviation", deviation, COLOURS[1]),
         ]
-    own = [part for _, part in parts(table_of(estimator))]
-    if len(own) == 1 and isinstance(own[0], BernoulliParameters):
-        on = own[0].log_probabilities(slice(0, own[0].n_features))[1]
-        return [Quantity("P(on | class)", np.exp(on), "gray_r")]
-    if len(own) == 1 and isinstance(own[0], MultinomialParameters):
-        theta = own[0].log_theta(slice(0, own[0].n_features))
-        return [Quantity("share of\nall counts", np.exp(theta), "gray_r")]
-    if len(own) == 1 and isinstance(own[0], PoissonParameters):
-        return [Quantity("mean count", own[0].rates(slice(0, own[0].n_features)), "gray_r")]
+    model = model_of(estimator)
+    if model.schema.is_single:
+        numbers = model.posterior().parameters.numbers()
+        if numbers is not None and numbers.pictured:
+            return [
+                Quantity(name, values, COLOURS[0])
+                for name, values in zip(numbers.pictured, numbers.values.values(), strict=True)
+            ]
     raise TypeError(
         f"this {type(estimator).__name__} has no mean or probability of each pixel: take "
         "GaussianNB, GaussianBayes, BernoulliNB, MultinomialNB or PoissonNB"

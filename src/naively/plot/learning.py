@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:  # which imports scikit-learn
 ABOVE = 1.25  # times what the majority class has: what is worse is not drawn
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LearningCurvesDisplay:
     """The curves of a `Comparison`: means over random splits, and bands from least to most.
 
@@ -38,8 +40,7 @@ class LearningCurvesDisplay:
     figure_
     """
 
-    def __init__(self, *, comparison: Comparison) -> None:
-        self.comparison = comparison
+    comparison: Comparison
 
     @classmethod
     def from_comparison(cls, comparison: Comparison, *, ax: Axes | None = None) -> Self:
@@ -58,8 +59,7 @@ class LearningCurvesDisplay:
         self.figure_, grid = style.grid(ax, 1, 2, (10.0, 4.2))
         self.axes_ = [self.figure_.add_subplot(grid[0, k]) for k in range(2)]
         self.lines_ = {}
-        broad = [one for one in found.candidates if _is_broad(one)]
-        order = broad + [one for one in found.candidates if not _is_broad(one)]
+        order = sorted(found.candidates, key=_is_broad, reverse=True)
         styles = {one.name: style.style(k) for k, one in enumerate(order)}
         prior = next(one for one in found.candidates if one.kind == "prior")
         for panel, name, unit in zip(

@@ -12,12 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from naively.exact import Float64
-from naively.families.categorical import Categorical, CategoricalParameters
-from naively.families.joint import Joint, JointParameters
+from naively.families.describing import in_order
+from naively.model import Model
 from naively.plot import style
-from naively.plot.models import displayed, log_density, part_of, table_of
-from naively.tables.model import TableModel
-from naively.tables.telling import in_order
+from naively.plot.models import displayed, log_density, model_of, part_of
 
 MOST = 9  # features that are shown unless they are named
 FACES = 12  # levels of a feature, the rest being one bar
@@ -40,6 +38,7 @@ class Die:
     theta: Float64
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LevelsDisplay:
     """The probability of each level in each class, [θ_jc]_α, as bars side by side.
 
@@ -58,9 +57,8 @@ class LevelsDisplay:
     figure_, legend_
     """
 
-    def __init__(self, *, dice: Sequence[Die], classes: Any) -> None:
-        self.dice = dice
-        self.classes = classes
+    dice: Sequence[Die]
+    classes: Any
 
     @classmethod
     def from_estimator(
@@ -85,35 +83,31 @@ class LevelsDisplay:
         ------
         TypeError, ValueError : if the estimator is none of naively, or has no such features.
         """
-        table = table_of(estimator, feature_names)
-        known = table.schema.known
-        among = [
-            name for name in table.schema.ordered if isinstance(known[name], Categorical | Joint)
-        ]
+        model = model_of(estimator, feature_names)
+        known = model.schema.known
+        among = [n for n in model.schema.ordered if known[n].summary.takes == "levels"]
         if not among:
             raise ValueError("no feature of this model has levels")
-        dice = [_die(table, name) for name in displayed(table, features, among, MOST)]
-        return cls(dice=dice, classes=table.model.classes).plot(ax)
+        dice = [_die(model, name) for name in displayed(model, features, among, MOST)]
+        return cls(dice=dice, classes=model.classes).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw in the place of the given axes, or in a new figure."""
         columns, lines = style.layout(len(self.dice))
-        count = len(self.classes)
-        tallest = max(len(die.levels) for die in self.dice) * (count * BAR + 0.12)
+        styles = style.styles(len(self.classes))
+        tallest = max(len(die.levels) for die in self.dice) * (len(styles) * BAR + 0.12)
         size = 6.0 if columns == 1 else 2.5 * columns + 1.0, max(lines * (tallest + 0.5), 2.5)
         self.figure_, grid = style.grid(ax, lines, columns, size)
         self.axes_, self.bars_ = [], []
         for k, die in enumerate(self.dice):
-            panel = self.figure_.add_subplot(grid[k // columns, k % columns])
-            at, height = np.arange(len(die.levels)), 0.8 / count
+            panel = self.figure_.add_subplot(grid[divmod(k, columns)])
+            at, height = np.arange(len(die.levels)), 0.8 / len(styles)
             bars = [
                 panel.barh(
                     at - 0.4 + (c + 0.5) * height, theta, height, color=own.colour,
                     hatch=own.hatch, edgecolor="white", linewidth=0.0,
                 )
-                for c, (theta, own) in enumerate(
-                    zip(die.theta, map(style.style, range(count)), strict=True)
-                )
+                for c, (theta, own) in enumerate(zip(die.theta, styles, strict=True))
             ]  # fmt: skip
             panel.set_yticks(at, [style.label(level) for level in die.levels], fontsize="small")
             panel.set_ylim(len(at) - 0.4, -0.6)
@@ -124,7 +118,6 @@ class LevelsDisplay:
             style.plain(panel)
             self.axes_.append(panel)
             self.bars_.append(bars)
-        styles = map(style.style, range(count))
         handles = [
             Patch(facecolor=own.colour, hatch=own.hatch, edgecolor="white", lw=0.0)
             for own in styles
@@ -134,19 +127,17 @@ class LevelsDisplay:
         return self
 
 
-def _die(table: TableModel, name: str) -> Die:
+def _die(model: Model, name: str) -> Die:
     """The probabilities of a feature's levels; those of the least probable ones together."""
-    part, place = part_of(table, name)
-    if isinstance(part, CategoricalParameters):
-        levels = part.scored_levels[place]
-    else:
-        assert isinstance(part, JointParameters)
-        levels = part.levels[place]
+    part, place = part_of(model, name)
+    levels = part.scored_levels[place]
     names = [str(level) for level in levels[in_order(levels.tolist())].tolist()]
-    theta = np.exp(log_density(table, {name: pa.array(names)}))
+    theta = np.exp(log_density(model, {name: pa.array(names)}))
     if len(names) <= FACES:
         return Die(name, names, theta)
-    likely = np.sort(np.argsort(-(table.model.class_prior @ theta), kind="stable")[: FACES - 1])
+    likely = np.sort(
+        np.argsort(-(model.posterior().class_prior @ theta), kind="stable")[: FACES - 1]
+    )
     rest = np.delete(theta, likely, axis=1).sum(axis=1, keepdims=True)
     names = [names[k] for k in likely] + [f"{len(names) - len(likely):,} others"]
     return Die(name, names, np.hstack([theta[:, likely], rest]))

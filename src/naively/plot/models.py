@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,75 +10,51 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from naively.exact import Float64, Int64
-from naively.families.base import Parameters
-from naively.families.gaussian import Gaussian
 from naively.model import Model
-from naively.tables.frames import array_names, to_arrow
-from naively.tables.model import TableModel
+from naively.tables.encoding import encode
+from naively.tables.frames import to_arrow
+from naively.tables.left_out import unvaried_in
 from naively.tables.names import few
-from naively.tables.schema import Block
 from naively.tables.telling import bits
 
 # ---- Gaussians -----------------------------------------------------------------------------------
 
 
 def gaussians(estimator: Any, names: Sequence[str] | None = None) -> tuple[Float64, Float64] | None:
-    """(means, covariances) of a Gaussian estimator's classes, (C, d) and (C, d, d).
-
-    None if it is no `GaussianNB`, `GaussianBayes` or `NaiveBayes` of Gaussian columns alone.
+    """(means, covariances) of a model's classes, (C, d) and (C, d, d); None unless all is normal.
 
     Parameters
     ----------
     estimator : fitted.
-    names : of the features, in the order wanted; for `NaiveBayes`.
+    names : of the features, in the order wanted; for those of tables.
     """
-    found = _gaussians(estimator, names)
+    found = normals(estimator, names)
     if found is None:
         return None
     means, spread = found
     if spread.ndim < 3:
         spread = spread[:, :, np.newaxis] * np.eye(means.shape[1])
-    return means, np.broadcast_to(spread, (*means.shape, means.shape[1]))
+    return means, spread
 
 
-def variances(estimator: Any) -> tuple[Float64, Float64] | None:
-    """(means, variances) of a Gaussian estimator's classes, (C, d) each; None if it is none."""
-    found = _gaussians(estimator, None)
-    if found is None:
+def normals(estimator: Any, names: Sequence[str] | None = None) -> tuple[Float64, Float64] | None:
+    """(means, variances (C, d) or covariances (C, d, d)); None unless all features are normal."""
+    model = getattr(estimator, "model_", None)
+    if not isinstance(model, Model) or len(model.classes) == 0:
         return None
-    means, spread = found
-    if spread.ndim == 3:
-        spread = np.diagonal(spread, axis1=1, axis2=2)
-    return means, np.broadcast_to(spread, means.shape)
-
-
-def _gaussians(estimator: Any, names: Sequence[str] | None) -> tuple[Float64, Float64] | None:
-    """(means, what says how they spread): (C, d), and (C or 1, d, d) or (C or 1, d or 1)."""
-    if hasattr(estimator, "theta_") and hasattr(estimator, "var_"):
-        return np.asarray(estimator.theta_), np.asarray(estimator.var_)
-    if hasattr(estimator, "table_"):
-        return _of_columns(estimator.table_, names)
-    kind = getattr(estimator, "covariance", None)
-    if not isinstance(kind, str) or not hasattr(estimator, "covariance_"):
-        return None
-    spread = np.asarray(estimator.covariance_, np.float64)
-    if kind.startswith("tied"):
-        spread = spread[np.newaxis]
-    if kind.endswith("spherical"):
-        spread = spread[..., np.newaxis]
-    return np.asarray(estimator.means_), spread
-
-
-def _of_columns(table: TableModel, names: Sequence[str] | None) -> tuple[Float64, Float64] | None:
-    """Those of a table all of whose columns are Gaussian."""
-    if any(type(family) is not Gaussian for family in table.schema.known.values()):
-        return None
-    found = {
-        name: (part.mean[:, k], part.variance[:, k])
-        for block, part in parts(table)
-        for k, name in enumerate(block.names)
-    }
-    chosen = table.schema.ordered if names is None else names
+    blocks = model.posterior().blocks
+    chosen = None if model.schema.reasons is None else names
+    found = {}
+    for block, part in blocks:
+        normal = part.normal()
+        if normal is None:
+            return None
+        mean, variance = normal
+        if variance.ndim == 3:
+            return normal if len(blocks) == 1 and chosen is None else None
+        for k, name in enumerate(block.names):
+            found[name] = mean[:, k], variance[:, k]
+    chosen = model.schema.ordered if chosen is None else chosen
     if not set(chosen) <= set(found):
         return None
     means, spread = zip(*(found[name] for name in chosen), strict=True)
@@ -125,8 +101,8 @@ def codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Int64:
 # ---- any model of naively ------------------------------------------------------------------------
 
 
-def table_of(estimator: Any, feature_names: Sequence[str] | None = None) -> TableModel:
-    """What a fitted estimator of naively learned, as a model of a table.
+def model_of(estimator: Any, feature_names: Sequence[str] | None = None) -> Model:
+    """What a fitted estimator of naively learned, with names for its columns.
 
     Parameters
     ----------
@@ -138,19 +114,18 @@ def table_of(estimator: Any, feature_names: Sequence[str] | None = None) -> Tabl
     TypeError : if it is no such estimator.
     ValueError : if it is not fitted, or all was forgotten; if the names do not fit.
     """
-    table = getattr(estimator, "table_", None)
     model = getattr(estimator, "model_", None)
-    if table is None and not isinstance(model, Model):
+    if not isinstance(model, Model):
         fitted = getattr(estimator, "__sklearn_is_fitted__", lambda: True)
         if type(estimator).__module__.startswith("naively.") and not fitted():
             raise ValueError(f"this {type(estimator).__name__} is not fitted yet: call fit first")
         raise TypeError(f"{type(estimator).__name__} is no generative model of naively")
-    if not isinstance(table, TableModel):
-        table = _of_array(model, feature_names)
+    if model.schema.reasons is None:
+        model = _named(model, feature_names)
     elif feature_names is not None:
         raise ValueError("feature_names are for models of arrays; this one knows its columns")
-    check_classes(table.model.classes)
-    return table
+    check_classes(model.classes)
+    return model
 
 
 def check_classes(classes: Any) -> None:
@@ -159,48 +134,43 @@ def check_classes(classes: Any) -> None:
         raise ValueError("every row was forgotten: the model knows no class")
 
 
-def _of_array(model: Any, given: Sequence[str] | None) -> TableModel:
+def _named(model: Model, given: Sequence[str] | None) -> Model:
     """A model of an array as one of a table."""
-    names = model.feature_names or array_names(model.n_features)
-    if given is not None:
-        names = [str(name) for name in given]
+    names = list(model.schema.names) if given is None else [str(name) for name in given]
     if len(names) != model.n_features or len(set(names)) < len(names):
         raise ValueError(
             f"the {model.n_features} features need as many different names, not {few(names)}"
         )
-    return TableModel.of_array(model, names)
+    return model.read_as(model.schema.named(names, ()))
 
 
-def parts(table: TableModel) -> Iterator[tuple[Block, Any]]:
-    """(block of columns, its parameters)."""
-    parameters: Any = table.model.parameters
-    return zip(table.schema.blocks, parameters.parts, strict=True)
-
-
-def part_of(table: TableModel, name: str) -> tuple[Parameters, int]:
+def part_of(model: Model, name: str) -> tuple[Any, int]:
     """(the parameters of the block that a feature is in, the feature's position there)."""
     return next(
-        (own, block.names.index(name)) for block, own in parts(table) if name in block.names
+        (own, block.names.index(name))
+        for block, own in model.posterior().blocks
+        if name in block.names
     )
 
 
-def log_density(table: TableModel, columns: dict[str, Any]) -> Float64:
+def log_density(model: Model, columns: dict[str, Any]) -> Float64:
     """log p(x | c) of rows in which all other features are missing, (C, n), in nats."""
-    X, _ = table.encode(pa.table(columns))
-    parameters = table.model.parameters
-    out = np.empty((len(table.model.classes), X.shape[0]))
+    posterior = model.posterior()
+    X, _ = encode(model.schema, pa.table(columns), unvaried_in(posterior))
+    parameters = posterior.parameters
+    out = np.empty((len(model.classes), X.shape[0]))
     parameters.log_prob(X, 0, X.shape[0], out)
     return out + parameters.log_base(X)
 
 
-def feature(table: TableModel, given: Any, among: Sequence[str]) -> str:
+def feature(model: Model, given: Any, among: Sequence[str]) -> str:
     """The name of a feature that is given by its name or its position in the table.
 
     Raises
     ------
     ValueError : if it is none of `among`, saying which these are.
     """
-    names = table.schema.ordered
+    names = model.schema.ordered
     if isinstance(given, int | np.integer) and 0 <= given < len(names):
         given = names[given]
     if given in among:
@@ -209,14 +179,14 @@ def feature(table: TableModel, given: Any, among: Sequence[str]) -> str:
 
 
 def displayed(
-    table: TableModel, given: Sequence[Any] | Any | None, among: Sequence[str], most: int
+    model: Model, given: Sequence[Any] | Any | None, among: Sequence[str], most: int
 ) -> list[str]:
     """The features asked for, or all of `among`; the most telling ones, if there are more."""
     if given is not None:
         listed = [given] if isinstance(given, str | int | np.integer) else list(given)
-        return [feature(table, one, among) for one in listed]
+        return [feature(model, one, among) for one in listed]
     if len(among) <= most:
         return list(among)
-    told = bits(table)
-    chosen = sorted(among, key=lambda name: -told[name])[:most]
+    known = bits(model.posterior())
+    chosen = sorted(among, key=lambda name: -known[name])[:most]
     return [name for name in among if name in chosen]

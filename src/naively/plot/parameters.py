@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from naively.families.text_parameters import TextParameters
 from naively.plot import style
-from naively.plot.models import parts, table_of
+from naively.plot.models import model_of
 from naively.study.rungs import parameter_counts
 
 RUNGS = (
@@ -22,6 +22,7 @@ WHOLE = 10**12  # numbers below are written out
 POINTS = 120
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ParametersDisplay:
     """The free parameters of each rung of the ladder as features are added, and the rows.
 
@@ -45,13 +46,10 @@ class ParametersDisplay:
     ax_, figure_, legend_
     """
 
-    def __init__(
-        self, *, n_classes: int, n_features: int, n_rows: float, n_parameters: int | None = None
-    ) -> None:
-        self.n_classes = n_classes
-        self.n_features = n_features
-        self.n_rows = n_rows
-        self.n_parameters = n_parameters
+    n_classes: int
+    n_features: int
+    n_rows: float
+    n_parameters: int | None = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
@@ -66,15 +64,16 @@ class ParametersDisplay:
         ------
         TypeError, ValueError : if the estimator is none of naively, or not fitted.
         """
-        table = table_of(estimator)
+        model = model_of(estimator)
+        posterior = model.posterior()
         features = sum(
-            own.total.shape[1] if isinstance(own, TextParameters) else len(block.names)
-            for block, own in parts(table)
+            own.total.shape[1] if block.family.summary.takes == "documents" else len(block.names)
+            for block, own in posterior.blocks
         )
         return cls(
-            n_classes=len(table.model.classes), n_features=features,
-            n_rows=float(table.model.class_weight.rounded().sum()),
-            n_parameters=table.model.n_parameters,
+            n_classes=len(model.classes), n_features=features,
+            n_rows=float(model.class_weight.rounded().sum()),
+            n_parameters=posterior.n_parameters,
         ).plot(ax)  # fmt: skip
 
     def _counts(self, features: int) -> dict[str, int]:

@@ -59,6 +59,11 @@ def style(k: int) -> Style:
     )  # fmt: skip
 
 
+def styles(count: int) -> list[Style]:
+    """Those of so many classes."""
+    return [style(k) for k in range(count)]
+
+
 def label(value: Any) -> str:
     """Any value as a short line of text that matplotlib takes as it is."""
     text = "".join(c if c.isprintable() else " " for c in str(value))
@@ -67,9 +72,9 @@ def label(value: Any) -> str:
     return text.replace("$", r"\$")  # no mathematics
 
 
-def axes(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
+def axes(ax: Axes | None) -> Axes:
     """The axes that were given, or those of a new figure."""
-    return ax if ax is not None else plt.subplots(figsize=size, layout="constrained")[1]
+    return ax if ax is not None else plt.subplots(figsize=SIZE, layout="constrained")[1]
 
 
 def grid(

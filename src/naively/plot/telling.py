@@ -10,16 +10,11 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from naively.exact import Float64
-from naively.families.bernoulli import BernoulliParameters
-from naively.families.categorical import Categorical, CategoricalParameters
-from naively.families.complement import ComplementParameters
-from naively.families.multinomial import MultinomialParameters, total_alpha
-from naively.families.text import Text
-from naively.families.text_parameters import TextParameters
+from naively.families.describing import Events
 from naively.markup import shown
+from naively.model import Model
 from naively.plot import style
-from naively.plot.models import codes, feature, part_of, parts, table_of
-from naively.tables.model import TableModel
+from naively.plot.models import codes, feature, model_of, part_of
 from naively.tables.names import few
 from naively.tables.telling import bits, most_telling
 
@@ -27,26 +22,7 @@ BAR = 0.19  # inches
 
 
 @dataclass(frozen=True)
-class Events:
-    """What can be met, and how often it was.
-
-    Attributes
-    ----------
-    names : (V,) terms, levels or features.
-    counts : (C, V), how often each was met.
-    totals : (C, 1) or (C, V), of how many.
-    alpha, whole : smoothing, as `most_telling` takes it.
-    """
-
-    names: Sequence[str]
-    counts: Float64
-    totals: Float64
-    alpha: Any
-    whole: Any
-
-
-@dataclass(frozen=True)
-class Ranking:
+class TopFeatures:
     """What tells most of one class, or of all.
 
     Attributes
@@ -60,6 +36,7 @@ class Ranking:
     values: Float64
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TellingDisplay:
     """What tells most about the class, as ``naively inspect`` has it.
 
@@ -70,7 +47,7 @@ class TellingDisplay:
 
     Parameters
     ----------
-    rankings : list of Ranking
+    rankings : list of TopFeatures
     unit : what the values are.
 
     Attributes
@@ -80,9 +57,8 @@ class TellingDisplay:
     figure_
     """
 
-    def __init__(self, *, rankings: Sequence[Ranking], unit: str) -> None:
-        self.rankings = rankings
-        self.unit = unit
+    rankings: Sequence[TopFeatures]
+    unit: str
 
     @classmethod
     def from_estimator(
@@ -114,10 +90,10 @@ class TellingDisplay:
         TypeError, ValueError : if the estimator is none of naively, or a class or feature none of
             its own; if terms are hashed, so that they have no names.
         """
-        table = table_of(estimator, feature_names)
-        labels = table.model.classes
+        model = model_of(estimator, feature_names)
+        labels, schema = model.classes, model.schema
         chosen = np.arange(len(labels))
-        events = _events(table, feature, hasattr(estimator, "table_"))
+        events = _events(model, feature)
         if classes is not None:
             chosen = codes(np.asarray(classes), labels)
             if len(set(chosen.tolist())) < max(len(chosen), 2):
@@ -125,21 +101,18 @@ class TellingDisplay:
         if events is None:
             if classes is not None:
                 raise ValueError("features in bits tell all classes apart: leave out `classes`")
-            if all(isinstance(one, Text) for one in table.schema.known.values()):
-                raise ValueError(f"name one of the columns of text: {few(table.schema.ordered)}")
-            told = sorted(bits(table).items(), key=lambda pair: -pair[1])[:count]
-            values = np.array([value for _, value in told])
-            ranking = Ranking("", [name for name, _ in told], values)
+            if all(part.summary.takes == "documents" for part in schema.parts):
+                raise ValueError(f"name one of the columns of text: {few(schema.ordered)}")
+            known = bits(model.posterior())
+            names = sorted(known, key=lambda name: -known[name])[:count]
+            ranking = TopFeatures("", names, np.array([known[name] for name in names]))
             return cls(rankings=[ranking], unit="information about the class (bits)").plot(ax)
-        found = most_telling(
-            events.counts[chosen], events.totals[chosen], _taken(events.alpha, chosen),
-            _taken(events.whole, chosen), count,
-        )  # fmt: skip
+        found = most_telling(events.of_classes(chosen), count)
         rankings = []
         for c, (places, odds) in zip(chosen, found, strict=True):
             order = np.argsort(-odds, kind="stable")
             names = [shown(events.names[v]) for v in places[order]]
-            rankings.append(Ranking(str(labels[c]), names, odds[order]))
+            rankings.append(TopFeatures(str(labels[c]), names, odds[order]))
         if len(rankings) == 2:
             one, other = rankings
             rankings = [
@@ -159,7 +132,7 @@ class TellingDisplay:
         widest = 1.05 * float(finite.max(initial=0.0)) or 1.0
         self.axes_, self.bars_ = [], []
         for k, one in enumerate(self.rankings):
-            panel = self.figure_.add_subplot(grid[k // columns, k % columns])
+            panel = self.figure_.add_subplot(grid[divmod(k, columns)])
             at = np.arange(len(one.names))
             bars = panel.barh(at, np.minimum(one.values, widest), 0.75, color=style.style(k).colour)
             panel.set_yticks(at, [style.label(name) for name in one.names], fontsize="small")
@@ -174,67 +147,24 @@ class TellingDisplay:
         return self
 
 
-def _events(table: TableModel, given: Any, is_table: bool) -> Events | None:
+def _events(model: Model, given: Any) -> Events | None:
     """The events of one feature, or of all features of an array; None if they are no events."""
-    names = table.schema.ordered
-    families = table.schema.known
+    schema = model.schema
+    counted = {
+        name: part.summary.takes
+        for part in schema.parts
+        for name in part.names
+        if part.summary.by_column or part.summary.takes == "documents"
+    }
     if given is not None:
-        among = [name for name in names if isinstance(families[name], Text | Categorical)]
-        return _of_feature(table, feature(table, given, among))
-    if len(names) == 1 and isinstance(families[names[0]], Text):
-        return _of_feature(table, names[0])
-    return None if is_table else _of_array(table)
-
-
-def _of_feature(table: TableModel, name: str) -> Events:
-    """The terms or levels of a feature."""
-    part, place = part_of(table, name)
-    if isinstance(part, CategoricalParameters):
-        return _of_levels(part, [place], [""])
-    assert isinstance(part, TextParameters)
-    counts, kinds = part.total.rounded(), part.total.shape[1]
-    totals = counts.sum(axis=1, keepdims=True)
-    if isinstance(part.inner, BernoulliParameters):
-        totals, kinds = part.inner.class_weight.rounded()[:, np.newaxis], 2
-    alpha = part.family.alpha
-    return Events(part.terms, counts, totals, alpha, kinds * alpha)
-
-
-def _of_array(table: TableModel) -> Events | None:
-    """The features of an array as events."""
-    ((block, part),) = parts(table)
-    if isinstance(part, CategoricalParameters):
-        places = list(range(len(block.names)))
-        return _of_levels(part, places, [f"{name} = " for name in block.names])
-    if isinstance(part, BernoulliParameters):
-        totals = part.statistics.observed(part.class_weight).rounded()
-        alpha = np.broadcast_to(part.alpha_present, totals.shape)
-        return Events(block.names, part.present.rounded(), totals, alpha, alpha + part.alpha_absent)
-    if isinstance(part, MultinomialParameters | ComplementParameters):
-        counts = part.counts.rounded()
-        whole = total_alpha(part.alpha, *counts.shape)[:, np.newaxis]
-        totals = counts.sum(axis=1, keepdims=True)
-        return Events(block.names, counts, totals, part.alpha, whole)
-    return None
-
-
-def _of_levels(part: CategoricalParameters, places: list[int], before: list[str]) -> Events:
-    """The levels of some features side by side."""
-    names: list[str] = []
-    counts, totals, alphas, wholes = [], [], [], []
-    for j, prefix in zip(places, before, strict=True):
-        levels = part.levels[j]
-        names += [f"{prefix}{level}" for level in levels.tolist()]
-        own = part.count[:, part.offsets[j] : part.offsets[j + 1]]
-        place = levels if levels.dtype.kind == "i" else np.arange(len(levels))
-        alpha, whole = part._alpha(j, place)
-        counts.append(own)
-        alphas.append(np.broadcast_to(alpha, own.shape))
-        totals.append(np.repeat(part.observed[:, j : j + 1], len(levels), axis=1))
-        wholes.append(np.broadcast_to(np.reshape(whole, (-1, 1)), own.shape))
-    return Events(names, *(np.hstack(own) for own in (counts, totals, alphas, wholes)))
-
-
-def _taken(values: Any, chosen: Any) -> Any:
-    """The rows of these classes, if there is one a class."""
-    return values[chosen] if np.ndim(values) == 2 and len(values) > 1 else values
+        among = [name for name in schema.ordered if counted.get(name) in ("documents", "levels")]
+        name = feature(model, given, among)
+    elif len(schema.names) == 1 and counted.get(schema.names[0]) == "documents":
+        name = schema.names[0]
+    elif all(schema.reason(name).kind == "array" for name in schema.why):
+        ((block, part),) = model.posterior().blocks
+        return part.events(block.names)
+    else:
+        return None
+    part, place = part_of(model, name)
+    return part.events([name], [place])

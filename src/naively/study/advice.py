@@ -9,7 +9,7 @@ from scipy.special import stdtrit
 
 from naively.markup import magnitude
 from naively.study.margins import CLEAR, MUCH, clearly_less, margin
-from naively.study.pairs import Pair
+from naively.study.pairs import ColumnPair
 from naively.study.results import Candidate, RungResult
 
 FUNCTION = 0.995  # correlation, beyond which one column all but follows from the other
@@ -71,7 +71,9 @@ def _errs_less(one: RungResult, other: RungResult) -> bool:
     return clearly_less(one.wrong, other.wrong)
 
 
-def recommendation(target: str | None, pairs: Sequence[Pair], rungs: Sequence[RungResult]) -> str:
+def recommendation(
+    target: str | None, pairs: Sequence[ColumnPair], rungs: Sequence[RungResult]
+) -> str:
     """Is the naive assumption true, does it matter, and what to use."""
     said = [_assumption(target, pairs)]
     found = Verdict(rungs)
@@ -81,7 +83,7 @@ def recommendation(target: str | None, pairs: Sequence[Pair], rungs: Sequence[Ru
     return " ".join(filter(None, said))
 
 
-def _assumption(target: str | None, pairs: Sequence[Pair]) -> str:
+def _assumption(target: str | None, pairs: Sequence[ColumnPair]) -> str:
     """Whether the naive assumption is true."""
     given = "given the class" if target is None else f"given {target!r}"
     if not pairs:

@@ -24,11 +24,12 @@ from threadpoolctl import threadpool_limits
 
 from naively.calls import named_call
 from naively.exact import Float64, Int64
-from naively.families.levels import Encoded
+from naively.schema import Schema
+from naively.statistics.levels import Encoded
 from naively.study.rows import LabelledRows
 from naively.study.splits import Splits
 from naively.study.trial import Curve, blank_curve
-from naively.tables.schema import Schema
+from naively.tables.encoding import encode_part
 from naively.text.documents import Documents
 
 PATIENCE = 2.0  # seconds of work, about as long as processes take to start
@@ -63,12 +64,8 @@ def alternatives(given: Sequence[Any]) -> list[Alternative]:
     ------
     ValueError : for what is no classifier, saying why.
     """
-    usual = Alternative(
-        "logistic regression",
-        "LogisticRegression(max_iter=1000)",
-        LogisticRegression(max_iter=1000),
-    )
-    found = [usual]
+    usual = LogisticRegression(max_iter=1000)
+    found = [Alternative("logistic regression", "LogisticRegression(max_iter=1000)", usual)]
     if isinstance(given, str) or hasattr(given, "fit"):
         raise ValueError(f"estimators must be a list, as [{given!r}]")
     for one in given:
@@ -209,13 +206,13 @@ def _told(problem: object) -> str:
 
 def _prepared(rows: LabelledRows, rule: Schema) -> tuple[npt.NDArray[Any], Any]:
     """(the columns as one array, what makes features of them)."""
-    blocks, _ = rule.encode(rows.table)
-    if all(isinstance(part, Documents) for part in blocks.parts) and len(blocks.parts) == 1:
-        return _texts(blocks.parts[0]), TfidfVectorizer()
+    parts = [encode_part(part, rows.table, rule.missing)[0] for part in rule.parts]
+    if len(parts) == 1 and isinstance(parts[0], Documents):
+        return _texts(parts[0]), TfidfVectorizer()
     columns: list[npt.NDArray[Any]] = []
     places: dict[str, list[int]] = {"numbers": [], "levels": [], "text": []}
     width = 0
-    for part in blocks.parts:
+    for part in parts:
         if isinstance(part, Documents):
             kind, new = "text", [_texts(part)]
         elif isinstance(part, Encoded):

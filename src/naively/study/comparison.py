@@ -215,8 +215,6 @@ def cells(one: Candidate, places: Sequence[int]) -> tuple[str, ...]:
 
 def places(sizes: Sequence[int], room: int) -> list[int]:
     """The positions of so many sizes at most, the first and the last among them."""
-    if len(sizes) <= room:
-        return list(range(len(sizes)))
     return np.unique(np.linspace(0, len(sizes) - 1, max(room, 2)).round()).astype(int).tolist()
 
 

@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from naively.engines.threads import workers
-from naively.families.text import Text
 from naively.markup import magnitude
 from naively.plain import aligned, left_out, rows_told
+from naively.schema import Schema, Why
 from naively.study import advice
 from naively.study.margins import margin
-from naively.study.pairs import LEVEL, Pair, features, most_telling, pairs
+from naively.study.pairs import LEVEL, ColumnPair, features, most_telling, pairs
 from naively.study.report import Report, failures, loss_cell
 from naively.study.results import RungResult, rung_results
 from naively.study.rows import LabelledRows, of_any
@@ -22,14 +22,12 @@ from naively.study.splits import Splits
 from naively.study.trial import Trial
 from naively.tables.inference import Columns, Wishes, infer
 from naively.tables.inputs import MISSING
-from naively.tables.schema import Schema
 
 FOLDS = 5
 SHOWN = 10  # pairs, unless somebody asks for more
 LISTED = 10  # columns that a rung takes
 PAIR_HEADS = ("columns", "given class", "by chance", "as r", "p", "at large", "p")
 RUNG_HEADS = ("rung", "parameters", "rows each", "log-loss", "error", "gain")
-Cells = list[tuple[str, ...]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,10 +41,10 @@ class Diagnosis(Report):
     numbers : the columns that Gaussian rungs take together.
     levels : the columns that a joint table takes together.
     left_out : dict, the columns that were not looked at, with the reason.
-    unfit : dict, how many values of a column count as missing because they do not fit it, such as
+    invalid : dict, how many values of a column count as missing because they do not fit it, such as
         infinite ones.
     untested : the columns whose pairs were not tested, because there are too many.
-    pairs : list of Pair, those first that tell most of each other given the class.
+    pairs : list of ColumnPair, those first that tell most of each other given the class.
     rungs : list of RungResult, by the number of parameters.
     recommendation : a few plain sentences.
     """
@@ -55,9 +53,9 @@ class Diagnosis(Report):
     numbers: tuple[str, ...]
     levels: tuple[str, ...]
     left_out: dict[str, str]
-    unfit: dict[str, int]
+    invalid: dict[str, int]
     untested: tuple[str, ...]
-    pairs: list[Pair]
+    pairs: list[ColumnPair]
     rungs: list[RungResult]
     recommendation: str
 
@@ -148,7 +146,7 @@ def examine(
     classes = len(rows.classes)
     rule = _without_text(infer(wishes, rows.table, (rows.classes, rows.codes)).varying)
     rule.check_any("diagnose")
-    found, unfit = features(rule, rows.table)
+    found, invalid = features(rule, rows.table)
     numbers, levels = kinds(rule, wishes, rows)
     tell("testing the pairs of columns")
     chosen = most_telling(found, rows.codes, classes)
@@ -162,7 +160,7 @@ def examine(
         numbers=numbers,
         levels=tuple(levels),
         left_out=rule.skipped,
-        unfit={name: one.count for name, one in unfit.items()},
+        invalid={name: one.count for name, one in invalid.items()},
         untested=tuple(one.name for one in found if one not in chosen),
         pairs=tested,
         rungs=tried,
@@ -172,16 +170,17 @@ def examine(
 
 def _without_text(schema: Schema) -> Schema:
     """The schema without columns of text."""
-    kept = tuple(block for block in schema.blocks if not isinstance(block.family, Text))
-    texts = [name for name, family in schema.known.items() if isinstance(family, Text)]
-    why = {**schema.why, **dict.fromkeys(texts, "text of many words")}
-    return replace(schema, blocks=kept, why=why)
+    kept = tuple(block for block in schema.blocks if block.family.summary.takes != "documents")
+    texts = [name for name, family in schema.known.items() if family.summary.takes == "documents"]
+    reasons = {name: schema.reason(name) for name in schema.why}
+    reasons |= dict.fromkeys(texts, Why("text of many words"))
+    return replace(schema, blocks=kept, reasons=reasons)
 
 
 # ---- as text -----------------------------------------------------------------------------------
 
 
-def pair_rows(pairs: Sequence[Pair]) -> Cells:
+def pair_rows(pairs: Sequence[ColumnPair]) -> list[tuple[str, ...]]:
     """The cells of `PAIR_HEADS` for each pair."""
     return [
         (
@@ -218,15 +217,15 @@ def pair_notes(found: Diagnosis, limit: int) -> list[str]:
             f"pairs of the {tested:,} columns that tell most about the class were tested, not "
             f"those of the {len(found.untested):,} others"
         )
-    for name, values in found.unfit.items():
+    for name, values in found.invalid.items():
         said.append(f"column {name}: {values:,} values do not fit it, and count as missing")
     return said + left_out(found.left_out)
 
 
-def rung_rows(found: Diagnosis) -> Cells:
+def rung_rows(found: Diagnosis) -> list[tuple[str, ...]]:
     """The cells of `RUNG_HEADS` for each rung."""
     naive = advice.Verdict(found.rungs).naive
-    rows: Cells = []
+    rows: list[tuple[str, ...]] = []
     for one in found.rungs:
         cells = (one.name, magnitude(one.parameters), advice.rows_each(one.rows_per_parameter))
         if one.reason:

@@ -13,11 +13,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from naively.exact import Int64
-from naively.families.bernoulli import Bernoulli
-from naively.families.levels import Encoded
+from naively.invalid import Invalid
+from naively.schema import Schema
 from naively.study import information
 from naively.study.information import Evidence
-from naively.tables.schema import Schema, Unfit
+from naively.tables.encoding import encode_part
 
 LEVEL = 0.05  # of the tests of all pairs together
 COLUMNS = 64  # whose pairs are tested at most: 2,016 pairs, or
@@ -41,7 +41,7 @@ class Feature:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ColumnPair:
     """What two columns tell of each other.
 
     Attributes
@@ -87,26 +87,27 @@ class Pair:
         return math.sqrt(-math.expm1(-2.0 * self.excess))
 
 
-def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, Unfit]]:
+def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, Invalid]]:
     """(the columns of a schema in the order of the table, values that their families cannot take).
 
     These count as missing.
     """
-    blocks, unfit = schema.encode(table)
+    invalid: dict[str, Invalid] = {}
     found: dict[str, Feature] = {}
-    for block, part in zip(schema.blocks, blocks.parts, strict=True):
-        family = block.family
-        for k, name in enumerate(block.names):
-            if isinstance(part, Encoded):
-                codes = part.codes[:, k].astype(np.int64)
-                found[name] = Feature(name, codes, len(part.levels[k]))
-            elif isinstance(family, Bernoulli):
-                x = part[:, k]
-                cut = 0.5 if family.binarize is None else family.binarize
+    for part in schema.parts:
+        data, unread = encode_part(part, table, schema.missing)
+        invalid |= unread
+        for k, name in enumerate(part.names):
+            if part.summary.takes == "levels":
+                codes = data.codes[:, k].astype(np.int64)
+                found[name] = Feature(name, codes, len(data.levels[k]))
+            elif part.summary.takes == "truths":
+                x, threshold = data[:, k], part.summary.threshold
+                cut = 0.5 if threshold is None else threshold
                 found[name] = Feature(name, np.where(np.isnan(x), 2, x > cut).astype(np.int64), 2)
             else:
-                found[name] = Feature(name, np.ascontiguousarray(part[:, k]))
-    return [found[name] for name in schema.ordered], unfit
+                found[name] = Feature(name, np.ascontiguousarray(data[:, k]))
+    return [found[name] for name in schema.ordered], invalid
 
 
 def most_telling(features: Sequence[Feature], codes: Int64, classes: int) -> list[Feature]:
@@ -122,7 +123,7 @@ def most_telling(features: Sequence[Feature], codes: Int64, classes: int) -> lis
     return [features[k] for k in best]
 
 
-def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[Pair]:
+def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[ColumnPair]:
     """All pairs of the features, the dependent ones first, then by their excess.
 
     A row in which a column is missing says nothing of its pairs.
@@ -135,7 +136,7 @@ def pairs(features: Sequence[Feature], codes: Int64, classes: int) -> list[Pair]
     marginal = _all(features, np.zeros_like(codes), 1)
     number = len(given)
     found = [
-        Pair(
+        ColumnPair(
             a.name, b.name,
             "levels" if a.levels and b.levels else "both" if a.levels or b.levels else "numbers",
             int(own.rows), float(own.nats), float(own.chance), int(own.dof),

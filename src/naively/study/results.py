@@ -13,8 +13,6 @@ from naively.study.margins import known_mean
 from naively.study.rungs import Rung
 from naively.study.trial import Curve, Trial
 
-Kind = Literal["prior", "naive", "rung", "scikit-learn"]
-
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -31,7 +29,7 @@ class Candidate:
 
     name: str
     use: str
-    kind: Kind
+    kind: Literal["prior", "naive", "rung", "scikit-learn"]
     curve: Curve
 
     @property

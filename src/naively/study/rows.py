@@ -16,8 +16,10 @@ from naively.engines.threads import workers
 from naively.labels import check_whole
 from naively.tables import values
 from naively.tables.frames import to_arrow
-from naively.tables.inputs import is_untyped
-from naively.tables.learning import Held, Task, labelled, together
+from naively.tables.held import Held
+from naively.tables.inputs import Task, is_untyped
+from naively.tables.joining import together
+from naively.tables.learning import labelled
 from naively.tables.names import no_column
 from naively.tables.readers import open_source
 from naively.tables.targets import coded, label_column, typed

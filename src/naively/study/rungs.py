@@ -7,16 +7,15 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
-from naively.families.base import Family
-from naively.families.bernoulli import Bernoulli
+from naively.families.base import AnyFamily
 from naively.families.gaussian import Gaussian
 from naively.families.joint import Joint
-from naively.families.levels import Encoded
 from naively.families.multivariate import MultivariateGaussian
-from naively.families.text import Event, Text
+from naively.families.text import Event
+from naively.schema import Block, Schema
 from naively.study.rows import LabelledRows
+from naively.tables.encoding import encode_part
 from naively.tables.inference import Wishes, infer
-from naively.tables.schema import Block, Schema
 
 COUNTS: dict[str, Callable[[int, int], int]] = {
     "class prior": lambda k, d: k - 1,
@@ -32,7 +31,7 @@ COUNTS: dict[str, Callable[[int, int], int]] = {
 """The free parameters of each rung for K classes and d features: lecture 2, "How many parameters
 do we need to learn?"."""
 
-GAUSSIANS: dict[str, Family] = {
+GAUSSIANS: dict[str, AnyFamily] = {
     "one variance": Gaussian("both", floor="feature"),
     "one variance a class": Gaussian("features", floor="feature"),
     "one variance a column": Gaussian("classes", floor="feature"),
@@ -95,9 +94,8 @@ class Rung:
     @property
     def naive(self) -> bool:
         """Whether the columns are independent given the class."""
-        together = Joint | MultivariateGaussian
-        return bool(self.blocks) and not any(
-            isinstance(block.family, together) and len(block.names) > 1 for block in self.blocks
+        return bool(self.blocks) and all(
+            block.family.independent or len(block.names) == 1 for block in self.blocks
         )
 
 
@@ -111,27 +109,22 @@ def kinds(
     labels = rows.classes, rows.codes
     asked = replace(wishes, numeric=Gaussian(floor="feature"))
     numeric = infer(asked, rows.table, labels).varying
-    blocks, _ = rule.encode(rows.table)
-    levels = {
-        name: len(own)
-        for block, part in zip(rule.blocks, blocks.parts, strict=True)
-        for name, own in _levels(block, part)
-    }
+    levels: dict[str, int] = {}
+    for part in rule.parts:
+        if part.summary.takes == "levels":
+            known = encode_part(part, rows.table, rule.missing)[0].levels
+            levels |= dict(zip(part.names, map(len, known), strict=True))
+        elif part.summary.takes == "truths":
+            levels |= dict.fromkeys(part.names, 2)
     numbers = tuple(
-        name
-        for name in rule.ordered
-        if isinstance(numeric.known[name], Gaussian) and levels.get(name) != 2
+        name for name in rule.ordered if _has_powers(numeric.known[name]) and levels.get(name) != 2
     )
     return numbers, {name: levels[name] for name in rule.ordered if name in levels}
 
 
-def _levels(block: Block, part: Any) -> list[tuple[str, Any]]:
-    """The levels of each column of a block, if they are levels."""
-    if isinstance(part, Encoded):
-        return list(zip(block.names, part.levels, strict=True))
-    if isinstance(block.family, Bernoulli):
-        return [(name, (False, True)) for name in block.names]
-    return []
+def _has_powers(family: AnyFamily) -> bool:
+    """Whether a column of this family is one of numbers, from whose powers Gaussians follow."""
+    return family.summary == Gaussian.summary
 
 
 def ladder(
@@ -152,10 +145,10 @@ def ladder(
     ]
     if numbers:
         rest = _without(rule, numbers)
-        plain = all(isinstance(rule.known[name], Gaussian) for name in numbers)
+        plain = all(_has_powers(rule.known[name]) for name in numbers)
         for name, family in GAUSSIANS.items():
-            joint = isinstance(family, MultivariateGaussian)
-            if (joint and len(numbers) == 1) or (plain and name == "Gaussian naive Bayes"):
+            alone = len(numbers) == 1 and not family.independent
+            if alone or (plain and name == "Gaussian naive Bayes"):
                 continue  # naive Bayes has a variance already, and so one for each column
             count = COUNTS[name.removeprefix("shrunk ")](classes, len(numbers))
             blocks = (Block(family, tuple(numbers)), *rest)
@@ -183,7 +176,7 @@ def _of_text(rule: Schema) -> list[Rung]:
             continue
         if blocks == rule.blocks:
             continue
-        words = [block for block in blocks if isinstance(block.family, Text)]
+        words = [block for block in blocks if _is_text(block)]
         said = {block.names[0]: _said(block.family) for block in words}
         code = ", ".join(f"{column!r}: {_code('Text', own)}" for column, own in said.items())
         use = f"NaiveBayes(columns={{{code}}})"
@@ -197,10 +190,15 @@ def _of_text(rule: Schema) -> list[Rung]:
 
 def _counting(block: Block, event: Event) -> Block:
     """A block of text that counts in this way; others as they are."""
-    if not isinstance(block.family, Text):
+    if not _is_text(block):
         return block
-    norm = block.family.norm and event == "complement"
-    return replace(block, family=replace(block.family, event=event, norm=norm))
+    family: Any = block.family
+    norm = family.norm and event == "complement"
+    return replace(block, family=replace(family, event=event, norm=norm))
+
+
+def _is_text(block: Block) -> bool:
+    return block.family.summary.takes == "documents"
 
 
 def _without(schema: Schema, names: Collection[str]) -> tuple[Block, ...]:
@@ -210,11 +208,11 @@ def _without(schema: Schema, names: Collection[str]) -> tuple[Block, ...]:
     return tuple(replace(block, names=names) for block, names in blocks if names)
 
 
-def _use(family: Family, alone: bool) -> str:
+def _use(family: AnyFamily, alone: bool) -> str:
     """How to get the family of the columns of numbers in Python, with nothing else or not."""
     said = _said(family)
     name = type(family).__name__
-    if alone and isinstance(family, MultivariateGaussian):
+    if alone and not family.independent:
         name = "GaussianBayes"
         said = {"covariance": "tied" if said.pop("tied", False) else "full", **said}
     elif alone:
@@ -223,7 +221,7 @@ def _use(family: Family, alone: bool) -> str:
     return code if alone else f"NaiveBayes(columns={{numbers: {code}}})"
 
 
-def _said(family: Family) -> dict[str, Any]:
+def _said(family: AnyFamily) -> dict[str, Any]:
     """The hyperparameters of a family that are not as usual."""
     usual = {one.name: one.default for one in fields(cast(Any, family)) if one.name != "reference"}
     return {name: getattr(family, name) for name in usual if getattr(family, name) != usual[name]}

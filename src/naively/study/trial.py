@@ -6,21 +6,22 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import cast
+from typing import Any
 
 import numpy as np
 
-from naively.exact import Float64, Int64
-from naively.families.levels import Encoded
-from naively.families.multivariate import MultivariateGaussian
-from naively.families.product import Blocks, ProductStatistics
+from naively.exact import ExactArray, Float64, Int64
 from naively.model import Model
 from naively.prior import Prior
+from naively.schema import Counted, Schema, columns_among
+from naively.statistics.base import Batch, Statistics
+from naively.statistics.levels import Encoded
+from naively.statistics.sums import class_weights
 from naively.study.margins import known_mean
 from naively.study.rows import LabelledRows
 from naively.study.rungs import Rung
 from naively.study.splits import Splits
-from naively.tables.schema import Block, Schema
+from naively.tables.encoding import encode_part
 from naively.workers import Workers
 
 MOST = 1_000_000  # parameters of a covariance rung that is tried
@@ -69,67 +70,76 @@ def blank_curve(splits: Splits, reason: str = "") -> Curve:
 
 
 class Sums:
-    """What the parts of the rows add up to, for a block of columns or for none.
+    """What the parts of the rows add up to, for one summary of some columns.
 
     Parameters
     ----------
     trial : whose rows are learned.
-    block : Block, or None for the classes alone.
+    part : Counted, the summary and the columns.
 
     Attributes
     ----------
-    X : Blocks, the rows as the block takes them.
-    blank : Model of the block that has learned nothing.
-    parts : list of Model, one a part of the splits; none if they are too large.
+    X : the rows as the summary takes them.
+    parts : list of Statistics, one a part of the splits; none if they are too large.
     too_large : whether they take too much memory.
     seconds : spent on sums.
     """
 
-    def __init__(self, trial: Trial, block: Block | None) -> None:
+    def __init__(self, trial: Trial, part: Counted) -> None:
         start = time.perf_counter()
-        self.block = block
-        schema = replace(trial.rule, blocks=(block,) if block else ())
-        encoded, _ = schema.encode(trial.rows.table)
-        parts = [_numbered(part) if isinstance(part, Encoded) else part for part in encoded.parts]
-        self.X = Blocks(parts, encoded.n_rows)
-        self.blank = Model(schema.product, Prior(), len(schema.names), schema.names)
-        labels, codes = trial.rows.classes, trial.rows.codes
-        self.parts: list[Model] = []
+        self.part = part
+        X, _ = encode_part(part, trial.rows.table, trial.rule.missing)
+        self.X = _numbered(X) if isinstance(X, Encoded) else X
+        self.classes = np.arange(len(trial.rows.classes))
+        self.parts: list[Statistics] = []
         self.too_large = False
         held = 0
         for rows in trial.splits.parts:
-            part = self.blank.summarise(self.X[rows], (labels, codes[rows]), None, trial.workers)
-            held += _size(part)
+            counted = part.summary.summarise(self.X[rows], trial.batch(rows), trial.workers)
+            held += counted.nbytes
             if held > MEMORY:
                 self.parts, self.too_large = [], True
                 break
-            self.parts.append(part)
+            self.parts.append(counted)
         self.seconds = time.perf_counter() - start
 
-    def serve(self, block: Block) -> bool:
-        """Whether they are the sums of a block."""
-        own = self.block
-        return own is not None and own.names == block.names and own.family.adds_to(block.family)
+    def serve(self, part: Counted) -> bool:
+        """Whether they have the sums of some columns."""
+        own = self.part
+        if own.summary != part.summary:
+            return False
+        return own.names == part.names or (own.summary.by_column and {*part.names} <= {*own.names})
+
+    def of(self, part: Counted, whole: Any) -> Any:
+        """What belongs to some columns: of rows, or of sums."""
+        columns = columns_among(self.part.names, part.names)
+        if columns is None:
+            return whole
+        return whole.gather_columns(columns) if isinstance(whole, Statistics) else whole[:, columns]
+
+    def blank(self) -> Statistics:
+        """The sums of no rows."""
+        return self.part.summary.empty(len(self.classes), len(self.part.names))
 
     @cached_property
-    def whole(self) -> Model:
+    def whole(self) -> Statistics:
         """What all parts add up to."""
-        total = self.blank.copy()
+        total = self.blank()
         self.grow(total, np.arange(len(self.parts)))
         return total
 
-    def grow(self, total: Model, step: Int64) -> None:
-        """Add some parts to a model, in place."""
+    def grow(self, total: Statistics, step: Int64) -> None:
+        """Add some parts to sums, in place."""
         start = time.perf_counter()
         for part in () if self.too_large else step:
-            total.absorb(self.parts[part])
+            total.accumulate(self.parts[part], self.classes)
         self.seconds += time.perf_counter() - start
 
 
 class Trial:
     """Learning curves of rungs, on the same splits of the same rows.
 
-    Models are sums: each part of the rows is learned once, for all rungs that need the same sums,
+    Models are sums: each part of the rows is counted once, for all rungs that read the same sums,
     and what a larger training set has beyond a smaller one is added to it.
 
     Parameters
@@ -141,23 +151,33 @@ class Trial:
 
     def __init__(self, rows: LabelledRows, rule: Schema, splits: Splits, workers: Workers) -> None:
         self.rows, self.rule, self.splits, self.workers = rows, rule, splits, workers
-        self._sums = [Sums(self, None)]
+        self.weights = [class_weights(self.batch(part)) for part in splits.parts]
+        self._sums: list[Sums] = []
+
+    def batch(self, rows: Int64) -> Batch:
+        """The classes of some rows."""
+        return Batch(self.rows.codes[rows], len(self.rows.classes))
 
     def parameters(self, rung: Rung) -> int:
         """The free parameters of a rung that learned all rows, C - 1 of the prior included."""
         blocks = rung.blocks if rung.free is None else rung.blocks[1:]
-        wholes = [self._sums[self._needed(block)].whole for block in blocks]
-        rest = self._model(blocks, self._sums[0].whole, wholes)
-        return rest.n_parameters + (rung.free or 0)
+        schema = replace(self.rule, blocks=blocks)
+        sums = [(part, self._needed(part)) for part in schema.parts]
+        parts = [one.of(part, one.whole) for part, one in sums]
+        weight = self._weight(np.arange(len(self.weights)))
+        return self._model(schema, weight, parts).posterior().n_parameters + (rung.free or 0)
 
     def curves(self, rungs: Sequence[Rung], done: Callable[[], None] = lambda: None) -> list[Curve]:
         """How the rungs do; `done` is called after each split, size and rung."""
-        found = [blank_curve(self.splits, self._too_large(rung)) for rung in rungs]
+        found = [blank_curve(self.splits, _too_many(rung)) for rung in rungs]
+        schemas = [replace(self.rule, blocks=rung.blocks) for rung in rungs]
         open_ = [k for k, curve in enumerate(found) if not curve.reason]
-        needs = {k: [self._needed(block) for block in rungs[k].blocks] for k in open_}
-        sums = self._sums
+        wanted = [part for k in open_ for part in schemas[k].parts]
+        for part in sorted(wanted, key=lambda part: -len(part.names)):
+            self._needed(part)  # those of many columns first, which serve for fewer
+        needs = {k: [(part, self._needed(part)) for part in schemas[k].parts] for k in open_}
         for k in open_:
-            if any(sums[j].too_large for j in needs[k]):
+            if any(one.too_large for _, one in needs[k]):
                 found[k] = blank_curve(self.splits, "not tried: its sums take too much memory")
         tried = [k for k, curve in enumerate(found) if not curve.reason]
         for _ in range((len(found) - len(tried)) * len(self.splits.tests) * len(self.splits.sizes)):
@@ -166,71 +186,72 @@ class Trial:
         for split, (test, steps) in enumerate(
             zip(self.splits.tests, self.splits.steps, strict=True)
         ):
-            totals = [one.blank.copy() for one in sums]
-            those = [one.X[test].parts for one in sums]
+            totals = {one: one.blank() for one in self._sums}
+            rows = {one: one.X[test] for one in self._sums}
             for size, step in enumerate(steps):
-                for one, total in zip(sums, totals, strict=True):
+                for one, total in totals.items():
                     one.grow(total, step)
+                weight = self._weight(np.concatenate(steps[: size + 1]))
                 for k in tried:
                     start = time.perf_counter()
-                    model = self._model(rungs[k].blocks, totals[0], [totals[j] for j in needs[k]])
-                    X = Blocks([part for j in needs[k] for part in those[j]], len(test))
+                    learned = [one.of(part, totals[one]) for part, one in needs[k]]
+                    model = self._model(schemas[k], weight, learned)
+                    X = [one.of(part, rows[one]) for part, one in needs[k]]
                     try:
                         model.check(self.workers)
                     except ValueError as error:  # a covariance without a density
                         reasons[k] = str(error) if size + 1 == len(steps) else reasons[k]
                     else:
-                        scored = self._scored(model, X, self.rows.codes[test])
-                        found[k].fill(split, size, test, *scored)
+                        codes = self.rows.codes[test]
+                        found[k].fill(split, size, test, *self._scored(model, X, codes))
                     seconds[k] += time.perf_counter() - start
                     done()
+        users = [one for k in tried for _, one in needs[k]]
         for k in tried:
-            shares = (sums[j].seconds / sum(j in needs[i] for i in tried) for j in needs[k])
+            shares = (one.seconds / users.count(one) for _, one in needs[k])
             found[k] = replace(found[k], reason=reasons[k], seconds=seconds[k] + sum(shares))
         return found
 
-    def _too_large(self, rung: Rung) -> str:
-        """Why a rung is not tried, if it is a covariance of too many parameters."""
-        block = rung.blocks[0] if rung.blocks else None
-        if block is None or not isinstance(block.family, MultivariateGaussian):
-            return ""
-        many = rung.free is not None and rung.free > MOST
-        return f"not tried: more than {MOST:,} parameters" if many else ""
+    def _needed(self, part: Counted) -> Sums:
+        """The sums of some columns; they are learned if none are."""
+        for one in self._sums:
+            if one.serve(part):
+                return one
+        self._sums.append(Sums(self, part))
+        return self._sums[-1]
 
-    def _needed(self, block: Block) -> int:
-        """Which of the sums are those of a block; they are learned if none are."""
-        for k, one in enumerate(self._sums):
-            if one.serve(block):
-                return k
-        self._sums.append(Sums(self, block))
-        return len(self._sums) - 1
+    def _weight(self, parts: Int64) -> ExactArray:
+        """The weight of each class in some parts of the rows."""
+        total = ExactArray.zeros((len(self.rows.classes),))
+        for part in parts:
+            total = total.accumulate(self.weights[part])
+        return total
 
-    def _model(self, blocks: tuple[Block, ...], prior: Model, totals: list[Model]) -> Model:
-        """A model of these blocks with what was learned of each."""
-        schema = replace(self.rule, blocks=blocks)
-        learned = [cast(ProductStatistics, total.statistics).parts[0] for total in totals]
-        return Model(
-            schema.product, prior.prior, len(schema.names), schema.names, prior.classes,
-            prior.class_weight, ProductStatistics(learned),
-        )  # fmt: skip
+    def _model(self, schema: Schema, weight: ExactArray, parts: list[Statistics]) -> Model:
+        """A model of these columns with what was learned of each."""
+        return Model(schema, Prior(), self.rows.classes, weight, schema.statistics(parts))
 
-    def _scored(self, model: Model, X: Blocks, codes: Int64) -> tuple[Float64, Float64]:
+    def _scored(self, model: Model, parts: list[Any], codes: Int64) -> tuple[Float64, Float64]:
         """(-log P(y | x) in nats, whether another class is more probable) of rows, (n,) both."""
         n, classes = len(codes), len(model.classes)
+        posterior = model.posterior(self.workers)
         losses, wrong = np.empty(n), np.empty(n)
         for rows in np.array_split(np.arange(n), 1 + n * classes // CELLS):
-            log_proba = np.broadcast_to(model.log_prior, (len(rows), classes))
-            if X.parts:
-                log_proba = model.log_proba(X[rows[0] : rows[-1] + 1], self.workers)
+            log_proba = np.broadcast_to(posterior.log_prior, (len(rows), classes))
+            if parts:
+                some = slice(rows[0], rows[-1] + 1)
+                X = model.schema.rows([part[some] for part in parts], len(rows))
+                log_proba = posterior.log_proba(X, self.workers)
             losses[rows] = -log_proba[np.arange(len(rows)), codes[rows]]
             wrong[rows] = log_proba.argmax(axis=1) != codes[rows]
         return losses, wrong
 
 
-def _size(model: Model) -> int:
-    """Of the tables of a model's sums, in bytes."""
-    blocks = cast(ProductStatistics, model.statistics).parts
-    return sum(table.limbs.nbytes for block in blocks for table in block.tables.values())
+def _too_many(rung: Rung) -> str:
+    """Why a rung is not tried, if it is a covariance of too many parameters."""
+    if rung.free is None or rung.free <= MOST or not rung.blocks[0].family.may_be_singular:
+        return ""
+    return f"not tried: more than {MOST:,} parameters"
 
 
 def _numbered(part: Encoded) -> Encoded:

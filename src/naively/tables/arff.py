@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,25 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 
 from naively.tables import inputs
-from naively.tables.inputs import (
-    BOM,
-    MISSING,
-    TEXT,
-    Block,
-    Input,
-    Options,
-    Stream,
-    TableError,
-    Task,
-    blocks,
-    brief,
-    checked_names,
-    first_bad_byte,
-    lines_end,
-    message_of,
-    no_utf8,
-    one_batch,
-)
+from naively.tables.inputs import BOM, MISSING, TEXT, Input, Stream, TableError, Task
+from naively.tables.parts import LineBlock, LinesPart, Options
 
 DATA = re.compile(rb"^[ \t]*@data\b[^\n]*(?:\n|\Z)", re.I | re.M)
 ATTRIBUTE = re.compile(
@@ -47,59 +29,34 @@ BAD_VALUE = re.compile(
     r"In CSV column #(\d+):(?: Row #(\d+):)? CSV conversion error to [^:]+:"
     r"(?: invalid value)? (.*)", re.S
 )  # fmt: skip
+TYPES = dict.fromkeys(("numeric", "real", "integer"), pa.float64()) | {"string": TEXT}
 JAVA_DATES = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
 ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
-@dataclass
-class Attribute:
-    """A column as declared: its type, its levels if it is nominal, the format of its dates."""
-
-    kind: Any
-    levels: list[str] | None = None
-    date: str | None = None
-
-
-class Arff:
+class Arff(LinesPart):
     """A file of dense ARFF."""
 
     def __init__(self, source: Input, stream: Stream, options: Options) -> None:
-        self.source = source
-        self.name = source.name
-        self.options = options
-        self._stream: Stream | None = None
-        self._begun: tuple[Stream, int] | None = self._begin(stream)
-        self.wanted = self.names if options.columns is None else list(options.columns)
-        if source.again:
-            stream.close()
-            self._begun = None
+        super().__init__(source, stream, options)
         # "none" and "NA" may be levels: ARFF has its own mark, unless somebody asked for others
         asked = () if tuple(options.missing) == MISSING else options.missing
         self.missing = list(dict.fromkeys(("?", "", *asked)))
 
-    def read_bytes(self) -> int:
-        """Bytes of the file that have been read, before decompression."""
-        return self._stream.raw.count if self._stream else 0
-
-    def tasks(self) -> Iterator[Task | None]:
+    def _tasks(self, stream: Stream, begun: Iterator[LineBlock | None]) -> Iterator[Task | None]:
         """One task a block."""
-        begun = self._begun or self._begin(self.source.open())
-        self._begun = None
-        self._stream, line = begun
         any_rows = False
-        try:
-            for block in blocks(self._stream, line, lines_end, b"\n"):
-                any_rows = any_rows or block is not None
-                yield block and partial(self._parsed, block)
-        finally:
-            self._stream.close()
+        for block in begun:
+            any_rows = any_rows or block is not None
+            yield block and partial(self._parsed, block)
         if not any_rows:  # the levels are known all the same
-            yield partial(self._typed, pa.table({n: pa.array([], TEXT) for n in self.wanted}), None)
+            schema = pa.schema([(name, self.types[name]) for name in self.columns])
+            yield partial(self._typed, schema.empty_table(), LineBlock(b"", 1))
 
     # ---- the header --------------------------------------------------------------------------
 
-    def _begin(self, stream: Stream) -> tuple[Stream, int]:
-        """Read the header; (the stream after it, the line on which that is)."""
+    def _begin(self, stream: Stream) -> Iterator[LineBlock | None]:
+        """Read the header: the types of the columns, levels of nominal ones, formats of dates."""
         data = stream.some(inputs.HEAD).removeprefix(BOM)
         while not (match := DATA.search(data)) or match.end() == len(data):
             more = stream.some(max(inputs.HEAD, len(data)))
@@ -111,11 +68,12 @@ class Arff:
         if match is None:
             raise TableError(f"{self.name}: there is no line @data; this is no ARFF file")
         names: list[str] = []
-        self.attributes: list[Attribute] = []
+        self.types: dict[str, Any] = {}
+        self.levels: dict[str, list[str]] = {}
+        self.dates: list[str] = []
         for i, raw in enumerate(data[: match.start()].split(b"\n")):
             where = f"{self.name}, line {i + 1}"
-            if (bad := first_bad_byte(raw)) is not None:
-                raise no_utf8(where, raw[bad])
+            inputs.check_utf8(where, raw)
             line = raw.decode().strip()
             word = line.split(None, 1)[0].lower() if line else ""
             if word == "@attribute":
@@ -123,17 +81,19 @@ class Arff:
                 if not declared:
                     raise TableError(f"{where}: expected @attribute NAME TYPE: {line[:60]}")
                 names.append(unquoted(declared[1]))
-                self.attributes.append(self._attribute(declared[2], where))
+                self._declare(names[-1], declared[2], where)
             elif word and word != "@relation" and not word.startswith("%"):
                 raise TableError(f"{where}: expected @attribute or @data: {line[:60]}")
         if not names:
             raise TableError(f"{self.name}: no @attribute before @data; there must be columns")
-        self.names = checked_names(self.name, names)
+        self.names = inputs.checked_names(self.name, names)
         stream.unread(data[match.end() :])
-        return stream, 1 + data.count(b"\n", 0, match.end())
+        return self._blocks(stream, 1 + data.count(b"\n", 0, match.end()))
 
-    @staticmethod
-    def _attribute(text: str, where: str) -> Attribute:
+    def _declare(self, name: str, text: str, where: str) -> None:
+        """Take down the type of a column."""
+        kind, _, rest = text.partition(" ")
+        kind = kind.lower()
         if text.startswith("{"):
             if "}" not in text:
                 raise TableError(f"{where}: the levels have no closing brace: {text[:60]}")
@@ -141,27 +101,26 @@ class Arff:
                 levels = [word for word, _ in tokens(text[1 : text.rindex("}")].strip())]
             except ValueError as error:
                 raise TableError(f"{where}: {error}: {text[:60]}") from None
-            return Attribute(TEXT, levels=list(dict.fromkeys(levels)))
-        kind, _, rest = text.partition(" ")
-        kind = kind.lower()
-        if kind in ("numeric", "real", "integer"):
-            return Attribute(pa.float64())
-        if kind == "string":
-            return Attribute(TEXT)
-        if kind == "date":
-            return Attribute(pa.timestamp("s"), date=_strptime(unquoted(rest.strip())))
-        raise TableError(
-            f"{where}: cannot read attributes of type {kind!r}; numeric, string, date and "
-            "{a, b, ...} can be read"
-        )
+            self.levels[name] = list(dict.fromkeys(levels))
+            self.types[name] = TEXT
+        elif kind == "date":
+            self.dates += _strptime(unquoted(rest.strip()))
+            self.types[name] = pa.timestamp("s")
+        elif kind in TYPES:
+            self.types[name] = TYPES[kind]
+        else:
+            raise TableError(
+                f"{where}: cannot read attributes of type {kind!r}; numeric, string, date and "
+                "{a, b, ...} can be read"
+            )
 
     # ---- rows --------------------------------------------------------------------------------
 
-    def _parsed(self, block: Block) -> pa.RecordBatch:
+    def _parsed(self, block: LineBlock) -> pa.RecordBatch:
         data = block.data
-        if (bad := first_bad_byte(data)) is not None:
+        if (bad := inputs.first_bad_byte(data)) is not None:
             line = block.line + data.count(b"\n", 0, bad)
-            raise no_utf8(f"{self.name}, line {line}", data[bad])
+            raise inputs.no_utf8(f"{self.name}, line {line}", data[bad])
         if b"%" in data:
             data = COMMENT.sub(b"", data)
         if b"{" in data and (sparse := SPARSE.search(data)):
@@ -188,7 +147,7 @@ class Arff:
             table = self._read(block, self._rewritten(block), '"')
         return self._typed(table, block)
 
-    def _rewritten(self, block: Block) -> bytes:
+    def _rewritten(self, block: LineBlock) -> bytes:
         """The rows with all that Arrow does not know of ARFF's quotes and blanks removed."""
         found = []
         for line, text in self._lines(block):
@@ -209,16 +168,15 @@ class Arff:
             )
         return ("\n".join(found) + "\n").encode()
 
-    def _lines(self, block: Block) -> Iterator[tuple[int, str]]:
+    def _lines(self, block: LineBlock) -> Iterator[tuple[int, str]]:
         """The lines that hold rows, with their numbers."""
         for i, raw in enumerate(block.data.decode().split("\n")):
             text = raw.strip()
             if text and not text.startswith("%"):
                 yield block.line + i, text
 
-    def _read(self, block: Block, data: bytes, quote: str) -> Any:
-        types = {n: a.kind for n, a in zip(self.names, self.attributes, strict=True)}
-        dates = list(dict.fromkeys(a.date for a in self.attributes if a.date))
+    def _read(self, block: LineBlock, data: bytes, quote: str) -> Any:
+        types = dict(self.types)
         while True:
             try:
                 return csv.read_csv(
@@ -229,15 +187,15 @@ class Arff:
                     parse_options=csv.ParseOptions(quote_char=quote, newlines_in_values=True),
                     convert_options=csv.ConvertOptions(
                         column_types=types,
-                        include_columns=self.wanted,
+                        include_columns=self.columns,
                         null_values=self.missing,
                         strings_can_be_null=True,
                         quoted_strings_can_be_null=False,  # '?' in quotes is a word
-                        timestamp_parsers=[csv.ISO8601, *dates],
+                        timestamp_parsers=[csv.ISO8601, *dict.fromkeys(self.dates)],
                     ),
                 )
             except (pa.ArrowException, UnicodeDecodeError) as error:
-                match = BAD_VALUE.match(message_of(error))
+                match = BAD_VALUE.match(inputs.message_of(error))
                 name = self.names[int(match[1])] if match else ""
                 if match and pa.types.is_timestamp(types[name]):
                     types[name] = TEXT
@@ -250,26 +208,23 @@ class Arff:
                     ) from None
                 else:
                     raise TableError(
-                        f"{self.name}, line {block.line} or below: {brief(error)}"
+                        f"{self.name}, line {block.line} or below: {inputs.brief(error)}"
                     ) from None
 
-    def _typed(self, table: Any, block: Block | None) -> pa.RecordBatch:
+    def _typed(self, table: Any, block: LineBlock) -> pa.RecordBatch:
         """Columns of the declared types: nominal ones have the declared levels."""
-        batch = one_batch(table)
-        declared = dict(zip(self.names, self.attributes, strict=True))
-        columns = []
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            levels = declared[name].levels
-            if levels is not None:
-                columns.append(self._nominal(name, column, levels, block))
-            else:
-                columns.append(column if block else pa.array([], declared[name].kind))
+        batch = inputs.one_batch(table)
+        columns = [
+            self._nominal(name, column, block) if name in self.levels else column
+            for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        ]
         return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
-    def _nominal(self, name: str, column: Any, levels: list[str], block: Block | None) -> Any:
+    def _nominal(self, name: str, column: Any, block: LineBlock) -> Any:
+        levels = self.levels[name]
         ordered = pa.array(levels, pa.string())
         place = pc.index_in(column.dictionary, value_set=ordered)
-        if place.null_count and block:
+        if place.null_count:
             codes = column.indices.to_pylist()
             row = min(codes.index(code) for code, at in enumerate(place.to_pylist()) if at is None)
             line = [line for line, _ in self._lines(block)][row]
@@ -284,9 +239,7 @@ class Arff:
 def tokens(text: str) -> list[tuple[str, bool]]:
     """(value, whether it was quoted) of each field of a row.
 
-    Raises
-    ------
-    ValueError : if a quote is not closed.
+    Raises ValueError if a quote is not closed.
     """
     found, at = [], 0
     while True:
@@ -318,10 +271,8 @@ def unescaped(word: str) -> str:
     return re.sub(r"\\(.)", lambda m: ESCAPES.get(m[1], m[1]), word) if "\\" in word else word
 
 
-def _strptime(java: str) -> str | None:
-    """A format of dates as strptime writes it; None if it says nothing new, or too much."""
+def _strptime(java: str) -> list[str]:
+    """A format of dates as strptime writes it; none if it says nothing new, or too much."""
     parts = re.findall(r"'[^']*'|[A-Za-z]+|[^A-Za-z']+", java)
     known = [JAVA_DATES.get(p, p.strip("'") if not p[0].isalpha() else None) for p in parts]
-    if not known or None in known:
-        return None
-    return "".join(part for part in known if part is not None)
+    return ["".join(map(str, known))] if known and None not in known else []

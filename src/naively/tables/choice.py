@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from naively.exact import Float64, Int64
-from naively.families.base import Family
+from naively.families.base import AnyFamily
 from naively.families.discretized import Discretized
 from naively.families.exponential import Exponential
 from naively.families.gamma import Gamma
@@ -18,6 +18,7 @@ from naively.families.lognormal import LogNormal
 from naively.families.poisson import Poisson
 from naively.model import Model
 from naively.prior import Prior
+from naively.schema import Schema
 
 ROWS = 6000  # rows that are looked at, evenly spread
 FOLDS = 3
@@ -25,7 +26,7 @@ LEAST = -30.0  # nats that one row can cost: a surprise, but not an infinite one
 CELLS = 1 << 22  # of the scores held at a time
 
 
-def candidates() -> list[Family]:
+def candidates() -> list[AnyFamily]:
     """The families to choose from; the first of equals is taken."""
     return [
         Gaussian(floor="feature"), Poisson(), Exponential(), Gamma(), LogNormal(), Discretized(),
@@ -33,7 +34,7 @@ def candidates() -> list[Family]:
     ]  # fmt: skip
 
 
-def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[Family, float]]:
+def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[AnyFamily, float]]:
     """For each column: the best family, and its mean log P(y | x_α) on held-out rows, in nats.
 
     Each candidate alone, with the class prior, learns two thirds of the rows and predicts the
@@ -51,10 +52,10 @@ def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[Family, float]]
         whole = (np.isnan(X) | (np.floor(X) == X)).all(axis=0)
     kept = np.unique(np.linspace(0, len(X) - 1, min(ROWS, len(X))).astype(np.int64))
     X, codes = X[kept], codes[kept]
-    families: list[Family] = [Gaussian(floor="feature")] * X.shape[1]
+    families: list[AnyFamily] = [Gaussian(floor="feature")] * X.shape[1]
     best = np.full(X.shape, -np.inf)
     for family in candidates():
-        least, most = family.support
+        least, most = family.summary.bounds
         fits = (low >= least) & (high <= most) & (whole | (family.name != "poisson"))
         for columns in _blocks(np.flatnonzero(fits), len(X) * classes):
             scores = _held_out(family, X[:, columns], codes)
@@ -66,21 +67,21 @@ def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[Family, float]]
             for j in columns[better]:
                 families[j] = family
     for j in np.flatnonzero(whole):
-        if isinstance(families[j], Gaussian):
+        if families[j] == Gaussian(floor="feature"):
             families[j] = Gaussian(floor="feature", resolution=1.0)
     return list(zip(families, best.mean(axis=0).tolist(), strict=True))
 
 
-def _held_out(family: Family, X: Float64, codes: Int64) -> Float64:
+def _held_out(family: AnyFamily, X: Float64, codes: Int64) -> Float64:
     """log P(y | x_α) of each row and column, by models that did not learn the row."""
     found = np.zeros(X.shape)
     fold = np.arange(len(X)) % FOLDS
     for k in range(FOLDS):
-        model = Model(family, Prior(smoothing=1.0), X.shape[1])
-        model = model.summarise(X[fold != k], codes[fold != k])
+        blank = Model(Schema.of_array(family, X.shape[1]), Prior(smoothing=1.0))
+        model = blank.summarise(X[fold != k], codes[fold != k])
         rows = np.flatnonzero(np.isin(codes, model.classes) & (fold == k))
         truth = np.searchsorted(model.classes, codes[rows])
-        explained = model.explain(X[rows])
+        explained = model.posterior().explain(X[rows])
         scores = np.nan_to_num(explained.contributions + explained.prior[:, np.newaxis], nan=0.0)
         scores -= scores.max(axis=1, keepdims=True)
         own = scores[np.arange(len(truth)), truth]

@@ -21,25 +21,8 @@ import pyarrow as pa
 import pyarrow.csv as csv
 
 from naively.tables import inputs
-from naively.tables.inputs import (
-    BOM,
-    UNTYPED,
-    Block,
-    Input,
-    Options,
-    Stream,
-    TableError,
-    Task,
-    blocks,
-    brief,
-    checked_names,
-    first_bad_byte,
-    marked,
-    message_of,
-    no_utf8,
-    one_batch,
-    repeating,
-)
+from naively.tables.inputs import BOM, UNTYPED, Stream, TableError, Task
+from naively.tables.parts import LineBlock, LinesPart
 
 Positions = npt.NDArray[np.int64]
 QUOTE, LF, CR = b'"\n\r'
@@ -48,47 +31,21 @@ DELIMITERS = b",;\t|"
 BAD_COUNT = re.compile(r"CSV parse error:(?: Row #(\d+):)? Expected (\d+) columns, got (\d+)")
 
 
-class Delimited:
+class Delimited(LinesPart):
     """A file of delimited text with a header."""
 
-    def __init__(self, source: Input, stream: Stream, options: Options) -> None:
-        self.source = source
-        self.name = source.name
-        self.options = options
-        self._stream: Stream | None = None
-        self._begun: tuple[Stream, int] | None = self._begin(stream)
-        self.wanted = self.names if options.columns is None else list(options.columns)
-        if source.again:  # a thousand files need not be open at once
-            stream.close()
-            self._begun = None
-
-    def read_bytes(self) -> int:
-        """Bytes of the file that have been read, before decompression."""
-        return self._stream.raw.count if self._stream else 0
-
-    def tasks(self) -> Iterator[Task | None]:
+    def _tasks(self, stream: Stream, begun: Iterator[LineBlock | None]) -> Iterator[Task | None]:
         """One task a block; the first says which columns repeat their values."""
-        begun = self._begun or self._begin(self.source.open())
-        self._begun = None
-        self._stream, line = begun
         kinds: dict[str, Any] = {}
-        try:
-            for block in blocks(self._stream, line, self._cut, self.newline):
-                if block is None:
-                    yield None
-                    continue
-                if not kinds:
-                    table = self._read(block, dict.fromkeys(self.wanted, pa.string()))
-                    kinds = {name: repeating(table.column(name)) for name in self.wanted}
-                    del table
-                yield partial(self._parsed, block, kinds)
-        finally:
-            self._stream.close()
+        for block in begun:
+            if block and not kinds:
+                table = self._read(block, dict.fromkeys(self.columns, pa.string()))
+                kinds = {name: inputs.repeating(table.column(name)) for name in self.columns}
+                del table
+            yield block and partial(self._parsed, block, kinds)
 
-    # ---- rows --------------------------------------------------------------------------------
-
-    def _begin(self, stream: Stream) -> tuple[Stream, int]:
-        """Read the header; (the stream after it, the line on which that is)."""
+    def _begin(self, stream: Stream) -> Iterator[LineBlock | None]:
+        """Read the header."""
         data = stream.some(inputs.HEAD).removeprefix(BOM)
         while True:
             text = data.lstrip(b"\r\n")
@@ -112,20 +69,19 @@ class Delimited:
         where = f"{self.name}, line {line} (the header)"
         if b"\0" in header:
             raise TableError(f"{where}: holds a NUL byte; save the table as text in UTF-8")
-        if (bad := first_bad_byte(header)) is not None:
-            raise no_utf8(where, header[bad])
+        inputs.check_utf8(where, header)
         lines = io.StringIO(header.decode().rstrip("\r\n"), newline="")
         try:
             fields = next(python_csv.reader(lines, delimiter=self.delimiter))
         except python_csv.Error as error:
             raise TableError(f"{where}: {error}") from None
         fields = [column.strip() or f"Unnamed: {i}" for i, column in enumerate(fields)]
-        self.names = checked_names(self.name, fields)
+        self.names = inputs.checked_names(self.name, fields)
         stream.unread(text[len(header) :])
-        return stream, line + header.count(self.newline)
+        return self._blocks(stream, line + header.count(self.newline))
 
     def _cut(self, data: bytes, line: int, final: bool) -> int:
-        """Where the last row ends; see `Cut`."""
+        """Where the last row ends."""
         starts, ends = quoted(data, self.delimiter.encode())
         end = last_end(data, starts, ends, self.newline)
         if final or (end == 0 and len(data) > inputs.LONGEST):
@@ -142,11 +98,11 @@ class Delimited:
 
     # ---- values ------------------------------------------------------------------------------
 
-    def _parsed(self, block: Block, kinds: dict[str, Any]) -> pa.RecordBatch:
+    def _parsed(self, block: LineBlock, kinds: dict[str, Any]) -> pa.RecordBatch:
         """The rows of a block: the text of each field, as it stands."""
-        return marked(one_batch(self._read(block, kinds)), UNTYPED)
+        return inputs.marked(inputs.one_batch(self._read(block, kinds)), kinds, UNTYPED)
 
-    def _read(self, block: Block, kinds: dict[str, Any]) -> Any:
+    def _read(self, block: LineBlock, kinds: dict[str, Any]) -> Any:
         data = block.data
         try:
             return csv.read_csv(
@@ -159,7 +115,7 @@ class Delimited:
                 ),
                 convert_options=csv.ConvertOptions(
                     column_types=kinds,
-                    include_columns=self.wanted,
+                    include_columns=self.columns,
                     null_values=[],
                     strings_can_be_null=False,
                 ),
@@ -169,32 +125,31 @@ class Delimited:
 
     # ---- errors ------------------------------------------------------------------------------
 
-    def _unreadable(self, block: Block, error: Exception) -> TableError:
-        text = message_of(error)
+    def _unreadable(self, block: LineBlock, error: Exception) -> TableError:
+        text = inputs.message_of(error)
         if match := BAD_COUNT.match(text):
             if match[1] is None:
-                return TableError(f"{self.name}: {brief(error)}")
+                return TableError(f"{self.name}: {inputs.brief(error)}")
             start = row_start(block.data, self.delimiter, int(match[1]))
             line = block.line + block.data.count(self.newline, 0, start)
             row = block.data[start : start + 80].splitlines()[0].decode(errors="replace")
             return TableError(
                 f"{self.name}, line {line}: expected {match[2]} fields, got {match[3]}: {row[:60]}"
             )
-        if first_bad_byte(block.data) is not None:
-            return self._no_utf8(block)
-        return TableError(f"{self.name}, line {block.line} or below: {brief(error)}")
+        if (bad := inputs.first_bad_byte(block.data)) is not None:
+            return self._no_utf8(block, bad)
+        return TableError(f"{self.name}, line {block.line} or below: {inputs.brief(error)}")
 
-    def _no_utf8(self, block: Block) -> TableError:
-        data = block.data
-        bad = first_bad_byte(data)
-        if bad is None:  # cannot be
-            return TableError(f"{self.name}, line {block.line} or below: no text")
-        starts, ends = quoted(data, self.delimiter.encode())
-        begin = last_end(data[:bad], *_until(bad, starts, ends), self.newline)
-        within = _outside(np.flatnonzero(_bytes(data[:bad]) == ord(self.delimiter)), starts, ends)
-        column = self.names[min(int((within >= begin).sum()), len(self.names) - 1)]
-        line = block.line + data.count(self.newline, 0, bad)
-        return no_utf8(f"{self.name}, line {line}, column {column!r}", data[bad])
+    def _no_utf8(self, block: LineBlock, bad: int) -> TableError:
+        """What to say of the byte at `bad`: its line and its column."""
+        before = _bytes(block.data[:bad])
+        marks = quoted(block.data, self.delimiter.encode())
+        breaks = _outside(np.flatnonzero(before == ord(self.newline)), *marks)
+        fields = _outside(np.flatnonzero(before == ord(self.delimiter)), *marks)
+        column = int((fields > breaks.max(initial=-1)).sum())
+        line = block.line + block.data.count(self.newline, 0, bad)
+        name = self.names[min(column, len(self.names) - 1)]
+        return inputs.no_utf8(f"{self.name}, line {line}, column {name!r}", block.data[bad])
 
 
 # ---- quotes ----------------------------------------------------------------------------------
@@ -230,21 +185,11 @@ def _quoted_with_strays(
     data: bytes, delimiters: bytes, marks: Positions, stray: int
 ) -> tuple[Positions, Positions]:
     """The same for quotes of which the one at `stray` is the first that does not open a field."""
-    starts, ends = marks[:stray:2].tolist(), marks[1:stray:2].tolist()
-    at: list[int] = marks[stray:].tolist()
-    starting = {*delimiters, LF, CR}
-    i, n = 0, len(at)
-    while i < n:
-        if at[i] and data[at[i] - 1] not in starting:
-            i += 1
-            continue
-        j = i + 1
-        while j + 1 < n and at[j + 1] == at[j] + 1:
-            j += 2
-        starts.append(at[i])
-        ends.append(at[j] if j < n else len(data))
-        i = j + 1
-    return np.array(starts, np.int64), np.array(ends, np.int64)
+    opening = rb'"(?:(?<=\A")|(?<=[\r\n%s]"))' % re.escape(delimiters)
+    field = re.compile(opening + rb'[^"]*(?:""[^"]*)*("|\Z)')
+    spans = [(match.start(), match.start(1)) for match in field.finditer(data, int(marks[stray]))]
+    starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
+    return np.append(marks[:stray:2], starts), np.append(marks[1:stray:2], ends)
 
 
 def _outside(places: Positions, starts: Positions, ends: Positions) -> Positions:
@@ -268,13 +213,8 @@ def last_end(data: bytes, starts: Positions, ends: Positions, newline: bytes) ->
 
 def first_end(data: bytes, starts: Positions, ends: Positions, newline: bytes) -> int:
     """Where the first row ends, 0 if it does not."""
-    at = data.find(newline)
-    while at >= 0:
-        field = int(np.searchsorted(starts, at)) - 1
-        if field < 0 or ends[field] < at:
-            return at + 1
-        at = data.find(newline, int(ends[field]))
-    return 0
+    breaks = _outside(np.flatnonzero(_bytes(data) == ord(newline)), starts, ends)
+    return int(breaks[0]) + 1 if len(breaks) else 0
 
 
 def row_start(data: bytes, delimiter: str, row: int) -> int:
@@ -293,11 +233,6 @@ def sniffed(data: bytes, newline: bytes) -> str:
     array = _bytes(data[: first_end(data, starts, ends, newline) or len(data)])
     counts = [len(_outside(np.flatnonzero(array == c), starts, ends)) for c in DELIMITERS]
     return chr(DELIMITERS[int(np.argmax(counts))])
-
-
-def _until(end: int, starts: Positions, ends: Positions) -> tuple[Positions, Positions]:
-    count = int(np.searchsorted(starts, end))
-    return starts[:count], ends[:count]
 
 
 def _bytes(data: bytes) -> npt.NDArray[np.uint8]:

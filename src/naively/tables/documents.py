@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -14,7 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from naively.tables import inputs, mail
-from naively.tables.inputs import BOM, Input, Options, Stream, TableError, Task
+from naively.tables.inputs import BOM, Input, Stream, TableError, Task
+from naively.tables.parts import FilePart, Options, Part
 from naively.tables.places import SQUEEZED, Place, suffix
 
 FILE, LABEL = "file", "label"
@@ -31,23 +33,25 @@ class Document(NamedTuple):
     data: bytes
 
 
-class Documents:
+class DocumentPart(Part):
     """A part of a table whose columns are texts, after a label if there is one.
 
     Attributes
     ----------
     texts : names of the columns but the label.
-    names : of all columns.
-    kind : text or mail.
     apart : whether a document is a file of its own, or may be.
     """
 
-    def __init__(self, texts: tuple[str, ...], labelled: bool, options: Options) -> None:
-        self.texts = texts
-        self.names = [LABEL, *texts] if labelled else list(texts)
-        self.kind = "mail" if texts == mail.FIELDS else "text"
-        self.apart = False
-        self.options = options
+    texts: tuple[str, ...] = TEXTS
+    apart = False
+
+    @property
+    def kind(self) -> str:
+        """Text or mail."""
+        return "mail" if self.texts == mail.FIELDS else "text"
+
+    def _all_names(self, options: Options) -> list[str]:
+        return list(self.texts) if options.label is None else [LABEL, *self.texts]
 
     def _batch(
         self, labels: Sequence[str], files: Sequence[str], columns: Sequence[pa.Array]
@@ -60,8 +64,7 @@ class Documents:
                 codes = pa.array(np.zeros(len(columns[0]), np.int32))
                 encoded = pa.DictionaryArray.from_arrays(codes, encoded.dictionary)
             found[name] = encoded
-        wanted = list(self.names if self.options.columns is None else self.options.columns)
-        return pa.RecordBatch.from_arrays([found[name] for name in wanted], names=wanted)
+        return pa.RecordBatch.from_arrays([found[n] for n in self.columns], names=self.columns)
 
     def _parsed(self, documents: list[Document]) -> pa.RecordBatch:
         """The rows of documents."""
@@ -73,62 +76,36 @@ class Documents:
         return self._batch(labels, files, [column(texts) for texts in zip(*rows, strict=True)])
 
 
-class InFile(Documents):
-    """Documents in one file, or on standard input."""
+class InFile(DocumentPart, FilePart[bytes]):
+    """Documents in one file, or on standard input; begun, its first bytes."""
 
-    def __init__(
-        self, texts: tuple[str, ...], source: Input, stream: Stream, options: Options,
-        label: str | None,
-    ) -> None:  # fmt: skip
-        super().__init__(texts, label is not None, options)
-        self.source, self.label = source, label or ""
-        self.head = stream.peek()[: len(mail.START)]
-        if not self.head:
-            raise TableError(f"{source.name} is empty")
-        self._begun: Stream | None = stream
-        self._stream: Stream | None = None
-        if source.again:
-            stream.close()
-            self._begun = None
-
-    def read_bytes(self) -> int:
-        """Bytes of the file that have been read, before decompression."""
-        return self._stream.raw.count if self._stream else 0
-
-    def tasks(self) -> Iterator[Task | None]:
-        """One task a few documents."""
-        stream = self._stream = self._begun or self.source.open()
-        self._begun = None
-        try:
-            yield from self._tasks(stream)
-        finally:
-            stream.close()
-
-    def _tasks(self, stream: Stream) -> Iterator[Task | None]:
-        raise NotImplementedError
+    def _begin(self, stream: Stream) -> bytes:
+        head = stream.peek()
+        if not head:
+            raise TableError(f"{self.name} is empty")
+        self.names = self._all_names(self.options)
+        self.label = self.options.label or ""
+        return head[: len(mail.START)]
 
 
 class Lines(InFile):
     """A file of texts, one a line. A blank line is a text too."""
 
-    def __init__(self, source: Input, stream: Stream, options: Options, label: str | None) -> None:
-        super().__init__(TEXTS, source, stream, options, label)
-
-    def _tasks(self, stream: Stream) -> Iterator[Task | None]:
-        begun: list[bytes] = []  # of a line that goes on
-        if self.head.startswith(BOM):
+    def _tasks(self, stream: Stream, begun: bytes) -> Iterator[Task | None]:
+        pieces: list[bytes] = []  # of a line that goes on
+        if begun.startswith(BOM):
             stream.read(len(BOM))
         while piece := stream.some(inputs.BLOCK):
             end = piece.rfind(b"\n") + 1
             if end:
-                yield partial(self._lines, b"".join([*begun, piece[:end]]))
-                begun = []
+                yield partial(self._lines, b"".join([*pieces, piece[:end]]))
+                pieces = []
             if end < len(piece):
-                begun.append(piece[end:])
+                pieces.append(piece[end:])
             if stream.pauses():
                 yield None
-        if begun:
-            yield partial(self._lines, b"".join(begun))
+        if pieces:
+            yield partial(self._lines, b"".join(pieces))
 
     def _lines(self, data: bytes) -> pa.RecordBatch:
         """The rows of a block."""
@@ -138,32 +115,36 @@ class Lines(InFile):
         if not data.endswith(b"\n"):
             ends = np.append(ends, len(data))
         ends -= np.arange(len(ends))
-        return self._batch(
-            [self.label], [self.source.name], [strings(ends, data.replace(b"\n", b""))]
-        )
+        return self._batch([self.label], [self.name], [strings(ends, data.replace(b"\n", b""))])
 
 
 class Mailbox(InFile):
     """An mbox file, or a file of one mail."""
 
-    def __init__(self, source: Input, stream: Stream, options: Options, label: str | None) -> None:
-        super().__init__(mail.FIELDS, source, stream, options, label)
-        named = source.path is not None and suffix(source.path) == "mbox"
-        self.several = named or self.head.startswith(mail.START)
-        self.apart = source.path is not None and not named  # one mail may begin so too
+    texts = mail.FIELDS
 
-    def _tasks(self, stream: Stream) -> Iterator[Task]:
-        found = mail.messages(stream) if self.several else iter([stream.read(sys.maxsize)])
-        for group in _grouped(Document(self.label, self.source.name, data) for data in found):
+    def _begin(self, stream: Stream) -> bytes:
+        path = self.source.path
+        self.named = path is not None and suffix(path) == "mbox"
+        self.apart = path is not None and not self.named  # one mail may begin as an mbox file does
+        return super()._begin(stream)
+
+    def _tasks(self, stream: Stream, begun: bytes) -> Iterator[Task]:
+        several = self.named or begun.startswith(mail.START)
+        found = mail.messages(stream) if several else iter([stream.read(sys.maxsize)])
+        for group in _grouped(Document(self.label, self.name, data) for data in found):
             yield partial(self._parsed, group)
 
 
-class Files(Documents):
+class Files(DocumentPart):
     """Documents that are files of their own."""
 
-    def __init__(self, place: Place, labelled: bool, options: Options) -> None:
-        super().__init__(mail.FIELDS if place.mail else TEXTS, labelled, options)
-        self.apart = True
+    apart = True
+
+    def __init__(self, place: Place, options: Options) -> None:
+        self.name = place.name
+        self.texts = mail.FIELDS if place.mail else TEXTS
+        self.names = self._all_names(options)
         self.documents = place.documents or []
         self.size = sum(path.stat().st_size for _, path in self.documents)
         self._count = 0
@@ -184,12 +165,10 @@ class Files(Documents):
             data = path.read_bytes()
             self._count += len(data)
             return data
-        stream = Input(path).open()
-        try:
-            return stream.read(sys.maxsize)
-        finally:
+        with closing(Input(path).open()) as stream:
+            data = stream.read(sys.maxsize)
             self._count += stream.raw.count
-            stream.close()
+        return data
 
 
 def _grouped(documents: Iterable[Document]) -> Iterator[list[Document]]:

@@ -2,67 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from naively.explanation import Explanation, TextExplanation
-from naively.families.product import Blocks
-from naively.families.text_parameters import TextParameters
-from naively.model import Model
 from naively.posterior import Posterior
 from naively.tables.cells import cells_of
-from naively.tables.schema import Schema
 
 
-@dataclass(frozen=True, eq=False)
-class ColumnTexts:
-    """Why columns of text have their scores, row by row.
+def _texts(
+    columns: list[tuple[str, Any, Any]], whole: Explanation, i: int
+) -> dict[str, TextExplanation]:
+    """Why columns of text have their scores in row i, by column.
 
-    Attributes
+    Parameters
     ----------
     columns : (a column, its parameters, its documents).
-    told : the explanation of the rows. Its prior is part of a text only if there is no more.
+    whole : the explanation of the rows. Its prior is part of a text only if there is no more.
     """
-
-    columns: list[tuple[str, TextParameters, Any]]
-    told: Explanation
-
-    def __call__(self, i: int) -> dict[str, TextExplanation]:
-        """Those of row i, by column."""
-        told = self.told
-        alone = told.contributions.shape[2] == 1
-        prior = told.prior if alone else np.zeros_like(told.prior)
-        return {
-            name: TextExplanation(
-                **vars(own.tell(documents, i)), classes=told.classes, prior=prior,
-                proba=told.proba[i], code=int(told.codes[i]), column=name,
-            )
-            for name, own, documents in self.columns
-        }  # fmt: skip
+    alone = whole.contributions.shape[2] == 1
+    prior = whole.prior if alone else np.zeros_like(whole.prior)
+    return {
+        name: TextExplanation(
+            **vars(own.explain_document(documents, i)), classes=whole.classes, prior=prior,
+            proba=whole.proba[i], code=int(whole.codes[i]), column=name,
+        )
+        for name, own, documents in columns
+    }  # fmt: skip
 
 
-def explain(schema: Schema, model: Model | Posterior, batch: Any, rows: Blocks) -> Explanation:
+def explain(posterior: Posterior, batch: Any, rows: Any) -> Explanation:
     """Why each row of a table has its scores.
 
     Parameters
     ----------
-    schema, model : the columns, and the model of their blocks, or what it answers.
     batch : the rows, as a table or `SparseTable`.
-    rows : the same, encoded.
+    rows : the same, as the model takes them.
     """
-    told = model.explain(rows)
+    schema = posterior.schema
     place = {name: k for k, name in enumerate(schema.names)}
     names = schema.ordered
-    told = replace(
-        told, features=names, cells=cells_of(batch, names, schema.missing),
-        contributions=told.contributions[:, :, [place[name] for name in names]],
+    whole = posterior.explain(rows)
+    whole = replace(
+        whole, features=names, cells=cells_of(batch, names, schema.missing),
+        contributions=whole.contributions[:, :, [place[name] for name in names]],
     )  # fmt: skip
-    parameters: Any = model.parameters
+    data = schema.rows_of(rows)
     texts = [
         (block.names[0], own, documents)
-        for block, own, documents in zip(schema.blocks, parameters.parts, rows.parts, strict=True)
-        if isinstance(own, TextParameters)
+        for (block, own), documents in zip(posterior.blocks, data, strict=True)
+        if block.family.summary.takes == "documents"
     ]
-    return replace(told, texts=ColumnTexts(texts, told)) if texts else told
+    return replace(whole, texts=partial(_texts, texts, whole)) if texts else whole

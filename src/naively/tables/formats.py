@@ -8,8 +8,9 @@ import re
 
 from naively.tables.delimited import sniffed
 from naively.tables.documents import TEXTS
-from naively.tables.inputs import BOM, Input, Options, Stream, TableError
+from naively.tables.inputs import BOM, Input, Stream, TableError
 from naively.tables.mail import FIELDS
+from naively.tables.parts import Options
 from naively.tables.places import by_suffix
 
 FOREIGN = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -50,26 +50,22 @@ def to_arrow(X: Any) -> pa.Table:
 
     The columns of an array are named x0, x1, ...
 
-    Raises
-    ------
-    ValueError : if it is no table, or two columns have the same name.
+    Raises ValueError if it is no table, or two columns have the same name.
     """
+    in_pandas = type(X).__module__.split(".")[0] == "pandas" and hasattr(X, "columns")
     if isinstance(X, pa.Table):
         table = X
     elif isinstance(X, pa.RecordBatch):
         table = pa.Table.from_batches([X])
-    elif type(X).__module__.split(".")[0] == "pandas" and hasattr(X, "columns"):
-        names = [str(name) for name in X.columns]
-        table = _columns(names, [X.iloc[:, k] for k in range(len(names))])
-    elif isinstance(X, Mapping):
-        table = _columns([str(name) for name in X], list(X.values()))
+    elif isinstance(X, Mapping) or in_pandas:
+        table = _columns(X.items())
     elif hasattr(X, "__arrow_c_stream__"):
         table = _from_stream(X)
     elif hasattr(X, "__arrow_c_array__"):
         table = pa.Table.from_batches([pa.record_batch(X)])
     elif isinstance(X, list) and X and isinstance(X[0], Mapping):
         names = list(dict.fromkeys(str(name) for row in X for name in row))
-        table = _columns(names, [[row.get(name) for row in X] for name in names])
+        table = _columns((name, [row.get(name) for row in X]) for name in names)
     else:
         table = _rows(X)
     twice = [name for name, count in Counter(table.column_names).items() if count > 1]
@@ -100,7 +96,7 @@ def _rows(X: Any) -> pa.Table:
             f"Reshape your data: a table has rows and columns, but this {type(X).__name__} has "
             f"{cells.ndim} dimension{'s'[: cells.ndim != 1]}"
         )
-    return _columns(array_names(cells.shape[1]), list(cells.T))
+    return _columns(zip(array_names(cells.shape[1]), cells.T, strict=True))
 
 
 def _from_stream(X: Any) -> pa.Table:
@@ -110,32 +106,30 @@ def _from_stream(X: Any) -> pa.Table:
     except pa.ArrowException:
         if not hasattr(X, "columns"):
             raise
-        names = [str(name) for name in X.columns]
-        return _columns(names, [X[name] for name in X.columns])
+        return _columns((name, X[name]) for name in X.columns)
     for k, field in enumerate(table.schema):
         if pa.types.is_string_view(field.type):  # which Arrow cannot filter
             table = table.set_column(k, field.name, table.column(k).cast(pa.large_string()))
     return table
 
 
-def _columns(names: list[str], columns: list[Any]) -> pa.Table:
-    arrays = [to_array(column, name) for name, column in zip(names, columns, strict=True)]
+def _columns(columns: Iterable[tuple[Any, Any]]) -> pa.Table:
+    """A table of columns, of which some may have the same name."""
+    names, arrays = [], []
+    for name, column in columns:
+        names.append(str(name))
+        arrays.append(to_array(column, names[-1]))
     lengths = {len(array) for array in arrays}
     if len(lengths) > 1:
         sizes = ", ".join(f"{n!r} has {len(a)}" for n, a in zip(names, arrays, strict=True))
         raise ValueError(f"columns must be of one length: {sizes[:200]}")
-    if len(set(names)) < len(names):
-        twice = Counter(names).most_common(1)[0][0]
-        raise ValueError(f"columns must have different names; more than one is called {twice!r}")
-    return pa.table(dict(zip(names, arrays, strict=True)))
+    return pa.table(arrays, names=names)
 
 
 def to_array(column: Any, name: str = "y") -> pa.Array:
     """One column; values of several types become text, as `level_text` writes them.
 
-    Raises
-    ------
-    ValueError : naming the column, if its values are complex or cannot be read.
+    Raises ValueError naming the column, if its values are complex or cannot be read.
     """
     if isinstance(column, pa.Array | pa.ChunkedArray):
         return column

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from naively.exact import Float64, Int64
 from naively.tables import values
-from naively.tables.targets import Coded
+from naively.tables.targets import LabelCodes
 
 UInt64 = npt.NDArray[np.uint64]
 FINEST = 10**9  # denominator of the part to hold out: no product below leaves int64
@@ -41,9 +41,8 @@ class Draw:
         self.over, self.under = rate.numerator, rate.denominator
         self.seed = seed
         self.met: dict[str, int] = {}
-        self.keys: dict[str, int] = {}
 
-    def of(self, labels: Coded) -> Float64:
+    def of(self, labels: LabelCodes) -> Float64:
         """For each row of the next batch a number from 0 to below 1 if it is held out, or else inf.
 
         If not all that are drawn can be held, those with the smallest numbers are a sample of
@@ -64,10 +63,8 @@ class Draw:
 
     def _key(self, name: str) -> int:
         """64 bits that stand for a class and the seed."""
-        if name not in self.keys:
-            told = f"{self.seed} {name}".encode(errors="surrogatepass")
-            self.keys[name] = int.from_bytes(blake2b(told, digest_size=8).digest(), "little")
-        return self.keys[name]
+        told = f"{self.seed} {name}".encode(errors="surrogatepass")
+        return int.from_bytes(blake2b(told, digest_size=8).digest(), "little")
 
     def _drawn(self, number: Int64, keys: UInt64) -> Float64:
         """The draws of the rows with these numbers among those of their classes."""

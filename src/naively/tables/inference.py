@@ -35,32 +35,24 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from naively.families.base import Family
+from naively.families.base import AnyFamily, Family
 from naively.families.bernoulli import Bernoulli
-from naively.families.categorical import Categorical, Unseen
+from naively.families.categorical import Categorical
+from naively.families.categorical_parameters import Unseen
 from naively.families.gaussian import Gaussian
 from naively.families.multinomial import Multinomial
 from naively.families.poisson import Poisson
 from naively.families.registry import FAMILIES
 from naively.families.text import Text
+from naively.model import Model
+from naively.schema import ASKED, CONSTANT, NO_VALUES, Block, Schema, Why, together
 from naively.tables import values
 from naively.tables.choice import choose
 from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
-from naively.tables.model import TableModel
 from naively.tables.names import no_column
-from naively.tables.schema import (
-    CONSTANT,
-    COUNTS,
-    FEW_NUMBERS,
-    NO_VALUES,
-    UNVARIED,
-    Block,
-    Schema,
-    together,
-)
-from naively.tables.targets import Coded
-from naively.tables.union import counts, is_few
+from naively.tables.targets import LabelCodes
+from naively.tables.union import counts, is_few, with_families
 
 ROWS = 100_000
 """Rows from which families are inferred: the first ones, or"""
@@ -68,11 +60,14 @@ CELLS = 50_000_000
 """fewer of wide tables."""
 
 ROUNDED = Gaussian(floor="feature", resolution=1.0)
+TRUTHS = Why("true or false", "truths")
+COUNTS = Why("counts, variance about the mean", "counts")
 FEW = 20  # different whole numbers that are levels rather than amounts; in few rows, half as many
 MANY = 20  # rows from which on they are many, and a column of different values an identifier
 
-Choice = Family | str
-Columns = Mapping[str | tuple[str, ...], Choice]
+FamilyChoice = AnyFamily | str
+"""A family, the name of one, or "skip"."""
+Columns = Mapping[str | tuple[str, ...], FamilyChoice]
 
 
 @dataclass(frozen=True)
@@ -89,14 +84,15 @@ class Wishes:
     """
 
     columns: Columns
-    numeric: Family | None = None
+    numeric: AnyFamily | None = None
     auto: bool = False
     alpha: float = 1.0
     unseen: Unseen = "smooth"
     missing: tuple[str, ...] = MISSING
 
     def __post_init__(self) -> None:
-        if isinstance(self.numeric, Text):
+        numeric = self.numeric
+        if numeric is not None and numeric.summary.takes == "documents":
             raise ValueError("text is no family of numbers; name its columns in `columns`")
 
     @property
@@ -106,38 +102,37 @@ class Wishes:
             name
             for key, choice in self.columns.items()
             for name in ([key] if isinstance(key, str) else key)
-            if not (isinstance(family := named(choice), Text) and family.refers)
+            if (family := named(choice)) is None or not family.refers
         }
 
     def schema(self, table: pa.Table, names: Sequence[str] | None = None) -> Schema:
         """The schema for some columns (by default all) of a table, from its first rows.
 
-        Raises
-        ------
-        ValueError : if `columns` names one that is not there, unless only some were asked about.
+        Raises ValueError if `columns` names one that is not there, unless only some were asked
+        about.
         """
         known = table.column_names if names is None else None
         names = list(table.column_names if names is None else names)
         given = self._given(names, known)
         blocks: list[Block] = []
-        why: dict[str, str] = {}
+        reasons: dict[str, Why] = {}
         for name in names:
             if name in given:
                 key, choice = given[name]
-                why[name] = "as asked"
+                reasons[name] = ASKED
                 if choice is not None and name == key[0]:
                     blocks.append(Block(choice, key))
                 continue
-            family, why[name] = self._rule(values.flat(table.column(name)))
+            family, reasons[name] = self._rule(values.flat(table.column(name)))
             if family is not None:
                 blocks.append(Block(family, (name,)))
-        return Schema(together(blocks, self.numeric), why, self.missing)
+        return Schema(together(blocks, self.numeric), reasons, self.missing)
 
     def _given(
         self, names: list[str], known: list[str] | None
-    ) -> dict[str, tuple[tuple[str, ...], Family | None]]:
+    ) -> dict[str, tuple[tuple[str, ...], AnyFamily | None]]:
         """For each named column: its block's columns and family; None to leave it out."""
-        given: dict[str, tuple[tuple[str, ...], Family | None]] = {}
+        given: dict[str, tuple[tuple[str, ...], AnyFamily | None]] = {}
         wanted = set(names)
         for key, choice in self.columns.items():
             block = (key,) if isinstance(key, str) else tuple(key)
@@ -151,7 +146,7 @@ class Wishes:
                     given[name] = block, family
         return given
 
-    def _rule(self, column: pa.Array, counted: bool = False) -> tuple[Family | None, str]:
+    def _rule(self, column: pa.Array, counted: bool = False) -> tuple[AnyFamily | None, Why]:
         """(family of a column, or None to leave it out; the reason).
 
         Few numbers whose levels have been counted stay levels, even if none was met twice.
@@ -161,7 +156,7 @@ class Wishes:
         text = values.is_text(kind)
         plain = text or values.is_number(kind) or pa.types.is_boolean(kind)
         if not (plain or pa.types.is_null(kind) or pa.types.is_temporal(kind)):
-            return None, f"no plain values but {kind}"
+            return None, Why(f"no plain values but {kind}")
         if not declared:
             read = values.numbers(column, self.missing)
             if not (read.truths or read.invalid.any() or (text and values.any_code(column))):
@@ -169,10 +164,10 @@ class Wishes:
                 if _told_apart(distinct, column, self.missing):
                     return self._number_rule(read.values, distinct, counted)
         if text and values.prose(column, self.missing):
-            return Text(alpha=self.alpha), "text of many words"
+            return Text(alpha=self.alpha), Why("text of many words")
         return self._level_rule(column)
 
-    def _level_rule(self, column: pa.Array) -> tuple[Family | None, str]:
+    def _level_rule(self, column: pa.Array) -> tuple[AnyFamily | None, Why]:
         codes, known = values.levels(column, self.missing)
         counts = np.bincount(codes, minlength=len(known) + 1)[:-1]
         met = [level for level, count in zip(known.tolist(), counts, strict=True) if count]
@@ -180,40 +175,38 @@ class Wishes:
         if levels < 2:
             return self._constant(levels)
         if {*met} <= {"true", "false"}:
-            return Bernoulli(self.alpha, binarize=None), "true or false"
+            return Bernoulli(self.alpha, binarize=None), TRUTHS
         if all(level and values.MOMENT.fullmatch(level) for level in met):
-            return None, "dates or times"
+            return None, Why("dates or times")
         if present >= MANY and levels > 0.9 * present:
-            return None, f"like an identifier: {levels} different values in {present} rows"
-        return Categorical(self.alpha, unseen=self.unseen), f"text, {levels} levels"
+            return None, Why(f"like an identifier: {levels} different values in {present} rows")
+        return Categorical(self.alpha, unseen=self.unseen), Why(f"text, {levels} levels")
 
-    def _constant(self, levels: int) -> tuple[Family, str]:
+    def _constant(self, levels: int) -> tuple[AnyFamily, Why]:
         """Of a column that may yet turn out to be anything: its value is counted."""
         family = Categorical(self.alpha, unseen=self.unseen)
         return family, CONSTANT if levels else NO_VALUES
 
-    def _number_rule(self, x: Any, distinct: Any, counted: bool) -> tuple[Family | None, str]:
+    def _number_rule(self, x: Any, distinct: Any, counted: bool) -> tuple[AnyFamily | None, Why]:
         """The same of numbers, of which these are different."""
         x = x[np.isfinite(x)]
         if len(distinct) < 2:
             return self._constant(len(distinct))
         whole = (x == np.floor(x)).all() and np.abs(distinct[[0, -1]]).max() <= 2**53
         if not whole:
-            return self.numeric or Gaussian(floor="feature"), "numbers"
+            return self.numeric or Gaussian(floor="feature"), Why("numbers")
         span = distinct[-1] - distinct[0] + 1
         if len(x) >= MANY and len(distinct) == len(x) >= span / 2:
-            return None, "like an identifier: whole numbers, each once"
+            return None, Why("like an identifier: whole numbers, each once")
         if self.numeric is not None:
             plain = self.numeric == Gaussian(floor="feature")
-            return ROUNDED if plain else self.numeric, "whole numbers"
+            return ROUNDED if plain else self.numeric, Why("whole numbers")
         if len(distinct) <= (FEW if counted or len(x) >= MANY else max(2, len(x) // 2)):
-            return (
-                Categorical(self.alpha, unseen=self.unseen),
-                FEW_NUMBERS.format(len(distinct)),
-            )
+            few = Why(f"whole numbers, {len(distinct)} different", "few numbers")
+            return Categorical(self.alpha, unseen=self.unseen), few
         if distinct[0] >= 0 and 0.5 <= x.var() / x.mean() <= 2:
             return Poisson(self.alpha), COUNTS
-        return ROUNDED, "whole numbers"
+        return ROUNDED, Why("whole numbers")
 
 
 def _told_apart(distinct: Any, column: pa.Array, missing: tuple[str, ...]) -> bool:
@@ -229,44 +222,44 @@ def first_rows(columns: int) -> int:
 
 
 def infer(
-    wishes: Wishes, table: pa.Table | SparseTable, labels: Coded, names: Sequence[str] | None = None
+    wishes: Wishes,
+    table: pa.Table | SparseTable,
+    labels: LabelCodes,
+    names: Sequence[str] | None = None,
 ) -> Schema:
     """The schema for some columns of a table (all by default), from its first rows.
 
-    Raises
-    ------
-    ValueError : if `columns` names one that is not there.
+    Raises ValueError if `columns` names one that is not there.
     """
     table = table.slice(0, first_rows(len(table.column_names if names is None else names)))
     if isinstance(table, SparseTable):
         return _of_matrix(wishes, table)
-    schema = wishes.schema(table, names)
-    schema = _referring(schema, table)
+    schema = _referring(wishes.schema(table, names), table)
     return _chosen(wishes, schema, table, labels) if wishes.auto else schema
 
 
-def reconsidered(wishes: Wishes, table: TableModel) -> TableModel:
+def reconsidered(wishes: Wishes, model: Model) -> Model:
     """The model with the families that the rule gives for what has been counted since.
 
     A column of one value, or of few whole numbers, is counted as levels. Once there are others,
     the rule looks at what was counted, and the counts become the statistics of its family.
     """
-    statistics: Any = table.model.statistics
-    changed: dict[str, tuple[Family, str]] = {}
-    for block, part in zip(table.schema.blocks, statistics.parts, strict=True):
-        if not isinstance(block.family, Categorical):
+    schema = model.schema
+    changed: dict[str, tuple[AnyFamily, Why]] = {}
+    for part, counted in zip(schema.parts, model.parts, strict=True):
+        if part.summary.takes != "levels" or not part.summary.by_column:
             continue
-        offsets = part.offsets
-        for k, name in enumerate(block.names):
-            why = table.schema.why[name]
-            if len(part.levels[k]) < 2:
+        offsets = counted.offsets
+        for k, name in enumerate(part.names):
+            levels = len(counted.levels[k])
+            if levels < 2:
                 continue
-            if why in UNVARIED or (is_few(table.schema, name) and len(part.levels[k]) > FEW):
-                family, why = wishes._rule(_column_of(part, k, offsets), counted=True)
+            if schema.reason(name).open or (is_few(schema, name) and levels > FEW):
+                family, why = wishes._rule(_column_of(counted, k, offsets), counted=True)
                 if family is None:  # an identifier or dates, as far as they were counted
-                    family, why = block.family, f"{len(part.levels[k])} levels"
+                    family, why = schema.known[name], Why(f"{levels} levels")
                 changed[name] = family, why
-    return table.refamilied(changed) if changed else table
+    return with_families(model, changed) if changed else model
 
 
 def _column_of(part: Any, k: int, offsets: Any) -> pa.Array:
@@ -280,18 +273,12 @@ def _column_of(part: Any, k: int, offsets: Any) -> pa.Array:
 
 
 def _referring(schema: Schema, table: pa.Table) -> Schema:
-    """The schema, with these documents as the reference of the text columns that need one."""
-    blocks = [
-        replace(
-            block,
-            family=block.family.referring(
-                values.documents(table.column(block.names[0]), schema.missing)
-            ),
-        )
-        if isinstance(block.family, Text) and block.family.refers
-        else block
-        for block in schema.blocks
-    ]
+    """The schema, with these rows as those that families refer to which need some."""
+    blocks = list(schema.blocks)
+    for k, block in enumerate(blocks):
+        if block.family.refers:
+            documents = values.documents(table.column(block.names[0]), schema.missing)
+            blocks[k] = replace(block, family=block.family.referring(documents))
     return replace(schema, blocks=tuple(blocks))
 
 
@@ -303,11 +290,11 @@ def _of_matrix(wishes: Wishes, table: SparseTable) -> Schema:
     counts = bool((data >= 0).all() and (data == np.floor(data)).all())
     family = wishes.numeric or (Multinomial(wishes.alpha) if counts else Gaussian(floor="feature"))
     names = table.column_names
-    why = "sparse counts" if counts else "sparse numbers"
+    why = Why("sparse counts" if counts else "sparse numbers")
     return Schema((Block(family, tuple(names)),), dict.fromkeys(names, why), wishes.missing)
 
 
-def _chosen(wishes: Wishes, schema: Schema, table: pa.Table, labels: Coded) -> Schema:
+def _chosen(wishes: Wishes, schema: Schema, table: pa.Table, labels: LabelCodes) -> Schema:
     """The schema with the best family for each column of numbers that is not named."""
     classes, codes = labels
     codes = codes[: table.num_rows]
@@ -315,7 +302,7 @@ def _chosen(wishes: Wishes, schema: Schema, table: pa.Table, labels: Coded) -> S
     open_ = [
         name
         for name, family in schema.known.items()
-        if name not in asked and isinstance(family, Gaussian | Poisson)
+        if name not in asked and family.curve is not None
     ]
     known = codes < len(classes)
     if not open_ or not known.any():
@@ -325,25 +312,24 @@ def _chosen(wishes: Wishes, schema: Schema, table: pa.Table, labels: Coded) -> S
     )
     X[np.isinf(X)] = np.nan
     best = dict(zip(open_, choose(X[known], codes[known], len(classes)), strict=True))
-    why = dict(schema.why)
+    reasons = {name: schema.reason(name) for name in schema.why}
     blocks = []
     for name, family in schema.known.items():
         if name in best:
             family, score = best[name]
-            why[name] = f"{why[name]}; log P(y | x) {score:.4g} on rows held out"
+            text = f"{schema.why[name]}; log P(y | x) {score:.4g} on rows held out"
+            reasons[name] = Why(text, "chosen")
         elif name in asked:
             continue
         blocks.append(Block(family, (name,)))
     blocks += [block for block in schema.blocks if asked & set(block.names)]
-    return Schema(together(blocks), why, schema.missing)
+    return Schema(together(blocks), reasons, schema.missing)
 
 
-def named(choice: Choice) -> Family | None:
+def named(choice: FamilyChoice) -> AnyFamily | None:
     """The family that a user means; None for "skip".
 
-    Raises
-    ------
-    ValueError : if it is no family, or no name of one.
+    Raises ValueError if it is no family, or no name of one.
     """
     if isinstance(choice, Family):
         return choice

@@ -1,4 +1,4 @@
-"""What every format of table needs: bytes of files, decompressed; blocks of lines; errors."""
+"""What every format of table needs: bytes of files, decompressed; types of columns; errors."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol, cast
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
+
+from naively.tables.names import first_names
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")
 """How a missing value is written, unless somebody says otherwise."""
@@ -31,7 +32,6 @@ blocks are fast. Who sends less waits for an answer."""
 LONG = 100  # bytes of a text on average, from which on it is a document rather than a level
 MOST = 16 << 20
 """Bytes asked for at once: memory is set aside for them before it is known that they exist."""
-HOLDS_ROWS = re.compile(rb"[^\r\n]")
 BOM = b"\xef\xbb\xbf"
 TEXT = pa.dictionary(pa.int32(), pa.string())
 ENCODED = {b"naively": b"encoded"}  # of a column of text: no categories that somebody declared
@@ -47,49 +47,6 @@ class TableError(ValueError):
     """A table that cannot be read; the message says where, and what to do."""
 
 
-@dataclass
-class Options:
-    """How to read.
-
-    Attributes
-    ----------
-    missing : spellings of a missing value.
-    delimiter : of the fields, if it is known.
-    columns : the columns to read, all if None.
-    document : name of the column of documents, if lines of them may stand in a table's place.
-    kind : text or mail, what documents are unless their names tell; None if that is not known.
-    live : whether rows from a pipe are wanted as they come, rather than in blocks of one size.
-    """
-
-    missing: Sequence[str] = MISSING
-    delimiter: str | None = None
-    columns: Sequence[str] | None = None
-    document: str | None = None
-    kind: str | None = None
-    live: bool = False
-
-
-class Part(Protocol):
-    """One file of a table."""
-
-    @property
-    def names(self) -> list[str]:
-        """All columns that it has, in order."""
-
-    def tasks(self) -> Iterator[Task | None]:
-        """Pieces of work in order, each of which makes a batch; None where a pipe pauses."""
-
-    def read_bytes(self) -> int:
-        """About how many bytes of the file have been read."""
-
-
-class Block(NamedTuple):
-    """Whole rows of text, and the line of the file on which they start."""
-
-    data: bytes
-    line: int
-
-
 class Raw(io.RawIOBase):
     """A file that knows how much of it was read, and whose start can be looked at."""
 
@@ -99,13 +56,10 @@ class Raw(io.RawIOBase):
         self.head = b""
         while more := file.read(HEAD - len(self.head)):
             self.head += more
-            if len(self.head) >= 16 or not any(map(self._begins, COMPRESSED)):
+            begun = [magic for magic in COMPRESSED if magic.startswith(self.head[: len(magic)])]
+            if len(self.head) >= 16 or not begun:
                 break
         self._pending = self.head
-
-    def _begins(self, magic: bytes) -> bool:
-        """Whether the file begins with these bytes, as far as it is known."""
-        return magic.startswith(self.head[: len(magic)])
 
     def readable(self) -> bool:
         """Yes."""
@@ -137,6 +91,7 @@ class Stream:
     ----------
     live : whether `some` gives what is there, rather than wait for all that was asked for.
     ended : whether the end was met.
+    closed : whether nothing more may be read.
     """
 
     def __init__(self, name: str, file: Any, owned: bool, live: bool = False) -> None:
@@ -154,24 +109,24 @@ class Stream:
             self._source = pa.CompressedInputStream(pa.PythonFile(self.raw, mode="r"), self.codec)
         self._pending = b""
         self.live = live and self.codec is None
-        self.ended = False
+        self.ended = self.closed = False
+        self._file: Any = None
 
     def read(self, size: int) -> bytes:
         """So many bytes; fewer only at the end."""
-        pieces, have = [], 0
-        while have < size and (piece := self._piece(size - have)):
-            pieces.append(piece)
-            have += len(piece)
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return self._read(size, live=False)
 
     def some(self, size: int) -> bytes:
         """So many bytes, or of a live stream what is there, at least one; none only at the end."""
-        if not self.live:
-            return self.read(size)
+        return self._read(size, self.live)
+
+    def _read(self, size: int, live: bool) -> bytes:
         pieces, have, end = [], 0, 0.0
         while have < size and (piece := self._piece(size - have)):
             pieces.append(piece)
             have += len(piece)
+            if not live:
+                continue
             end = end or time.monotonic() + MOMENT
             patience = max(end - time.monotonic(), 0.0) if len(piece) >= MUCH else 0.0
             if not self.raw.ready(patience):
@@ -213,8 +168,26 @@ class Stream:
         self._pending = data + self._pending
         self.ended = self.ended and not self._pending
 
+    def as_file(self) -> Any:
+        """The bytes as a file that one can seek in, closed with the stream.
+
+        What cannot be sought in is copied to a temporary file.
+        """
+        if self.owned and self.codec is None and self.raw.file.seekable():
+            self._file = pa.OSFile(self.name)
+        else:
+            copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed by Arrow
+            while piece := self.read(BLOCK):
+                copy.write(piece)
+            copy.seek(0)
+            self._file = pa.PythonFile(copy, mode="r")
+        return self._file
+
     def close(self) -> None:
         """Close the file, unless it is standard input."""
+        self.closed = True
+        if self._file is not None:
+            self._file.close()
         if self.owned:
             self.raw.file.close()
 
@@ -226,12 +199,9 @@ class Input:
         self.path = path
         self.live = live
         self.name = "standard input" if path is None else str(path)
-        self.size: int | None = None
         self.used = False
-        if path is not None:
-            mode = path.stat()
-            if stat.S_ISREG(mode.st_mode):
-                self.size = mode.st_size
+        known = path.stat() if path is not None else None
+        self.size = known.st_size if known and stat.S_ISREG(known.st_mode) else None
 
     @property
     def again(self) -> bool:
@@ -243,108 +213,36 @@ class Input:
         if self.used and not self.again:
             raise TableError(f"{self.name}: can be read only once; save it in a file first")
         self.used = True
-        live = self.live and not self.again
-        if self.path is None:
-            file = sys.stdin.buffer
-            # a buffer would wait until it is full
-            return Stream(self.name, getattr(file, "raw", file), owned=False, live=live)
-        return Stream(self.name, self.path.open("rb", buffering=0), owned=True, live=live)
-
-
-def seekable(source: Input, stream: Stream) -> Any:
-    """A file that one can seek in: what cannot be sought in is copied to a temporary file."""
-    if source.again and stream.codec is None:
-        stream.close()
-        return pa.OSFile(source.name)
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - it goes when Arrow lets go of it
-    while piece := stream.read(BLOCK):
-        file.write(piece)
-    stream.close()
-    file.seek(0)
-    return pa.PythonFile(file, mode="r")
-
-
-class Cut(Protocol):
-    """How a format finds the ends of its rows."""
-
-    def __call__(self, data: bytes, line: int, final: bool) -> int:
-        """Where the last whole row of `data` ends, 0 if none does.
-
-        It may refuse what has grown too long, and what is left at the end (`final`). `data` starts
-        on the line `line`.
-        """
-
-
-def blocks(stream: Stream, line: int, cut: Cut, newline: bytes) -> Iterator[Block | None]:
-    """Blocks of whole rows that are not blank; None before a live stream is waited for.
-
-    Parameters
-    ----------
-    stream : what is left to read, from the start of a row.
-    line : the line of the file on which that is.
-    cut : where a block may end.
-    newline : the byte that ends a line.
-    """
-    carry = b""
-    final = False
-    while not final:
-        if stream.pauses():
-            yield None
-        chunk = stream.some(BLOCK)
-        final = stream.ended
-        data = carry + chunk if carry else chunk
-        zero = data.find(b"\0", len(carry))
-        if zero >= 0:
-            where = line + data.count(newline, 0, zero)
-            raise TableError(
-                f"{stream.name}, line {where}: holds a NUL byte, which text does not; "
-                "save the table as text in UTF-8"
-            )
-        end = cut(data, line, final)
-        if final:  # the last line need not end
-            end = len(data)
-        if not end and len(data) > LONGEST:
-            raise TableError(
-                f"{stream.name}, line {line}: is longer than {LONGEST >> 20} MB; is this a table?"
-            )
-        if HOLDS_ROWS.search(data, 0, end):
-            yield Block(data[:end], line)
-        line += data.count(newline, 0, end)
-        carry = data[end:]
-
-
-def lines_end(data: bytes, line: int, final: bool) -> int:
-    """Where the last line ends: the `Cut` of formats whose rows are lines."""
-    return data.rfind(b"\n") + 1
+        file: Any = self.path.open("rb", buffering=0) if self.path else sys.stdin.buffer
+        file = getattr(file, "raw", file)  # a buffer would wait until it is full
+        return Stream(self.name, file, self.path is not None, self.live and not self.again)
 
 
 def checked_names(name: str, names: Sequence[str]) -> list[str]:
     """The names of columns, if no two are the same."""
     twice = [column for column, count in Counter(names).items() if count > 1]
     if twice:
-        listed = ", ".join(map(repr, twice[:8])) + (", ..." if len(twice) > 8 else "")
-        raise TableError(f"{name}: several columns are named {listed}; give them other names")
+        raise TableError(
+            f"{name}: several columns are named {first_names(twice)}; give them other names"
+        )
     return list(names)
-
-
-def is_long(column: Any) -> bool:
-    """Whether the texts of a column are long ones."""
-    return column.nbytes > LONG * len(column)
 
 
 def repeating(column: Any) -> Any:
     """The type that suits a column of text: encoded, if its first values repeat themselves."""
     first = column.slice(0, LOOKED_AT)
-    if is_long(first) or 2 * len(first.unique()) > len(first):
+    if first.nbytes > LONG * len(first) or 2 * len(first.unique()) > len(first):
         return pa.string()
     return TEXT
 
 
-def marked(batch: pa.RecordBatch, mark: dict[bytes, bytes]) -> pa.RecordBatch:
-    """A batch whose columns of text are marked as `ENCODED` or `UNTYPED`."""
+def marked(
+    batch: pa.RecordBatch, names: Collection[str], mark: dict[bytes, bytes]
+) -> pa.RecordBatch:
+    """A batch whose columns of these names are marked as `ENCODED` or `UNTYPED`."""
     if batch.num_columns == 0:  # the number of its rows would be lost
         return batch
-    fields = [f.with_metadata(mark) if f.type in (TEXT, pa.string()) else f for f in batch.schema]
+    fields = [f.with_metadata(mark) if f.name in names else f for f in batch.schema]
     return pa.RecordBatch.from_arrays(batch.columns, schema=pa.schema(fields))
 
 
@@ -360,11 +258,8 @@ def is_untyped(field: pa.Field) -> bool:
 
 def one_batch(table: Any) -> pa.RecordBatch:
     """A table as one batch."""
-    if table.num_rows == 0:
-        arrays = [pa.array([], column.type) for column in table.schema]
-        return pa.RecordBatch.from_arrays(arrays, schema=table.schema)
-    found = table.to_batches()
-    return found[0] if len(found) == 1 else table.combine_chunks().to_batches()[0]
+    found = table.combine_chunks().to_batches()
+    return found[0] if found else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
 def first_bad_byte(data: bytes) -> int | None:
@@ -379,6 +274,12 @@ def first_bad_byte(data: bytes) -> int | None:
 def no_utf8(where: str, byte: int) -> TableError:
     """What to say of a byte that is no UTF-8."""
     return TableError(f"{where}: the byte 0x{byte:02x} is no UTF-8 text; save the table as UTF-8")
+
+
+def check_utf8(where: str, data: bytes) -> None:
+    """Refuse what is no UTF-8."""
+    if (bad := first_bad_byte(data)) is not None:
+        raise no_utf8(where, data[bad])
 
 
 def message_of(error: Exception) -> str:

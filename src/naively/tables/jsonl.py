@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,25 +16,8 @@ import pyarrow.json as arrow_json
 
 from naively.tables import inputs
 from naively.tables.frames import to_array
-from naively.tables.inputs import (
-    BOM,
-    ENCODED,
-    TEXT,
-    Block,
-    Input,
-    Options,
-    Stream,
-    TableError,
-    Task,
-    blocks,
-    brief,
-    first_bad_byte,
-    lines_end,
-    marked,
-    no_utf8,
-    one_batch,
-    repeating,
-)
+from naively.tables.inputs import BOM, ENCODED, TEXT, Stream, TableError, Task
+from naively.tables.parts import LineBlock, LinesPart
 
 NULL = re.compile(rb"\}\s*null")
 STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.S)
@@ -41,54 +25,32 @@ DEEPEST = 500
 """Values nested more deeply are refused."""
 
 
-class JsonLines:
+class JsonLines(LinesPart):
     """A file of JSON lines. Its columns are the keys in its first block."""
 
-    def __init__(self, source: Input, stream: Stream, options: Options) -> None:
-        self.source = source
-        self.name = source.name
-        self.options = options
-        self._stream: Stream | None = None
-        self._begun: tuple[Stream, Block, Iterator[Block | None]] | None = self._begin(stream)
-        first = self._parsed(self._begun[1], everything=True)
-        self.names = list(first.schema.names)
-        if not self.names:
-            raise TableError(f"{self.name}: the objects have no keys; there must be columns")
-        if source.again:
-            stream.close()
-            self._begun = None
-
-    def read_bytes(self) -> int:
-        """Bytes of the file that have been read, before decompression."""
-        return self._stream.raw.count if self._stream else 0
-
-    def _begin(self, stream: Stream) -> tuple[Stream, Block, Iterator[Block | None]]:
-        """(the stream, its first block, the others)."""
+    def _begin(self, stream: Stream) -> Iterator[LineBlock | None]:
+        """The blocks. The first one tells the names, unless they are known."""
         head = stream.some(inputs.HEAD).removeprefix(BOM)
         stream.unread(head)
         if head.lstrip().startswith(b"["):
             raise TableError(
                 f"{self.name}: this is a JSON list; write one object a line, without commas between"
             )
-        found = blocks(stream, 1, lines_end, b"\n")
+        found = self._blocks(stream, 1)
         first = next(filter(None, found), None)
         if first is None:
             raise TableError(f"{self.name} is empty; a table needs rows")
-        return stream, first, found
+        if not self.names:
+            self.names = self._parsed(first).schema.names
+        if not self.names:
+            raise TableError(f"{self.name}: the objects have no keys; there must be columns")
+        return chain([first], found)
 
-    def tasks(self) -> Iterator[Task | None]:
+    def _tasks(self, stream: Stream, begun: Iterator[LineBlock | None]) -> Iterator[Task | None]:
         """One task a block."""
-        self._stream, first, rest = self._begun or self._begin(self.source.open())
-        self._begun = None
-        try:
-            yield partial(self._parsed, first)
-            del first
-            for block in rest:
-                yield block and partial(self._parsed, block)
-        finally:
-            self._stream.close()
+        return (block and partial(self._parsed, block) for block in begun)
 
-    def _parsed(self, block: Block, everything: bool = False) -> pa.RecordBatch:
+    def _parsed(self, block: LineBlock) -> pa.RecordBatch:
         """The rows of a block.
 
         Arrow does what it can: keys of one type each. What it cannot, Python does.
@@ -101,23 +63,24 @@ class JsonLines:
                 names = table.schema.names
                 table = self._read(block, dict.fromkeys(moments, pa.string())).select(names)
             if any(_loses_digits(column) for column in table.columns):
-                table = _from_objects(self.name, self._objects(block))
+                table = self._by_hand(block)
         except (pa.ArrowException, UnicodeDecodeError):
-            table = _from_objects(self.name, self._objects(block))
-        if not everything and self.options.columns is not None:
+            table = self._by_hand(block)
+        if self.wanted is not None:
             have = set(table.schema.names)
-            table = table.select([name for name in self.options.columns if name in have])
+            table = table.select([name for name in self.wanted if name in have])
         if any(pa.types.is_nested(kind) for kind in table.schema.types):
-            whole = _from_objects(self.name, self._objects(block))
-            table = whole.select(table.schema.names)
+            table = self._by_hand(block).select(table.schema.names)
+        texts = set()
         for i, column in enumerate(table.schema):
-            if pa.types.is_string(column.type) and repeating(table.column(i)) == TEXT:
-                texts = table.column(i).dictionary_encode()
-                table = table.set_column(i, column.name, texts)
-        return marked(one_batch(table), ENCODED)
+            if pa.types.is_string(column.type):
+                texts.add(column.name)
+                if inputs.repeating(table.column(i)) == TEXT:
+                    table = table.set_column(i, column.name, table.column(i).dictionary_encode())
+        return inputs.marked(inputs.one_batch(table), texts, ENCODED)
 
     @staticmethod
-    def _read(block: Block, kinds: dict[str, Any]) -> Any:
+    def _read(block: LineBlock, kinds: dict[str, Any]) -> Any:
         """The rows as Arrow reads them, with the types of some columns."""
         data = block.data
         return arrow_json.read_json(
@@ -128,7 +91,7 @@ class JsonLines:
             ),
         )
 
-    def _check_safe(self, block: Block) -> None:
+    def _check_safe(self, block: LineBlock) -> None:
         """Keep from Arrow what it does not look at, or crashes over.
 
         That is text that is no UTF-8, a null for an object, and deeply nested values.
@@ -146,18 +109,27 @@ class JsonLines:
             if _depth(block.data[starts[i] : ends[i]]) > DEEPEST:
                 where = f"{self.name}, line {block.line + i}"
                 raise TableError(f"{where}: the values are nested too deeply")
-        if NULL.search(block.data) or first_bad_byte(block.data) is not None:
+        if NULL.search(block.data) or inputs.first_bad_byte(block.data) is not None:
             self._objects(block)
 
-    def _objects(self, block: Block) -> list[dict[str, Any]]:
+    def _by_hand(self, block: LineBlock) -> Any:
+        """The rows as Python reads them: values of several types are text, nested ones JSON."""
+        rows = self._objects(block)
+        names = list(dict.fromkeys(key for row in rows for key in row))
+        try:
+            columns = [to_array([_plain(row.get(name)) for row in rows], name) for name in names]
+            return pa.table(columns, names=names)
+        except ValueError as error:
+            raise TableError(f"{self.name}: {inputs.brief(error)}") from None
+
+    def _objects(self, block: LineBlock) -> list[dict[str, Any]]:
         """The objects of a block, or an error that names the line."""
         found = []
         for i, text in enumerate(block.data.split(b"\n")):
             if not text.strip():
                 continue
             where = f"{self.name}, line {block.line + i}"
-            if (bad := first_bad_byte(text)) is not None:
-                raise no_utf8(where, text[bad])
+            inputs.check_utf8(where, text)
             try:
                 value = json.loads(text, object_pairs_hook=partial(_unique, where))
             except json.JSONDecodeError as error:
@@ -173,16 +145,6 @@ class JsonLines:
         return found
 
 
-def _from_objects(name: str, objects: list[dict[str, Any]]) -> Any:
-    """A table of objects: values of several types are text, nested ones JSON text."""
-    names = list(dict.fromkeys(key for row in objects for key in row))
-    try:
-        columns = [to_array([_plain(row.get(key)) for row in objects], key) for key in names]
-        return pa.table(columns, names=names)
-    except (ValueError, UnicodeError) as error:
-        raise TableError(f"{name}: {brief(error)}") from None
-
-
 def _loses_digits(column: Any) -> bool:
     """Whether whole numbers may have been rounded, as they stood beside others of a fraction."""
     if not pa.types.is_float64(column.type):
@@ -191,10 +153,8 @@ def _loses_digits(column: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A value that is no list or object; half of a surrogate pair is no text."""
-    if isinstance(value, list | dict):
-        value = json.dumps(value, ensure_ascii=False)
-    return value.encode(errors="replace").decode() if isinstance(value, str) else value
+    """A value that is no list or object."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 
 def _depth(line: bytes) -> int:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,19 +12,24 @@ import pyarrow as pa
 from naively.engines.stream import in_order
 from naively.exact import Float64
 from naively.labels import Labels, check_whole
+from naively.model import Model
 from naively.prior import Prior
-from naively.tables import values
+from naively.schema import Schema
+from naively.tables import union, values
+from naively.tables.held import Held
 from naively.tables.holdout import Draw
 from naively.tables.inference import Wishes, first_rows, infer, reconsidered
-from naively.tables.inputs import TableError, is_encoded, is_untyped
-from naively.tables.model import TableModel, slices
+from naively.tables.inputs import TableError, Task, is_untyped
+from naively.tables.joining import together
 from naively.tables.names import no_column
-from naively.tables.targets import Coded, coded, typed
+from naively.tables.relabelling import with_labels_alike
+from naively.tables.summarising import slices
+from naively.tables.summarising import summarise as summarise_rows
+from naively.tables.targets import LabelCodes, coded, typed
 
 CELLS = 1 << 22  # of rows held out, at most
 MOST = 100_000  # rows held out, at most
 
-Task = Callable[[], pa.RecordBatch]
 Drawn = tuple[Task, Float64 | None]
 """A piece of work that makes a batch, and the draws of its rows (see `Draw`) if some are held out.
 """
@@ -57,46 +61,80 @@ class Question:
     seed: int = 0
 
 
-@dataclass
-class Held:
-    """Rows that were held out, each with a random number below the threshold."""
+@dataclass(frozen=True)
+class Plan:
+    """What the head of the data decides; the rest is counting.
 
-    tables: list[pa.Table] = field(default_factory=list)
-    draws: list[Float64] = field(default_factory=list)
-    rows: int = 0
+    Attributes
+    ----------
+    blank : Model that has learned nothing: the columns with their families, and what these refer
+        to.
+    question : Question
+    like : labels of a known model, of which others take the type; None if there is none.
+    """
 
-    def add(self, table: pa.Table, draws: Float64) -> None:
-        """Hold out more rows."""
-        if table.num_rows:
-            self.tables.append(table)
-            self.draws.append(draws)
-            self.rows += table.num_rows
+    blank: Model
+    question: Question
+    like: Labels | None = None
 
-    def release(self, threshold: float) -> Iterator[pa.Table]:
-        """Give up the rows that are not below a lower threshold."""
-        tables, draws = self.tables, self.draws
-        self.tables, self.draws, self.rows = [], [], 0
-        for table, own in zip(tables, draws, strict=True):
-            kept = own < threshold
-            yield table.filter(pa.array(~kept))
-            self.add(table.filter(pa.array(kept)), own[kept])
 
-    def smallest(self, count: int) -> float:
-        """The threshold below which so many rows are."""
-        return float(np.partition(np.concatenate(self.draws), count)[count])
+def plan(head: Sequence[pa.Table], question: Question, known: Model | None = None) -> Plan:
+    """How to learn from a table, of which these are the first rows.
+
+    Parameters
+    ----------
+    head : tables, whose columns may differ.
+    known : a model whose columns and families are taken over.
+
+    Raises
+    ------
+    LearningError : if there is no such column, or labels that can be none.
+    ValueError : if no column is left to learn from.
+    """
+    names = list(dict.fromkeys(name for table in head for name in table.column_names))
+    _check(names, question)
+    settled = question.wishes.settled
+    seen = together([_without(table, settled) for table in head])
+    untyped = known is None and _is_untyped(head, question.target)
+    classes, _ = labelled(seen, question.target, question.wishes.missing)
+    _check_classes(_read(classes, untyped), question)
+    if known is None:
+        schema, like = _schema(seen, _features(names, question), question), None
+    else:
+        schema, like = known.schema, known.classes
+    schema.check_any("learn from")
+    blank = Model(schema, question.prior, target=question.target, untyped=untyped)
+    return Plan(blank, question, like)
+
+
+def summarise(plan: Plan, batch: pa.Table) -> Model:
+    """A model that learned these rows alone."""
+    question = plan.question
+    missing = question.wishes.missing
+    weights = None
+    if question.weight is not None:
+        weights = _weights(batch, question.weight, missing)
+    labels = labelled(batch, question.target, missing, plan.like)
+    return summarise_rows(plan.blank, batch, labels, weights)
+
+
+def merge(model: Model, part: Model) -> Model:
+    """What both learned, to be used in the place of `model`, which it may be."""
+    return union.merge(*with_labels_alike(model, part))
 
 
 def learn(
-    tasks: Iterable[Task], question: Question, threads: int, known: TableModel | None = None
-) -> tuple[TableModel, Held]:
+    tasks: Iterable[Task], question: Question, threads: int, known: Model | None = None
+) -> tuple[Model, Held]:
     """(what was learned from all rows but those held out, these).
 
     If the table is of a file in which all values are text, the labels are text as well, until
-    `TableModel.type_labels` finds out what all of them read as.
+    `relabelling.with_typed_labels` finds out what all of them read as.
 
     Families are inferred from the first 100,000 rows, unless the model is known. Labels, levels
-    and whatever else the rows hold are counted as they come; the result does not depend on how
-    the rows are cut into batches, nor on the number of threads.
+    and whatever else the rows hold are counted as they come, and added in the order of the
+    stream; the result does not depend on how the rows are cut into batches, nor on the number of
+    threads.
 
     Raises
     ------
@@ -108,50 +146,34 @@ def learn(
     head = _head(stream, question)
     if not any(batch.num_rows for batch, _ in head):
         raise LearningError("there are no rows")
-    names = list(dict.fromkeys(name for batch, _ in head for name in batch.schema.names))
-    _check(names, question)
-    settled = question.wishes.settled
-    seen = together([_split(_without(batch, settled), draws, 1.0)[0] for batch, draws in head])
-    untyped = known is None and _is_untyped([batch for batch, _ in head], question.target)
-    met, _ = labelled(seen, question.target, question.wishes.missing)
-    _check_classes(_read(met, untyped), question)
-    schema = (
-        known.schema if known is not None else _schema(seen, _features(names, question), question)
-    )
-    blank = TableModel.blank(schema, question.prior)
-    blank.target = question.target
-    blank.untyped = untyped
-    limit = max(1, min(MOST, CELLS // max(1, len(names))))
-    del seen
-    needed = {*schema.known, question.target, question.weight}
+    made = plan([_split(batch, draws, 1.0)[0] for batch, draws in head], question, known)
+    total = made.blank.copy()
+    width = len({name for batch, _ in head for name in batch.schema.names})
+    limit = max(1, min(MOST, CELLS // max(1, width)))
+    needed = {*total.schema.known, question.target, question.weight}
     threshold = 1.0
     held = Held()
 
-    sums = _Sums(blank)
-
-    def one(drawn: Drawn) -> tuple[pa.Table, Float64]:
+    def one(drawn: Drawn) -> tuple[list[Model], pa.Table, Float64]:
         task, own = drawn
         batch, out, draws = _split(task(), own, threshold)
-        for _, part in slices(batch):
-            sums.add(summarise(blank, part, question, known))
-        return out, draws
+        return [summarise(made, part) for _, part in slices(batch)], out, draws
 
-    if not schema.commutes:
-        threads = 1
-    for out, draws in in_order(one, chain(_again(head), stream), threads):
+    for parts, out, draws in in_order(one, chain(_again(head), stream), threads):
+        for part in parts:
+            total = merge(total, part)
         late = draws >= threshold  # lowered since: what is held out depends on no thread's pace
         if late.any():
-            sums.add(summarise(blank, out.filter(pa.array(late)), question, known))
+            total = merge(total, summarise(made, out.filter(pa.array(late))))
         held.add(_compact(out.filter(pa.array(~late)), needed), draws[~late])
         if held.rows > 2 * limit:
             threshold = held.smallest(limit)
             for released in held.release(threshold):
-                sums.add(summarise(blank, released, question, known))
+                total = merge(total, summarise(made, released))
     if held.rows > limit:
         for released in held.release(held.smallest(limit)):
-            sums.add(summarise(blank, released, question, known))
-    total = sums.total()
-    _check_classes(_read(total.model.classes, blank.untyped), question)
+            total = merge(total, summarise(made, released))
+    _check_classes(_read(total.classes, total.untyped), question)
     return reconsidered(question.wishes, total) if known is None else total, held
 
 
@@ -167,30 +189,6 @@ def _read(labels: Labels, untyped: bool) -> Labels:
     return typed(labels) if untyped and len(labels) else labels
 
 
-class _Sums:
-    """What was learned so far, in as many sums as threads add to them at once."""
-
-    def __init__(self, blank: TableModel) -> None:
-        self._blank = blank
-        self._idle: list[TableModel] = []
-
-    def add(self, part: TableModel) -> None:
-        """Add to a sum that nobody else is adding to."""
-        try:
-            own = self._idle.pop()
-        except IndexError:
-            own = self._blank.copy()
-        own.absorb(part.like_labels(own))
-        self._idle.append(own)
-
-    def total(self) -> TableModel:
-        """All of it."""
-        total = self._idle.pop() if self._idle else self._blank.copy()
-        for other in self._idle:
-            total.absorb(other.like_labels(total))
-        return total
-
-
 def _drawn(tasks: Iterable[Task], question: Question, threads: int) -> Iterator[Drawn]:
     """The pieces of work with the draws of their rows; read before, if some are to be held out."""
     if question.holdout == 0:
@@ -198,7 +196,7 @@ def _drawn(tasks: Iterable[Task], question: Question, threads: int) -> Iterator[
         return
     draw = Draw(question.holdout, question.seed)
 
-    def read(task: Task) -> tuple[pa.RecordBatch, Coded]:
+    def read(task: Task) -> tuple[pa.RecordBatch, LabelCodes]:
         batch = task()
         return batch, labelled(
             pa.Table.from_batches([batch]), question.target, question.wishes.missing
@@ -230,21 +228,9 @@ def _compact(table: pa.Table, needed: Collection[str | None]) -> pa.Table:
     return pa.table(columns)
 
 
-def summarise(
-    blank: TableModel, batch: pa.Table, question: Question, known: TableModel | None = None
-) -> TableModel:
-    """A model like a blank one that learned these rows alone; its labels are like known ones."""
-    weights = None
-    if question.weight is not None:
-        weights = _weights(batch, question.weight, question.wishes.missing)
-    like = None if known is None else known.model.classes
-    labels = labelled(batch, question.target, question.wishes.missing, like)
-    return blank.summarise(batch, labels, weights)
-
-
 def labelled(
     batch: pa.Table, target: str, missing: Collection[str], like: Labels | None = None
-) -> Coded:
+) -> LabelCodes:
     """The labels of a batch; none if it lacks the column, as JSON lines may.
 
     `like` are those of a model, of which they take the type.
@@ -258,46 +244,9 @@ def labelled(
     return coded(column, missing, like)
 
 
-def together(tables: Sequence[pa.Table]) -> pa.Table:
-    """One table of several whose columns may differ in type: then they become numbers or text."""
-    names = list(dict.fromkeys(name for table in tables for name in table.column_names))
-    columns = {name: _joined([_column(table, name) for table in tables]) for name in names}
-    return pa.table(columns)
-
-
-def _without(batch: pa.RecordBatch, columns: Collection[str]) -> pa.RecordBatch:
-    """A batch without columns that need no looking at: documents are large."""
-    return batch.select([name for name in batch.schema.names if name not in columns])
-
-
-def _column(table: pa.Table, name: str) -> pa.Array:
-    at = table.schema.get_field_index(name)
-    if at < 0:
-        return pa.nulls(table.num_rows)
-    column = table.column(at)
-    if is_encoded(table.schema.field(at)) and pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return values.flat(column)
-
-
-def _joined(arrays: list[pa.Array]) -> pa.ChunkedArray:
-    kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
-    if len(kinds) <= 1:
-        kind = kinds.pop() if kinds else pa.null()
-    elif all(values.is_number(kind) for kind in kinds):
-        return pa.chunked_array([array.cast(pa.float64(), safe=False) for array in arrays])
-    else:
-        arrays = [_as_text(array) for array in arrays]
-        kind = pa.string()
-    return pa.chunked_array([array if array.type == kind else array.cast(kind) for array in arrays])
-
-
-def _as_text(array: pa.Array) -> pa.Array:
-    """Values of any type as the text of levels."""
-    if values.is_text(array.type):
-        return array
-    places, texts = values.level_texts(array, ())
-    return pa.array([*texts, None], pa.string()).take(pa.array(places))
+def _without(table: pa.Table, columns: Collection[str]) -> pa.Table:
+    """A table without columns that need no looking at: documents are large."""
+    return table.select([name for name in table.column_names if name not in columns])
 
 
 def _head(
@@ -336,12 +285,12 @@ def _check(names: Sequence[str], question: Question) -> None:
         raise LearningError(f"{question.target!r} cannot be the target and the weight")
 
 
-def _is_untyped(head: Sequence[pa.RecordBatch], name: str) -> bool:
+def _is_untyped(head: Sequence[pa.Table], name: str) -> bool:
     """Whether a column is of a file in which all values are text."""
-    return any(name in one.schema.names and is_untyped(one.schema.field(name)) for one in head)
+    return any(name in one.column_names and is_untyped(one.schema.field(name)) for one in head)
 
 
-def _schema(table: pa.Table, names: list[str], question: Question) -> Any:
+def _schema(table: pa.Table, names: list[str], question: Question) -> Schema:
     first = table.slice(0, first_rows(len(names)))
     if question.weight is not None:  # rows of weight 0 are absent
         first = first.filter(

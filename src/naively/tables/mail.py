@@ -57,7 +57,7 @@ APART = {
 T = TypeVar("T")
 
 
-class Text(NamedTuple):
+class Body(NamedTuple):
     """A part of a mail that is text, and whether it was plain."""
 
     text: str
@@ -155,7 +155,7 @@ def clean(text: str) -> str:
     return SURROGATE.sub("\ufffd", text)
 
 
-def _texts(part: Message) -> list[Text]:
+def _texts(part: Message) -> list[Body]:
     """The texts in a mail, or in a part of one."""
     kind = _tried(part.get_content_type, "text/plain")
     if _tried(part.get_content_disposition, None) == "attachment":
@@ -171,7 +171,7 @@ def _texts(part: Message) -> list[Text]:
     if not data or not (kind in ("text/plain", "text/html") or kind.startswith("multipart/")):
         return []
     text = _decoded(data, _tried(part.get_content_charset, None))
-    return [Text(_visible(text), False) if kind == "text/html" else Text(text, True)]
+    return [Body(_visible(text), False) if kind == "text/html" else Body(text, True)]
 
 
 def _tried(get: Callable[[], T], otherwise: T) -> T:
@@ -180,11 +180,6 @@ def _tried(get: Callable[[], T], otherwise: T) -> T:
         return get()
     except Exception:
         return otherwise
-
-
-def _bytes(text: str) -> bytes:
-    """Bytes that the email package has as text."""
-    return text.encode(errors="surrogateescape")
 
 
 def _decoded(data: bytes, charset: str | None) -> str:
@@ -199,7 +194,8 @@ def _decoded(data: bytes, charset: str | None) -> str:
 
 def _header(value: str) -> str:
     """A header in one line, its encoded words (RFC 2047) decoded."""
-    value = _bytes(value).decode(errors="replace")
+    # the email package has bytes as text
+    value = value.encode(errors="surrogateescape").decode(errors="replace")
     pieces: list[tuple[str | None, bytes]] = []
     end = 0
     for word in WORD.finditer(value):

@@ -24,3 +24,8 @@ def few(names: Sequence[str]) -> str:
     """The first of many names."""
     shown = ", ".join(map(repr, names[:5]))
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5:,} more"
+
+
+def first_names(names: Sequence[str]) -> str:
+    """The first of many names, and dots if there are more."""
+    return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")

@@ -6,6 +6,7 @@ import glob
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,11 +81,11 @@ def listed(
             place.label = place.path.name
     together: list[Place] = []
     for place in found:  # a thousand .eml files are read together
-        last = together[-1] if together else place
-        if last is place or not last.documents or not place.documents or last.mail != place.mail:
-            together.append(place)
-        else:
+        last = together[-1] if together else Place(None)
+        if last.documents and place.documents and last.mail == place.mail:
             last.documents += place.documents
+        else:
+            together.append(place)
     return together, labelled
 
 
@@ -247,8 +248,5 @@ def recognise_mails(place: Place) -> str:
 
 
 def _head(path: Path) -> bytes:
-    stream = Input(path).open()
-    try:
+    with closing(Input(path).open()) as stream:
         return stream.read(HEAD)
-    finally:
-        stream.close()

@@ -13,16 +13,14 @@ from naively.tables import values
 from naively.tables.frames import to_array
 
 CONTAINERS = (list, tuple, dict, set, np.ndarray)
-Coded = tuple[Labels, Any]
+LabelCodes = tuple[Labels, Any]
 """(sorted classes, code of each row, the number of classes where its label is missing)."""
 
 
 def label_column(y: Any) -> pa.Array:
     """Labels as people hold them, as an Arrow array.
 
-    Raises
-    ------
-    ValueError : if they are no plain values.
+    Raises ValueError if they are no plain values.
     """
     column = values.flat(
         to_array(y if hasattr(y, "dtype") or isinstance(y, list) else np.asarray(y))
@@ -33,7 +31,7 @@ def label_column(y: Any) -> pa.Array:
     return column
 
 
-def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None) -> Coded:
+def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None) -> LabelCodes:
     """(sorted class labels; code of each row, or their number if the label is missing).
 
     Labels stay as they are: text is not made shorter, nor taken for numbers.
@@ -50,7 +48,9 @@ def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None
     """
     places, known = values.encoded(column)
     labels = known.to_pylist()
-    if not (values.is_text(known.type) or _is_plain(known.type)):
+    types, kind = pa.types, known.type
+    plain = types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)
+    if not (plain or values.is_text(kind)):
         labels = values.level_texts(known, ())[1]
     texts = [values.level_text(label, missing) for label in labels]
     present = [k for k, text in enumerate(texts) if text not in (None, "")]
@@ -61,12 +61,6 @@ def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None
     remap = np.full(len(texts) + 1, len(found), np.int32)
     remap[present] = order
     return found, remap[places]
-
-
-def _is_plain(kind: pa.DataType) -> bool:
-    """Whether labels of this type, other than text, stay what they are."""
-    types = pa.types
-    return bool(types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind))
 
 
 def are_text(labels: Labels) -> bool:

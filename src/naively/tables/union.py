@@ -10,24 +10,49 @@ import numpy as np
 import pyarrow as pa
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Batch, Family, Statistics, difference
-from naively.families.bernoulli import Bernoulli
-from naively.families.categorical import Categorical
+from naively.families.base import AnyFamily, unlike
 from naively.families.gaussian import Gaussian
-from naively.families.levels import Levels, LevelStatistics
-from naively.families.poisson import Poisson
-from naively.families.product import ProductStatistics
+from naively.model import Model
+from naively.schema import NO_VALUES, Block, Counted, Schema, Why, together
+from naively.statistics.base import Batch, Statistics
+from naively.statistics.levels import Levels, LevelStatistics
 from naively.tables import values
-from naively.tables.schema import COUNTS, FEW_NUMBERS, NO_VALUES, Block, Schema, together
-from naively.workers import Serial
+from naively.tables.encoding import encode
+from naively.tables.left_out import unvaried
+from naively.tables.summarising import check_levels
+from naively.workers import SERIAL
 
 
-def same_blocks(a: Schema, b: Schema) -> bool:
+def merge(model: Model, other: Model) -> Model:
+    """What both learned; columns, classes and levels merge by union.
+
+    Returns
+    -------
+    Model : the sum, to be used in the place of `model`, which it may be.
+
+    Raises
+    ------
+    ValueError : if the models cannot be added, then `model` is unchanged; or if a column has more
+        than a million levels.
+    """
+    mine, theirs = model.schema, other.schema
+    apart = mine.reasons is None or theirs.reasons is None
+    if apart or (mine.reasons == theirs.reasons and _same_blocks(mine, theirs)):
+        model.absorb(other)
+    else:
+        wider = union(mine, theirs, unvaried(model), unvaried(other))
+        model, other = under(model, wider).copy(), under(other, wider)
+        model.absorb(other)
+    check_levels(model)
+    return model
+
+
+def _same_blocks(a: Schema, b: Schema) -> bool:
     """Whether models of the two have the same statistics, and what is estimated is that of a."""
     pairs = zip(a.blocks, b.blocks, strict=False)
     return len(a.blocks) == len(b.blocks) and all(
         one.names == other.names
-        and one.family.adds_to(other.family)
+        and one.family.summary == other.family.summary
         and not _is_wider(other.family, one.family)
         for one, other in pairs
     )
@@ -51,16 +76,16 @@ def union(a: Schema, b: Schema, open_a: Mapping[str, str], open_b: Mapping[str, 
         else a if name in a.why else b
         for name in (*a.why, *b.why)
     }  # fmt: skip
-    return Schema(
-        together(_blocks(said, a)), {name: one.why[name] for name, one in said.items()}, a.missing
-    )
+    reasons = {name: one.reason(name) for name, one in said.items()}
+    return Schema(together(_blocks(said, a)), reasons, a.missing)
 
 
-def _hyperparameters(name: str, family: Family, first: Schema) -> Family:
+def _hyperparameters(name: str, family: AnyFamily, first: Schema) -> AnyFamily:
     """The family, with the hyperparameters that the first model has for it."""
     mine = first.known.get(name)
-    same = mine is not None and mine.adds_to(family) and not _is_wider(family, mine)
-    return mine if mine is not None and same else family
+    if mine is None or mine.summary != family.summary or _is_wider(family, mine):
+        return family
+    return mine
 
 
 def _blocks(said: dict[str, Schema], first: Schema) -> Iterator[Block]:
@@ -70,7 +95,7 @@ def _blocks(said: dict[str, Schema], first: Schema) -> Iterator[Block]:
         if name in done or name not in schema.known:
             continue
         block = schema.block_of[name]
-        if block.divisible:
+        if block.family.by_column:
             yield Block(_hyperparameters(name, block.family, first), (name,))
             continue
         own = [said[other].block_of.get(other) for other in block.names]
@@ -86,9 +111,9 @@ def _decisive(
     """The schema that says what becomes of a column that both met."""
     mine, theirs = a.known.get(name), b.known.get(name)
     if mine is None or theirs is None:
-        if mine is theirs or open_b.get(name) == NO_VALUES:
+        if mine is theirs or open_b.get(name) == NO_VALUES.text:
             return a
-        if open_a.get(name) == NO_VALUES:
+        if open_a.get(name) == NO_VALUES.text:
             return b
         left_out, family = (b, mine) if theirs is None else (a, theirs)
         assert family is not None
@@ -97,19 +122,19 @@ def _decisive(
             f"{family.name} in the other; skip it in both, name its family in `columns`, or fit "
             "one `like` the other"
         )
-    if mine.adds_to(theirs):
+    if mine.summary == theirs.summary:
         return b if (name in open_a and name not in open_b) or _is_wider(theirs, mine) else a
-    if open_a.get(name) == NO_VALUES or (
+    if open_a.get(name) == NO_VALUES.text or (
         (name in open_a or is_few(a, name)) and not _may_be_no_count(b, name)
     ):
         return b
-    if open_b.get(name) == NO_VALUES or (
+    if open_b.get(name) == NO_VALUES.text or (
         (name in open_b or is_few(b, name)) and not _may_be_no_count(a, name)
     ):
         return a
     if mine.name == theirs.name:
         raise ValueError(
-            f"column {name!r} is of families that do not add up: {difference(mine, theirs)}"
+            f"column {name!r} is of families that do not add up: {unlike(mine, theirs)}"
         )
     raise ValueError(
         f"column {name!r} is {mine.name} in one model and {theirs.name} in the other; name its "
@@ -119,10 +144,10 @@ def _decisive(
 
 def _may_be_no_count(schema: Schema, name: str) -> bool:
     """Whether a column is of counts by the rule, which other values may no longer be."""
-    return isinstance(schema.known[name], Poisson) and schema.why[name] == COUNTS
+    return schema.reason(name).kind == "counts"
 
 
-def _is_wider(one: Family, other: Family) -> bool:
+def _is_wider(one: AnyFamily, other: AnyFamily) -> bool:
     """Whether one is of numbers where the other is of whole numbers."""
     plain = Gaussian(floor="feature")
     return one == plain and other == replace(plain, resolution=1.0)
@@ -130,85 +155,96 @@ def _is_wider(one: Family, other: Family) -> bool:
 
 def is_few(schema: Schema, name: str) -> bool:
     """Whether a column is one of levels only because it has few different whole numbers."""
-    reason, family = schema.why[name], schema.known[name]
-    return isinstance(family, Categorical) and reason.startswith(FEW_NUMBERS.split("{}")[0])
+    return schema.reason(name).kind == "few numbers"
 
 
-def spread(
-    schema: Schema, statistics: ProductStatistics, class_weight: ExactArray, wider: Schema,
+def under(model: Model, wider: Schema, strict: bool = True) -> Model:
+    """The model under a schema with more columns, which its rows lack, or other families.
+
+    Raises ValueError if a column has another family there, which cannot take its values.
+    """
+    schema = model.schema
+    if _same_blocks(schema, wider):
+        return replace(model, schema=wider)
+    sources = list(zip(schema.parts, model.parts, strict=True))
+    parts = [_gathered(part, sources, wider, model.class_weight, strict) for part in wider.parts]
+    return replace(model, schema=wider, statistics=wider.statistics(parts))
+
+
+def _gathered(
+    part: Counted, sources: list[tuple[Counted, Any]], wider: Schema, class_weight: ExactArray,
     strict: bool,
-) -> ProductStatistics:  # fmt: skip
-    """The statistics of a schema under one with more columns, which all these rows lack.
+) -> Statistics:  # fmt: skip
+    """What was counted of some columns, each as it was counted; columns that are new lack values.
 
-    Raises
-    ------
-    ValueError : if a column has another family there, which cannot take its values.
+    Raises ValueError if a column was counted otherwise, and its levels cannot be counted anew.
     """
     (classes,) = class_weight.shape
-    every = np.arange(classes)
-    parts = []
-    for block in wider.blocks:
-        size = len(block.names)
-        whole = block.family.empty(classes, size)
-        place = {name: k for k, name in enumerate(block.names)}
-        for mine, part in zip(schema.blocks, statistics.parts, strict=True):
-            own = [k for k, name in enumerate(mine.names) if name in place]
-            if own and mine.family.adds_to(block.family):
-                places = np.array([place[mine.names[k]] for k in own])
-                whole.add(part.with_columns(np.array(own), places, size), every)
-                continue
-            offsets: Any = part.offsets if own else None  # type: ignore[attr-defined]
-            for k in own:
-                name = mine.names[k]
-                counted: Any = recounted(part, k, name, block.family, offsets, strict)
-                at = np.array([place[name]])
-                whole.add(counted.with_columns(np.zeros(1, np.int64), at, size), every)
-        lacking = [k for k, name in enumerate(block.names) if name not in schema.known]
-        whole.lack(np.array(lacking, np.int64), class_weight)
-        parts.append(whole)
-    return ProductStatistics(parts)
+    every, size = np.arange(classes), len(part.names)
+    whole = part.summary.empty(classes, size)
+    place = {name: k for k, name in enumerate(part.names)}
+    found: set[str] = set()
+    for source, counted in sources:
+        own = [k for k, name in enumerate(source.names) if name in place]
+        if own and source.summary == part.summary:
+            names = [source.names[k] for k in own]
+            places = np.array([place[name] for name in names])
+            whole.accumulate(counted.reindex_columns(np.array(own), places, size), every)
+            found.update(names)
+    for source, counted in sources:
+        own = [k for k, n in enumerate(source.names) if n in place and n not in found]
+        offsets = counted.offsets if own else np.empty(0, np.int64)
+        for k in own:
+            name = source.names[k]
+            anew = _recounted(counted, k, offsets, name, wider.known[name], strict)
+            at = np.array([place[name]])
+            whole.accumulate(anew.reindex_columns(np.zeros(1, np.int64), at, size), every)
+            found.add(name)
+    lacking = [k for k, name in enumerate(part.names) if name not in found]
+    whole.add_missing(np.array(lacking, np.int64), class_weight)
+    return whole
 
 
-def recounted(
-    part: Any, column: int, name: str, family: Family, offsets: Int64, strict: bool
-) -> Statistics:
+def _recounted(
+    counted: LevelStatistics, column: int, offsets: Int64, name: str, family: AnyFamily,
+    strict: bool,
+) -> Statistics:  # fmt: skip
     """What was counted of a column of levels, as the statistics of another family.
 
     Each level and class is a row that weighs as much as its count.
 
-    Raises
-    ------
-    ValueError : if the family cannot take a level, or it is a code or a truth value where others
-        are numbers; unless that is not to be `strict`, as the rule has looked at the levels.
+    Raises ValueError if the family cannot take a level, or it is a code or a truth value where
+    others are numbers; unless that is not to be `strict`, as the rule has looked at the levels.
     """
-    levels, codes, classes, weights = counts(part, column, offsets)
+    levels, codes, classes, weights = counts(counted, column, offsets)
     known = pa.array([*levels.tolist(), None], pa.string())
-    schema = Schema((Block(family, (name,)),), {name: ""}, ())
-    rows, unfit = schema.encode(pa.table({name: known.take(pa.array(codes))}))
+    schema = Schema((Block(family, (name,)),), {name: Why("")})
+    rows, invalid = encode(schema, pa.table({name: known.take(pa.array(codes))}))
     odd = [one for one in levels.tolist() if not values.NUMBER.fullmatch(one)]
-    if strict and not isinstance(family, Categorical | Bernoulli) and (unfit or odd):
-        example = unfit[name].example if unfit else odd[0]
+    if strict and family.summary.takes == "numbers" and (invalid or odd):
+        example = invalid[name].example if invalid else odd[0]
         raise ValueError(
             f"column {name!r} is {family.name} in one model, which cannot take {example!r} of the "
             "other; name its family in `columns`"
         )
-    n_classes = part.tables["missing"].shape[0]
+    n_classes = counted.tables["missing"].shape[0]
     if len(codes) == 0:
-        return family.empty(n_classes, 1)
-    return family.summarise(rows.parts[0], Batch(classes, n_classes, weights), Serial())
+        return family.summary.empty(n_classes, 1)
+    return family.summary.summarise(rows, Batch(classes, n_classes, weights), SERIAL)
 
 
-def counts(part: Any, column: int, offsets: Int64) -> tuple[Levels, Int64, Int64, Float64]:
+def counts(
+    part: LevelStatistics, column: int, offsets: Int64
+) -> tuple[Levels, Int64, Int64, Float64]:
     """(levels of a column; level, class and weight of each of some rows with the same counts).
 
     `offsets` are those of the part. The level of a missing value is the number of levels. An exact
     count takes several rows if it is no float64.
     """
-    assert isinstance(part, LevelStatistics)
     levels = part.levels[column]
     first = int(offsets[column])
-    count = part.tables["count"].taken(1, slice(first, first + len(levels)))
-    missing = part.tables["missing"].taken(1, slice(column, column + 1))
+    count = part.tables["count"].gather(1, slice(first, first + len(levels)))
+    missing = part.tables["missing"].gather(1, slice(column, column + 1))
     codes, classes, weights = [], [], []
     for table, base in ((count, 0), (missing, len(levels))):
         digits, low = table.digits
@@ -219,12 +255,14 @@ def counts(part: Any, column: int, offsets: Int64) -> tuple[Levels, Int64, Int64
     return levels, np.concatenate(codes), np.concatenate(classes), np.concatenate(weights)
 
 
-def refamilied(schema: Schema, changed: dict[str, tuple[Family, str]]) -> Schema:
-    """The schema with other families, and reasons, for some columns."""
-    said = dict.fromkeys(schema.ordered, schema)
+def with_families(model: Model, changed: dict[str, tuple[AnyFamily, Why]]) -> Model:
+    """The model with other families, and reasons for them, of some columns of levels."""
+    schema = model.schema
     blocks = [
         Block(changed[block.names[0]][0], block.names) if block.names[0] in changed else block
-        for block in _blocks(said, schema)
+        for block in _blocks(dict.fromkeys(schema.ordered, schema), schema)
     ]
-    why = {name: changed[name][1] if name in changed else why for name, why in schema.why.items()}
-    return replace(schema, blocks=together(blocks), why=why)
+    reasons = {
+        name: changed[name][1] if name in changed else schema.reason(name) for name in schema.why
+    }
+    return under(model, replace(schema, blocks=together(blocks), reasons=reasons), strict=False)

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from naively.exact import Float64
-from naively.families.levels import Levels
+from naively.statistics.levels import Levels
 from naively.text.documents import Documents
 
 Codes = npt.NDArray[np.int32]
@@ -42,9 +42,7 @@ UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of durations, a second
 
 def is_text(kind: pa.DataType) -> bool:
     """Whether a column of this type holds text."""
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )
+    return kind in (pa.string(), pa.large_string(), pa.string_view())
 
 
 def is_number(kind: pa.DataType) -> bool:
@@ -197,13 +195,10 @@ def encoded(column: pa.Array) -> tuple[npt.NDArray[Any], pa.Array]:
     """(position of each value among the distinct values, these); null is beyond them."""
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
-    if len(column.dictionary) > len(column):  # a slice of a column with more values
+    # a slice of a column with more values, or a null among the values
+    if len(column.dictionary) > len(column) or column.dictionary.null_count:
         column = pc.dictionary_encode(column.cast(column.type.value_type))
-    known = column.dictionary
-    if known.null_count:  # a null among the values
-        column = pc.dictionary_encode(column.cast(column.type.value_type))
-        known = column.dictionary
-    indices = column.indices
+    known, indices = column.dictionary, column.indices
     if indices.null_count:
         indices = pc.fill_null(indices.cast(pa.int64()), len(known))
     return np.asarray(indices), flat(known)

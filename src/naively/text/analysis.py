@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from operator import index
+from typing import Any
 
 WORDS = r"(?u)\b\w\w+\b"
 """The default token_pattern: words of two letters or more."""
@@ -25,7 +26,7 @@ Span = tuple[int, int]
 Places = list[Span | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Analysis:
     r"""How a document becomes terms. Parameters as of scikit-learn's `CountVectorizer`.
 
@@ -224,6 +225,9 @@ class Analysis:
             if not piece and unicodedata.combining(character) and kept and kept[-1][1] >= start:
                 kept[-1] = (kept[-1][0], stop)  # a mark belongs to its letter
         return stripped, [*kept, end]
+
+    def __getstate__(self) -> dict[str, Any]:  # another thread may be caching a property
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:

@@ -25,8 +25,8 @@ SMALL = 1 << 31  # counts that 32 bits have room for
 T = TypeVar("T")
 
 
-class Rows(NamedTuple):
-    """Rows of a sparse matrix, as `scipy.sparse.csr_matrix` has them, without its checks.
+class DocumentRows(NamedTuple):
+    """DocumentRows of a sparse matrix, as `scipy.sparse.csr_matrix` has them, without its checks.
 
     Attributes
     ----------
@@ -77,17 +77,17 @@ class Indexer:
             ids = ids[: kernel.drop_unknown(ids, indptr)]
         return ids, indptr
 
-    def rows(self, documents: Documents, first: int, last: int, merged: bool) -> Rows:
+    def rows(self, documents: Documents, first: int, last: int, merged: bool) -> DocumentRows:
         """Documents first:last as counts of terms; if `merged`, sorted and no term twice a row."""
         ids, indptr = self.numbers(documents, first, last)
         shape = last - first, self.buckets or len(self.vocabulary)
         if merged:
             data = np.empty(len(ids))
             kept = kernel.distinct(ids, indptr, data)
-            return Rows(data[:kept], ids[:kept], indptr, shape)
+            return DocumentRows(data[:kept], ids[:kept], indptr, shape)
         if len(self._ones) < len(ids):
             self._ones = np.ones(len(self._ids))
-        return Rows(self._ones[: len(ids)], ids, indptr, shape)
+        return DocumentRows(self._ones[: len(ids)], ids, indptr, shape)
 
 
 @dataclass
@@ -205,7 +205,7 @@ def count(
 
 def rows_and_vocabulary(
     documents: Documents, analysis: Analysis, buckets: int, workers: Workers
-) -> tuple[Rows, Vocabulary]:
+) -> tuple[DocumentRows, Vocabulary]:
     """(documents as counts of terms, sorted and merged; the terms that these are)."""
 
     def one(terms: Indexer, part: tuple[int, int]) -> tuple[Indexer, Ids, Int64]:
@@ -226,7 +226,7 @@ def rows_and_vocabulary(
     data = np.empty(len(indices))
     kept = kernel.distinct(indices, indptr, data)
     shape = len(documents), buckets or len(whole)
-    return Rows(data[:kept], indices[:kept], indptr, shape), whole
+    return DocumentRows(data[:kept], indices[:kept], indptr, shape), whole
 
 
 def _each(

@@ -43,10 +43,8 @@ class Documents:
     def of(cls, texts: Any) -> Documents:
         """Of an Arrow array of text (without copying it), or a sequence of str, bytes and None.
 
-        Raises
-        ------
-        TypeError : if there is something else in it, saying where.
-        ValueError : if a document is too long.
+        Raises TypeError if there is something else in it, saying where; ValueError if a document is
+        too long.
         """
         if type(texts) is list and len(texts) <= FEW and all(type(text) is str for text in texts):
             parts = [text.encode("utf-8", "surrogatepass") for text in texts]

@@ -74,12 +74,7 @@ class Vocabulary:
 
     @classmethod
     def checked(cls, terms: Any, lengths: Any) -> Vocabulary:
-        """Of what somebody says are sorted, distinct terms.
-
-        Raises
-        ------
-        ValueError : if they are not.
-        """
+        """Of what somebody says are sorted, distinct terms. Raises ValueError if they are not."""
         kinds = [(terms, np.uint8), (lengths, np.int64)]
         if any(getattr(one, "dtype", None) != kind or one.ndim != 1 for one, kind in kinds):
             raise ValueError("its terms are no text")

@@ -1,4 +1,4 @@
-"""Rows of levels told apart: each as a number, to look it up; each as a text, to keep it."""
+"""Row encoding: each row of levels as a number, to look it up; as a text, to keep it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import Int64
-from naively.families.base import Data, dense
-from naively.families.levels import Encoded, Levels
+from naively.statistics.base import Data, dense
+from naively.statistics.levels import Encoded, Levels
 
 TEXT = np.dtypes.StringDType()
 READ = 1 << 14  # rows of text that are read at a time
 
-Cells = npt.NDArray[np.int32]
+Codes = npt.NDArray[np.int32]
 """(n, d) places of the values of rows in the levels of their columns."""
 
 
@@ -99,7 +99,7 @@ def sorted_rows(rows: list[str]) -> tuple[Levels, Int64]:
     return unsorted[order], order
 
 
-def from_text(rows: Levels, d: int) -> tuple[Cells, list[Levels]]:
+def from_text(rows: Levels, d: int) -> tuple[Codes, list[Levels]]:
     """(codes (R, d) of rows of text, sorted levels of each column)."""
     codes = np.empty((len(rows), d), np.int32, order="F")
     places: list[dict[str, int]] = [{} for _ in range(d)]

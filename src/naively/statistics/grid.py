@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Batch, Data, Family, InvalidValueError, Statistics, dense
-from naively.families.levels import LevelStatistics
-from naively.families.sums import Limbs, Window, window
+from naively.exact import LARGEST, ExactArray, Float64, Int64
 from naively.kernels import levels as kernel
 from naively.kernels.limbs import DIGIT
+from naively.statistics.base import Arrays, Batch, Data, InvalidValueError, Summary, dense
+from naively.statistics.levels import LevelStatistics, joined, read_levels
+from naively.statistics.sums import Limbs, Window, window
 from naively.workers import Workers
 
 MOST = 4096  # occupied cells of a feature, from 2: zero is always an edge
 FINEST = -1074  # the exponent at which every float64 is a cell of its own
 COARSEST = 1024  # the exponent at which the sign is all that is left
-LARGEST = float(np.finfo(np.float64).max)
 SAMPLE = 1 << 15  # rows that give a first idea of the grid
 SPAN = 1 << 18  # cells of a look-up table, beyond which values are sorted
 
 
+@dataclass(eq=False, repr=False)
 class GridStatistics(LevelStatistics):
     """The weight of each occupied cell of each feature, by class.
 
     A cell is an interval [k 2^e, (k + 1) 2^e) with one exponent e a feature: the smallest one at
-    which at most `MOST` cells are occupied, over all classes. Cells of e are unions of cells of
+    which at most `MOST` cells are occupied, over all classes. GridCells of e are unions of cells of
     e - 1, so e depends on nothing but the set of all values; to merge is to take the larger
     exponent, unite the cells, and coarsen them while they are too many. Statistics of any split,
     in any order, therefore have the same bits. At e = -1074 the cells are the values themselves.
@@ -45,19 +46,15 @@ class GridStatistics(LevelStatistics):
     """
 
     levels: list[Float64]
+    exponents: Int64
 
-    def __init__(
-        self, tables: dict[str, ExactArray], levels: list[Float64], exponents: Int64
-    ) -> None:
-        super().__init__(tables, levels)
-        self.exponents = exponents
+    none = np.empty(0)
 
-    def add(self, other: Statistics, classes: Int64, sign: int = 1) -> None:
+    def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
         """Add (or subtract) statistics, on the coarser of the two grids or one coarser still."""
-        assert isinstance(other, GridStatistics)
         exponents = np.maximum(self.exponents, other.exponents)
         self._replace(self.coarsened(exponents))
-        super().add(other.coarsened(exponents), classes, sign)
+        super().accumulate(other.coarsened(exponents), classes, sign)
         if sign > 0 and max(map(len, self.levels), default=0) > MOST:
             self._replace(self.canonical())  # cells that were forgotten do not count
             pairs = zip(self.levels, self.exponents.tolist(), strict=True)
@@ -67,7 +64,7 @@ class GridStatistics(LevelStatistics):
         """The same weights on a grid of the given exponents, each at least as large as before."""
         changed = np.flatnonzero((exponents > self.exponents) & [len(a) > 0 for a in self.levels])
         if len(changed) == 0:
-            return self._renewed(self.tables, list(self.levels), exponents)
+            return self._with(self.tables, exponents=exponents)
         levels, starts = list(self.levels), [np.arange(len(a)) for a in self.levels]
         for j in changed:
             levels[j], starts[j] = np.unique(
@@ -75,7 +72,7 @@ class GridStatistics(LevelStatistics):
             )
         firsts = [at + first for at, first in zip(self.offsets, starts, strict=False)]
         tables = {**self.tables, "count": _sum_groups(self.tables["count"], np.concatenate(firsts))}
-        return self._renewed(tables, levels, exponents)
+        return self._with(tables, levels=levels, exponents=exponents)
 
     def centres(self, feature: int) -> Float64:
         """What stands for the values of each cell: the value itself, or the cell's midpoint."""
@@ -88,70 +85,87 @@ class GridStatistics(LevelStatistics):
 
     def canonical(self) -> Self:
         """The same statistics without empty cells; where there are no others, on no grid yet."""
-        count = self.tables["count"]
-        keep = count.nonzero().any(axis=0)
-        parts = np.split(keep, self.offsets[1:-1])
-        levels = [a[k] for a, k in zip(self.levels, parts, strict=False)]
-        tables = {
-            "count": count.taken(1, keep).trimmed(),
-            "missing": self.tables["missing"].trimmed(),
-        }
-        exponents = np.where([len(a) > 0 for a in levels], self.exponents, FINEST)
-        return self._renewed(tables, levels, exponents)
+        new = super().canonical()
+        new.exponents = np.where([len(a) > 0 for a in new.levels], self.exponents, FINEST)
+        return new
 
-    def with_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+    def gather_columns(self, columns: Any) -> Self:
+        """Of some features only."""
+        part = super().gather_columns(columns)
+        part.exponents = self.exponents[columns]
+        return part
+
+    def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
         """Some of the features among others, which have no values: own[k] is positions[k]."""
-        source = np.full(n_features, -1)
-        source[positions] = own
-        cells = np.split(np.arange(self.offsets[-1]), self.offsets[1:-1])
-        nothing = np.empty(0, np.int64)
-        taken = [nothing, *(cells[k] if k >= 0 else nothing for k in source)]
-        missing = self.tables["missing"].taken(1, own).placed(1, positions, n_features)
-        return self._renewed(
-            {"count": self.tables["count"].taken(1, np.concatenate(taken)), "missing": missing},
-            [self.levels[k] if k >= 0 else np.empty(0) for k in source],
-            np.array([self.exponents[k] if k >= 0 else FINEST for k in source], np.int64),
-        )
+        spread = super().reindex_columns(own, positions, n_features)
+        spread.exponents = np.full(n_features, FINEST, np.int64)
+        spread.exponents[positions] = self.exponents[own]
+        return spread
+
+    def arrays(self) -> Arrays:
+        """The cells, and the exponents of their widths."""
+        return {**super().arrays(), "exponents": np.array(self.exponents, "<i8")}
 
     def _replace(self, other: GridStatistics) -> None:
         self.tables, self.levels, self.exponents = other.tables, other.levels, other.exponents
 
-    def _renewed(
-        self, tables: dict[str, ExactArray], levels: list[Float64], exponents: Int64
-    ) -> Self:
-        return type(self)(tables, levels, exponents.astype(np.int64))
-
-    def _with(self, tables: dict[str, ExactArray]) -> Self:
-        return self._renewed(tables, list(self.levels), self.exponents)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, GridStatistics):
-            return NotImplemented
-        same = np.array_equal(self.canonical().exponents, other.canonical().exponents)
-        return same and super().__eq__(other)
-
-    __hash__ = None
+    def _agrees(self, other: Self) -> bool:
+        return np.array_equal(self.exponents, other.exponents) and super()._agrees(other)
 
 
-class Gridded(Family):
-    """A family whose statistics are those of a grid: they add to any other's of this kind."""
-
-    def adds_to(self, other: Family) -> bool:
-        """Whether the other family's statistics are of a grid too."""
-        return isinstance(other, Gridded)
+@dataclass(frozen=True)
+class GridCells(Summary[GridStatistics]):
+    """How often each cell of a dyadic grid was met: numbers of any distribution."""
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> GridStatistics:
-        """The weight of each cell by class and feature, exactly."""
-        return count_cells(dense(X), batch, workers)
+        """The weight of each cell by class and feature, exactly; a column at a time."""
+        X = dense(X)
+        (n, d), classes, weights = X.shape, batch.n_classes, batch.weights
+        held = window(weights.min(), weights.max()) if len(weights) else None
+
+        def one(j: int) -> tuple[Float64, int, ExactArray, ExactArray]:
+            x = numbers(X, j)
+            seen = ~np.isnan(x)
+            if seen.all():
+                rows: Any = slice(None)
+                missing = ExactArray.zeros((classes, 1))
+            else:
+                rows = np.flatnonzero(seen)
+                missing = _weigh(np.zeros(n - len(rows), np.int64), batch, ~seen, 1, held)
+            levels, exponent, positions = _cells_of(x[rows])
+            return levels, exponent, _weigh(positions, batch, rows, len(levels), held), missing
+
+        parts = workers.map(one, range(d))
+        levels = [part[0] for part in parts]
+        tables = {
+            "count": joined([part[2] for part in parts], classes),
+            "missing": joined([part[3] for part in parts], classes),
+        }
+        exponents = np.array([part[1] for part in parts], np.int64)
+        return GridStatistics(tables, levels, exponents).canonical()
 
     def empty(self, n_classes: int, n_features: int) -> GridStatistics:
         """The statistics of no rows."""
-        count, missing = ExactArray.zeros((n_classes, 0)), ExactArray.zeros((n_classes, n_features))
+        count, missing = (ExactArray.zeros((n_classes, size)) for size in (0, n_features))
         return GridStatistics(
             {"count": count, "missing": missing},
             [np.empty(0)] * n_features,
             np.full(n_features, FINEST, np.int64),
         )
+
+    def read(
+        self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
+    ) -> GridStatistics:
+        """As the base class."""
+        levels = read_levels(arrays, n_features, "f")
+        if max(map(len, levels), default=0) > MOST:
+            raise ValueError("a feature has more cells than a grid can have")
+        exponents = arrays.get("exponents")
+        if exponents is None or exponents.dtype != np.int64 or exponents.shape != (n_features,):
+            raise ValueError("its grid has no exponents for its features")
+        if len(exponents) and (exponents.min() < FINEST or exponents.max() > COARSEST):
+            raise ValueError("an exponent of its grid is out of range")
+        return GridStatistics(tables, levels, np.array(exponents, np.int64))
 
 
 def cell_edges(x: Float64, exponent: int) -> Float64:
@@ -205,42 +219,6 @@ def numbers(X: npt.NDArray[Any], column: int, first: int = 0) -> Float64:
         problem = f"Input X contains infinity: {{where}} is {x[row]}"
         raise InvalidValueError(first + row, column, problem)
     return x
-
-
-def count_cells(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> GridStatistics:
-    """The weight of each cell by class and feature, exactly; a column at a time.
-
-    Raises
-    ------
-    InvalidValueError : for an infinite value.
-    """
-    (n, d), classes, weights = X.shape, batch.n_classes, batch.weights
-    held = window(weights.min(), weights.max()) if len(weights) else None
-
-    def one(j: int) -> tuple[Float64, int, ExactArray, ExactArray]:
-        x = numbers(X, j)
-        seen = ~np.isnan(x)
-        if seen.all():
-            rows: Any = slice(None)
-            missing = ExactArray.zeros((classes, 1))
-        else:
-            rows = np.flatnonzero(seen)
-            missing = _weigh(np.zeros(n - len(rows), np.int64), batch, ~seen, 1, held)
-        levels, exponent, positions = _cells_of(x[rows])
-        return levels, exponent, _weigh(positions, batch, rows, len(levels), held), missing
-
-    parts = workers.map(one, range(d))
-    levels = [part[0] for part in parts]
-    count = ExactArray.zeros((classes, sum(map(len, levels))))
-    missing = ExactArray.zeros((classes, d))
-    at = 0
-    for j, (_, _, own, gone) in enumerate(parts):
-        count = count.add(own, columns=np.arange(at, at + own.shape[1]))
-        missing = missing.add(gone, columns=np.array([j]))
-        at += own.shape[1]
-    tables = {"count": count.trimmed(), "missing": missing.trimmed()}
-    exponents = np.array([part[1] for part in parts], np.int64)
-    return GridStatistics(tables, levels, exponents).canonical()
 
 
 def _weigh(

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
 
 from naively.exact import Float64, Int64
 from naively.labels import Labels
-from naively.markup import folded, shown, total_odds
+from naively.markup import Line, escaped, folded, paragraph, shown, total_odds
 
 FEW = 10
 """Rows or texts that are printed, and shown in a notebook."""
-Part = tuple[str, str | None, str | None, float]
+Summand = tuple[str, str | None, str | None, float]
 """(column, a term of it or None, its value or how often the term is met, its log-odds)."""
+ClassPair = tuple[Any, Any]
+"""The two classes that are compared."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reason(ABC):
+class SingleExplanation(ABC):
     """Why one row, or one text, has the joint log-likelihoods that it has; all in nats.
 
     Wherever two classes are compared, `label` is the most probable one unless it is given, and
@@ -47,23 +49,70 @@ class Reason(ABC):
 
     @property
     @abstractmethod
+    def _scores(self) -> tuple[Float64, ...]:
+        """What the joint log-likelihoods are the sum of, by class: (C,) or (C, number of parts)."""
+
+    @property
     def joint(self) -> Float64:
         """The joint log-likelihoods, (C,): the sum of all."""
+        first, *others = (part if part.ndim == 1 else part.sum(axis=1) for part in self._scores)
+        return sum(others, first)
 
-    @abstractmethod
     def log_odds(self, label: Any = None, against: Any = None) -> tuple[Any, ...]:
-        """The parts of log P(label | x) - log P(against | x), in nats; NaN if both rule it out."""
+        """The parts of log P(label | x) - log P(against | x), in nats; NaN if both rule it out.
+
+        Parameters
+        ----------
+        label, against : two classes; by default the most probable one and the next.
+
+        Returns
+        -------
+        (that of the prior, those of the features or terms; that of the absence of other terms)
+
+        The first and the last are numbers, the others (d,) or (T,); rows of tables have no last.
+        """
+        a, b = self.pair(label, against)
+        with np.errstate(invalid="ignore"):  # NaN where neither class can have a value
+            odds = (part[a] - part[b] for part in self._scores)
+            return tuple(one if one.ndim else float(one) for one in odds)
+
+    def known_log_odds(self, label: Any = None, against: Any = None) -> list[Float64]:
+        """The same as arrays, with 0 where both classes rule it out: it speaks for neither."""
+        return [np.where(np.isnan(part), 0.0, part) for part in self.log_odds(label, against)]
 
     @abstractmethod
-    def parts(self, label: Any = None, against: Any = None) -> list[Part]:
+    def parts(self, label: Any = None, against: Any = None) -> list[Summand]:
         """All parts of the log-odds, the largest first; what both classes rule out is 0."""
 
-    @abstractmethod
     def to_html(
         self, label: Any = None, against: Any = None, *, heading: bool = True,
         strongest: float | None = None,
     ) -> str:  # fmt: skip
-        """Why it is so, as HTML."""
+        """The most telling parts as a table, and texts with their words marked, as HTML.
+
+        Blue words speak for `label`, orange ones for `against`; the number is in their tooltip.
+
+        Parameters
+        ----------
+        label, against : two classes; by default the most probable one and the next.
+        heading : whether a line says how probable the class is.
+        strongest : log-odds of the strongest colour; the largest of a word here, by default.
+        """
+        pair = self.labels(label, against)
+        head = paragraph(f"<b>{escaped(self.head(*pair))}</b>") * heading
+        return self._html(pair, head, strongest)
+
+    @abstractmethod
+    def _html(self, pair: ClassPair, head: str, strongest: float | None) -> str:
+        """The same of two classes, below a heading."""
+
+    @abstractmethod
+    def listed(self, label: Any = None, against: Any = None) -> tuple[list[Line], str]:
+        """(the most telling parts, the largest first; what the others are and add up to)."""
+
+    @abstractmethod
+    def list_of(self, pair: ClassPair) -> list[str]:
+        """The same as lines of text."""
 
     def pair(self, label: Any = None, against: Any = None) -> tuple[int, int]:
         """The positions of the two classes that are compared.
@@ -76,38 +125,72 @@ class Reason(ABC):
         first, second = compared(joint, self.prior, predicted, self.classes, label, against)
         return int(first[0]), int(second[0])
 
+    def labels(self, label: Any = None, against: Any = None) -> ClassPair:
+        """The two classes that are compared."""
+        a, b = self.pair(label, against)
+        return self.classes[a], self.classes[b]
+
     def total(self, label: Any = None, against: Any = None) -> float:
         """log P(label | x) - log P(against | x), in nats: the sum of `log_odds`.
 
         What both classes rule out is 0. NaN if each rules out what the other does not.
         """
-        kept = (np.where(np.isnan(part), 0.0, part) for part in self.log_odds(label, against))
         with np.errstate(invalid="ignore"):
-            return float(sum(part.sum() for part in kept))
+            return float(sum(part.sum() for part in self.known_log_odds(label, against)))
 
     def head(self, label: Any = None, against: Any = None) -> str:
         """A line that says how the two classes compare."""
         a, b = self.pair(label, against)
         one, other = (shown(str(self.classes[c])) for c in (a, b))
-        total = total_odds([self.total(label, against)])
+        total = total_odds(self.total(label, against))
         return f"{one}, P = {self.proba[a]:.4f}; log-odds against {other}: {total} nats"
 
+    def __str__(self) -> str:
+        return "\n".join([self.head(), "", *self.list_of(self.labels())]).rstrip()
+
     def __repr__(self) -> str:
-        a, b = self.pair()
-        return f"<{type(self).__name__}: {self.classes[a]} rather than {self.classes[b]}>"
+        label, against = self.labels()
+        return f"<{type(self).__name__}: {label} rather than {against}>"
 
     def _repr_html_(self) -> str:
         return self.to_html()
 
 
-One = TypeVar("One", bound=Reason)
+One = TypeVar("One", bound=SingleExplanation)
+AnyLine = TypeVar("AnyLine", bound=tuple[Any, ...])
 
 
-class Reasons(Sequence[One]):
-    """Why each of several rows or texts has its scores: a sequence of these."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanations(Sequence[One]):
+    """Why each of several rows or texts has its scores: a sequence of these.
 
-    has_terms: bool
-    """Whether any column is text, of which each term is told."""
+    Attributes
+    ----------
+    classes : (C,) the labels.
+    """
+
+    classes: Labels
+
+    @property
+    @abstractmethod
+    def has_terms(self) -> bool:
+        """Whether any column is text, of which each term is explained."""
+
+    @abstractmethod
+    def _one(self, i: int) -> One:
+        """That of row i, from 0 on."""
+
+    @abstractmethod
+    def _some(self, rows: slice) -> Self:
+        """Those of some rows."""
+
+    @overload
+    def __getitem__(self, i: int) -> One: ...
+    @overload
+    def __getitem__(self, i: slice) -> Self: ...
+    def __getitem__(self, i: Any) -> Any:
+        rows = range(len(self))[i]  # refuses a row that is not there
+        return self._one(rows) if isinstance(rows, int) else self._some(i)
 
     def to_arrow(self, label: Any = None, against: Any = None) -> pa.Table:
         """A flat table: a line for the prior and each column, of each term of a text.
@@ -121,36 +204,36 @@ class Reasons(Sequence[One]):
         ----------
         label, against : two classes; by default the most probable of each row, and the next.
         """
-        found: list[Part] = []
-        rows, pairs = [], []
+        found: list[Summand] = []
+        rows, heads = [], []
         for i, one in enumerate(self):
             parts = one.parts(label, against)
             found += parts
             rows += [i] * len(parts)
-            pairs.append((one.code, one.proba[one.code], *one.pair(label, against)))
-        predicted, probability, first, other = np.array(pairs, object).reshape(-1, 4).T
-        at = np.array(rows, np.int64)
-        names = self._classes.tolist()
+            heads.append((one.code, *one.pair(label, against), one.proba[one.code]))
+        *codes, probability = zip(*heads, strict=True) if heads else [()] * 4
+        column, term, value, odds = zip(*found, strict=True) if found else [()] * 4
+        at = pa.array(rows, pa.int64())
+        names = self.classes.tolist()
         labels = pa.array([writable(one) if isinstance(one, str) else one for one in names])
-        columns = {"row": pa.array(at)}
-        for name, codes in (("predicted", predicted), ("label", first), ("against", other)):
-            columns[name] = labels.take(pa.array(codes.astype(np.int64)[at]))
-            if name == "predicted":
-                columns["probability"] = pa.array(probability.astype(np.float64)[at])
-        column, term, value, odds = zip(*found, strict=True) if found else ((), (), (), ())
-        columns["column"] = pa.array(column, pa.string())
-        if self.has_terms:
-            columns["term"] = pa.array(map(writable, term), pa.string())
-        columns["value"] = pa.array(map(writable, value), pa.string())
-        return pa.table({**columns, "log_odds": pa.array(odds, pa.float64())})
-
-    @property
-    @abstractmethod
-    def _classes(self) -> Labels:
-        """The labels."""
+        predicted, first, other = (labels.take(pa.array(c, pa.int64())).take(at) for c in codes)
+        columns = {
+            "row": at,
+            "predicted": predicted,
+            "probability": pa.array(probability, pa.float64()).take(at),
+            "label": first,
+            "against": other,
+            "column": pa.array(column, pa.string()),
+            "term": pa.array(map(writable, term), pa.string()),
+            "value": pa.array(map(writable, value), pa.string()),
+            "log_odds": pa.array(odds, pa.float64()),
+        }
+        if not self.has_terms:
+            del columns["term"]
+        return pa.table(columns)
 
     def __str__(self) -> str:
-        shown = [f"row {i}: {self[i]}" for i in range(min(len(self), FEW))]
+        shown = [f"row {i}: {one}" for i, one in enumerate(self[:FEW])]
         return "\n\n".join([*shown, *[self._more()] * (len(self) > FEW)])
 
     def _more(self) -> str:
@@ -163,21 +246,22 @@ class Reasons(Sequence[One]):
         ----------
         label, against : two classes; by default the most probable of each row, and the next.
         """
-        return self._html(iter(self), label, against)
-
-    def _html(self, shown: Iterator[One], label: Any = None, against: Any = None) -> str:
         if len(self) == 1:
-            return next(shown).to_html(label, against)
+            return self[0].to_html(label, against)
         return "\n".join(
             folded(
                 f"row {i}: {one.head(label, against)}", one.to_html(label, against, heading=False)
             )
-            for i, one in enumerate(shown)
+            for i, one in enumerate(self)
         )
 
     def _repr_html_(self) -> str:
-        html = self._html(self[i] for i in range(min(len(self), FEW)))
-        return html + f"<p>{self._more()}</p>" * (len(self) > FEW)
+        return self[:FEW].to_html() + f"<p>{self._more()}</p>" * (len(self) > FEW)
+
+
+def largest_first(lines: list[AnyLine]) -> list[AnyLine]:
+    """Lines that end with their log-odds, sorted."""
+    return sorted(lines, key=lambda line: -abs(line[-1]))
 
 
 def compared(

@@ -8,14 +8,15 @@ from typing import Any, Self
 import numpy as np
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Statistics
-from naively.families.lognormal import log
+from naively.statistics.base import FORGOTTEN, Arrays, Statistics
+from naively.statistics.logs import portable_log
 from naively.text.documents import Bytes
 from naively.text.vocabulary import Vocabulary
 
 
-class TextStatistics(Statistics):
-    """Counts of the terms of a vocabulary.
+@dataclass(eq=False, repr=False)
+class TermStatistics(Statistics):
+    """CountSums of the terms of a vocabulary.
 
     Attributes
     ----------
@@ -24,44 +25,42 @@ class TextStatistics(Statistics):
         ``documents`` (C, W), the weight of those that have the term. W is at least the size of
         the vocabulary: there may be room for more terms.
     vocabulary : the terms, or None if they are hashed.
+    presence : whether ``sum`` is the weight of documents.
     limit : number of terms, beyond which the rarest are dropped; or None.
     undercount : how much too low the count of a term may be, as terms were dropped.
-    presence : whether ``sum`` is the weight of documents.
     """
 
-    def __init__(
-        self, tables: dict[str, ExactArray], vocabulary: Vocabulary | None, presence: bool,
-        limit: int | None = None, undercount: float = 0.0,
-    ) -> None:  # fmt: skip
-        super().__init__(tables)
-        self.vocabulary = vocabulary
-        self.presence = presence
-        self.limit = limit
-        self.undercount = undercount
+    vocabulary: Vocabulary | None
+    presence: bool
+    limit: int | None = None
+    undercount: float = 0.0
+
+    sized_by = "missing"
 
     @property
     def wordless(self) -> bool:
         """Whether no document had a term so far."""
         return self.vocabulary is not None and not len(self.vocabulary) and self.undercount == 0
 
-    def _with(self, tables: dict[str, ExactArray]) -> Self:
+    def _with(self, tables: dict[str, ExactArray], **others: Any) -> Self:
         known = None if self.vocabulary is None else self.vocabulary.copy()  # `add` changes it
-        return type(self)(tables, known, self.presence, self.limit, self.undercount)
+        return super()._with(tables, vocabulary=known, **others)
 
-    def add(self, other: Statistics, classes: Int64, sign: int = 1) -> None:
+    def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
         """Add (or subtract) statistics, merging the vocabularies by union."""
-        assert isinstance(other, TextStatistics)
         if self.vocabulary is None or other.vocabulary is None:
-            super().add(other, classes, sign)
+            super().accumulate(other, classes, sign)
             return
         size = len(other.vocabulary)
         places = self.vocabulary.merge(other.vocabulary).astype(np.int64)
         for name, table in other.tables.items():
             if name == "missing":
-                self.tables[name] = self.tables[name].add(table, classes, sign=sign)
+                self.tables[name] = self.tables[name].accumulate(table, classes, sign=sign)
             else:
                 mine = self._with_room(self.tables[name])
-                self.tables[name] = mine.add(table.taken(1, slice(size)), classes, places, sign)
+                self.tables[name] = mine.accumulate(
+                    table.gather(1, slice(size)), classes, places, sign
+                )
         self.undercount += other.undercount
         if sign > 0:  # negative counts are to be seen, not dropped
             self.prune()
@@ -72,7 +71,7 @@ class TextStatistics(Statistics):
         width = table.shape[1]
         if width >= len(self.vocabulary):
             return table
-        return table.placed(1, np.arange(width), max(len(self.vocabulary), width + width // 2))
+        return table.scatter(1, np.arange(width), max(len(self.vocabulary), width + width // 2))
 
     def prune(self) -> None:
         """Drop the rarest terms if there are more than `limit`, until at most half as many are."""
@@ -89,9 +88,13 @@ class TextStatistics(Statistics):
         assert self.vocabulary is not None
         self.vocabulary = self.vocabulary.taken(numbers)
         for name in self.tables.keys() - {"missing"}:
-            self.tables[name] = self.tables[name].taken(1, numbers)
+            self.tables[name] = self.tables[name].gather(1, numbers)
 
-    def with_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+    def gather_columns(self, columns: Any) -> Self:
+        """Itself: documents are one feature."""
+        return self
+
+    def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
         """Itself: documents are one feature, in a block of its own."""
         return self
 
@@ -112,25 +115,42 @@ class TextStatistics(Statistics):
 
     def impossible(self, class_weight: ExactArray) -> str | None:
         """Why no documents can have these counts, or None if some might."""
-        if self.undercount > 0:
-            return "rare terms were dropped (max_terms), and nobody can tell which they were"
         if any(table.any_negative() for table in self.tables.values()):
-            return "more was forgotten than was learned"
+            return FORGOTTEN
         table = self.tables["sum"] if self.presence else self.tables.get("documents")
         if table is not None and table.shape[1]:
-            seen = self.observed(class_weight).limbs
-            rest = ExactArray(np.repeat(seen, table.shape[1], axis=1), class_weight.low)
-            if rest.add(table, sign=-1).below_zero(table):
+            seen = self.observed(class_weight).gather(1, 0)
+            if seen.repeated(table.shape[1]).accumulate(table, sign=-1).below_zero(table):
                 return "these documents were not all learned before"
         return super().impossible(class_weight)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TextStatistics):
-            return NotImplemented
-        a, b = self.canonical(), other.canonical()
-        return a.vocabulary == b.vocabulary and a.tables == b.tables
+    @property
+    def of_rows(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Tables whose numbers together are weights of documents."""
+        return ("sum", "missing") if self.presence else ("missing",)
 
-    __hash__ = None
+    def refused(self) -> str | None:
+        """Why nothing can be forgotten, or None if it can."""
+        if self.undercount > 0:
+            return "rare terms were dropped (max_terms), and nobody can tell which they were"
+        return None
+
+    def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
+        """The shape of each table, for so many classes and features."""
+        known = self.tables["sum"].shape[1] if self.vocabulary is None else len(self.vocabulary)
+        return {
+            name: (n_classes, n_features if name == "missing" else known) for name in self.tables
+        }
+
+    def arrays(self) -> Arrays:
+        """The terms, and how much too low their counts may be."""
+        found: Arrays = {"undercount": np.array([self.undercount])}
+        if self.vocabulary is not None:
+            found["terms"], found["term_lengths"] = self.vocabulary.packed()
+        return found
+
+    def _agrees(self, other: Self) -> bool:
+        return self.vocabulary == other.vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +195,7 @@ class Reference:
         """1 + log ((1 + n) / (1 + d)) of each term of another vocabulary, (V,)."""
         found = self.vocabulary.find(vocabulary)
         documents = np.append(self.documents, 0)[found].astype(np.float64)
-        return 1.0 + log((1.0 + self.total) / (1.0 + documents))
+        return 1.0 + portable_log((1.0 + self.total) / (1.0 + documents))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Reference):

@@ -15,7 +15,7 @@ BEYOND = 1_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Told:
+class ExplainedTerms:
     """What the terms of one document add to the score of each class, in nats.
 
     Attributes

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.base import Batch
-from naively.families.sums import MOST, Limbs, Window, product, window
 from naively.kernels import labels, limbs
 from naively.kernels import products as kernel
-from naively.workers import Serial, Workers
+from naively.statistics.base import Batch
+from naively.statistics.sums import MOST, Limbs, Window, product, slabs, window
+from naively.workers import SERIAL, Workers
 
 FEW = 1 << 16  # products, up to which adding them one by one beats the set-up of the pieces
 TILES = 2048  # of a matrix that one worker sums at a time: 4 MiB a plane
@@ -51,14 +51,14 @@ def sum_products(
             sum_products(X[some], batch.part(some), workers, pooled=pooled, missing=missing)
             for some in (slice(MOST), slice(MOST, n))
         )
-        return {name: table.add(others[name]) for name, table in total.items()}
+        return {name: table.accumulate(others[name]) for name, table in total.items()}
     sizes = _sizes(X, workers)
     few = n * cell_count(d) <= FEW or len(batch.weights) > 0 or not sizes.safe
     whole, rest = _by_completeness(X, missing, workers, all_rest=few)
     tables = _by_deposits(X, batch, rest, sizes, workers, pooled=pooled, missing=missing)
     if len(whole):
         products = _by_pieces(X, batch, whole, sizes, workers, pooled)
-        tables["product"] = products.add(tables["product"])
+        tables["product"] = products.accumulate(tables["product"])
     return tables
 
 
@@ -82,17 +82,13 @@ class Sizes:
 
 
 def _sizes(X: npt.NDArray[Any], workers: Workers) -> Sizes:
-    edges = _edges(len(X), workers.count if X.size > 1 << 17 else 1)
-    largest = np.zeros((len(edges) - 1, X.shape[1]))
+    parts = slabs(len(X), workers.count if X.size > 1 << 17 else 1)
+    largest = np.zeros((len(parts), X.shape[1]))
     smallest = workers.map(
-        lambda k: kernel.column_sizes(X, edges[k], edges[k + 1], largest[k]),
-        range(len(edges) - 1),
+        lambda k: kernel.column_sizes(X, parts[k].start, parts[k].stop, largest[k]),
+        range(len(parts)),
     )
     return Sizes(largest.max(axis=0, initial=0.0), min(smallest))
-
-
-def _edges(n: int, parts: int) -> list[int]:
-    return [n * k // parts for k in range(parts + 1)]
 
 
 def row_edges(d: int, parts: int) -> list[int]:
@@ -112,9 +108,9 @@ def _by_completeness(
     if not missing:
         return everyone, nobody
     lacking = np.empty(len(X), bool)
-    edges = _edges(len(X), workers.count)
     workers.map(
-        lambda k: kernel.incomplete(X, edges[k], edges[k + 1], lacking), range(len(edges) - 1)
+        lambda some: kernel.incomplete(X, some.start, some.stop, lacking),
+        slabs(len(X), workers.count),
     )
     return np.flatnonzero(~lacking), np.flatnonzero(lacking)
 
@@ -170,17 +166,14 @@ def _by_pieces(
     cutter = _Cutter(X, unit, min(tiles, TILES), bits)
     jobs = [(g, at) for g in range(len(groups)) for at in range(0, tiles, TILES)]
     # many matrices: one a worker; few: all workers on each
-    outer, inner = (workers, Serial()) if len(jobs) >= 2 * workers.count else (Serial(), workers)
+    outer, inner = (workers, SERIAL) if len(jobs) >= 2 * workers.count else (SERIAL, workers)
 
     def one(job: tuple[int, int]) -> None:
         group, start = job
         stop = min(start + TILES, tiles)
         own = groups[group]
-        slabs = max(1, min(inner.count, len(own) // (8 * kernel.ROWS)))
-        edges = _edges(len(own), slabs)
-        rooms = inner.map(
-            lambda k: cutter.region(own[edges[k] : edges[k + 1]], start, stop), range(slabs)
-        )
+        parts = slabs(len(own), max(1, min(inner.count, len(own) // (8 * kernel.ROWS))))
+        rooms = inner.map(lambda some: cutter.region(own[some], start, stop), parts)
         table = rooms[0].limbs
         for room in rooms[1:]:
             table += room.limbs

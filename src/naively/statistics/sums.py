@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import ExactArray, Int64
-from naively.families.base import Batch, Data, InvalidValueError, Statistics, is_sparse
+from naively.exact import LARGEST, ExactArray, Int64
 from naively.kernels import deposits, labels, limbs, moments
-from naively.workers import Serial, Workers
+from naively.statistics.base import Batch, Data, InvalidValueError, Statistics, is_sparse
+from naively.workers import SERIAL, Workers
 
-LARGEST = float(np.finfo(np.float64).max)
 FEW = 4  # rows a class, and
 MOST = 1 << 26  # rows that lazy limbs have room for
 SMALL = 1024  # cells, up to which single deposits beat the set-up of the partial sums
@@ -65,6 +64,11 @@ def product(*windows: Window | None) -> Window | None:
     return sum(w[0] for w in windows if w), sum(w[1] for w in windows if w)
 
 
+def slabs(n: int, parts: int) -> list[slice]:
+    """So many parts of n rows, one after the other, of about the same size."""
+    return [slice(n * k // parts, n * (k + 1) // parts) for k in range(parts)]
+
+
 @dataclass(frozen=True)
 class Bounds:
     """What to sum, and which values are welcome."""
@@ -78,13 +82,13 @@ class Bounds:
 def sum_powers(
     X: Data, batch: Batch, workers: Workers, *, squares: bool = False,
     threshold: float = math.nan, minimum: float = -LARGEST, maximum: float = LARGEST,
-) -> Statistics:  # fmt: skip
+) -> dict[str, ExactArray]:  # fmt: skip
     """Exact tables ``sum``, ``missing`` and, if asked for, ``square``, each (C, d).
 
     With a threshold, a value counts as 1 above it and as 0 elsewhere. ``missing`` is the weight
     of the rows in which the feature is NaN.
     """
-    return _sum(X, batch, workers, Bounds(squares, threshold, minimum, maximum))
+    return _sum(X, batch, workers, Bounds(squares, threshold, minimum, maximum)).tables
 
 
 def _sum(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Statistics:
@@ -93,7 +97,7 @@ def _sum(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Statistics:
     if n > MOST:
         total = _sum(X[:MOST], batch.part(slice(MOST)), workers, bounds)
         try:
-            total.add(_sum(X[MOST:], batch.part(slice(MOST, n)), workers, bounds), everyone)
+            total.accumulate(_sum(X[MOST:], batch.part(slice(MOST, n)), workers, bounds), everyone)
         except InvalidValueError as error:
             error.row += MOST
             raise
@@ -101,13 +105,10 @@ def _sum(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Statistics:
     many = n > FEW * batch.n_classes and n * d > SMALL
     if not many or is_sparse(X) or len(batch.weights) > 0:
         return _by_deposits(X, batch, workers, bounds)
-    slabs = max(1, min(workers.count, n * d // 2**17, n // (FEW * batch.n_classes)))
-    edges = [n * k // slabs for k in range(slabs + 1)]
-    parts = workers.map(
-        lambda k: _by_pieces(X, batch, edges[k], edges[k + 1], bounds), range(slabs)
-    )
+    count = max(1, min(workers.count, n * d // 2**17, n // (FEW * batch.n_classes)))
+    parts = workers.map(lambda rows: _by_pieces(X, batch, rows, bounds), slabs(n, count))
     for other in parts[1:]:
-        parts[0].add(other, everyone)
+        parts[0].accumulate(other, everyone)
     return parts[0]
 
 
@@ -121,10 +122,8 @@ def out_of_bounds(X: Data, row: int, column: int, minimum: float) -> InvalidValu
     return InvalidValueError(row, column, f"{{where}} is {value:g}, not in [0, 1]; set `binarize`")
 
 
-def _by_pieces(
-    X: npt.NDArray[Any], batch: Batch, start: int, stop: int, bounds: Bounds
-) -> Statistics:
-    """Dense rows start:stop by `naively.kernels.moments`, which stops for what it cannot do."""
+def _by_pieces(X: npt.NDArray[Any], batch: Batch, rows: slice, bounds: Bounds) -> Statistics:
+    """Some dense rows by `naively.kernels.moments`, which stops for what it cannot do."""
     d, classes = X.shape[1], batch.n_classes
     squares = bounds.squares
     tiles = -(-d // moments.LANES)
@@ -139,12 +138,13 @@ def _by_pieces(
     report = np.zeros(3, np.int64)
     held: Window | None = None
     sums, sums2 = Limbs(classes * d, None), Limbs(classes * d, None)
-    total = Statistics(_zeros(classes, d, squares))
+    nothing = ExactArray.zeros((classes, d))
+    total = _finished(sums, sums2 if squares else None, nothing)
     everyone = np.arange(classes)
-    row = start
+    row = rows.start
     while True:
         status, row = moments.dense_sums(
-            X, batch.codes, row, stop, bounds.minimum, bounds.maximum, bounds.threshold,
+            X, batch.codes, row, rows.stop, bounds.minimum, bounds.maximum, bounds.threshold,
             partial, since, grid, constants, *sums.arguments, *sums2.arguments,
             missing, *spilled, report,
         )  # fmt: skip
@@ -158,34 +158,26 @@ def _by_pieces(
         if status == moments.DONE:
             break
         if status == moments.EXTREME:
-            rows = slice(row, int(report[1]))
-            part = _by_deposits(X[rows], batch.part(rows), Serial(), bounds)
-            total.add(part, everyone)
-            row = rows.stop
+            some = slice(row, int(report[1]))
+            part = _by_deposits(X[some], batch.part(some), SERIAL, bounds)
+            total.accumulate(part, everyone)
+            row = some.stop
         elif status == moments.WIDEN:
-            total.add(_finished(sums, sums2, None, (classes, d), squares), everyone)
+            total.accumulate(_finished(sums, sums2 if squares else None, nothing), everyone)
             needed = int(report[1]), int(report[2])
             held = needed if held is None else (min(held[0], needed[0]), max(held[1], needed[1]))
             sums = Limbs(classes * d, held)
             sums2 = Limbs(classes * d, product(held, held) if squares else None)
-    total.add(_finished(sums, sums2, missing, (classes, d), squares), everyone)
+    absent = ExactArray.from_integers(missing) if missing.size else nothing
+    total.accumulate(_finished(sums, sums2 if squares else None, absent), everyone)
     return total.canonical()
 
 
-def _zeros(classes: int, d: int, squares: bool) -> dict[str, ExactArray]:
-    names = ["sum", "missing", "square"] if squares else ["sum", "missing"]
-    return {name: ExactArray.zeros((classes, d)) for name in names}
-
-
-def _finished(
-    sums: Limbs, sums2: Limbs, missing: Int64 | None, shape: tuple[int, int], squares: bool
-) -> Statistics:
-    tables = _zeros(*shape, squares)
-    tables["sum"] = sums.exact(shape)
-    if missing is not None and missing.size:
-        tables["missing"] = ExactArray.from_integers(missing)
-    if squares:
-        tables["square"] = sums2.exact(shape)
+def _finished(sums: Limbs, squares: Limbs | None, missing: ExactArray) -> Statistics:
+    """The tables of what was deposited."""
+    tables = {"sum": sums.exact(missing.shape), "missing": missing}
+    if squares is not None:
+        tables["square"] = squares.exact(missing.shape)
     return Statistics(tables)
 
 
@@ -198,7 +190,7 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
     rows, ends = labels.rows_by_class(batch.codes, classes)
     groups = [rows[ends[c] : ends[c + 1]] for c in range(classes)]
     if len(rows) < 1000:
-        groups, workers = [rows], Serial()
+        groups, workers = [rows], SERIAL
 
     if sparse and not squares and len(weights) == 0:
         counts = np.zeros((classes, d), np.int64)
@@ -231,25 +223,19 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
         return deposits.dense_deposits(X, batch.codes, weights, rows, threshold, *cells)
 
     workers.map(deposit, groups)
-    shape = classes, d
-    tables = {"sum": sums.exact(shape), "missing": missing.exact(shape)}
-    if squares:
-        tables["square"] = sums2.exact(shape)
-    return Statistics(tables)
+    return _finished(sums, sums2 if squares else None, missing.exact((classes, d)))
 
 
 def _measure(X: Data, workers: Workers, bounds: Bounds) -> tuple[float, float, bool]:
     """(smallest non-zero magnitude, largest, any NaN) of values, checked."""
     values = X.data.reshape(-1, 1) if is_sparse(X) else X
-    parts = workers.count if values.size > 2**17 else 1
-    edges = [len(values) * k // parts for k in range(parts + 1)]
+    parts = slabs(len(values), workers.count if values.size > 2**17 else 1)
     found = workers.map(
-        lambda k: deposits.measure(values[edges[k] : edges[k + 1]], bounds.minimum, bounds.maximum),
-        range(parts),
+        lambda rows: deposits.measure(values[rows], bounds.minimum, bounds.maximum), parts
     )
-    for first, (status, row, column, *_) in zip(edges, found, strict=False):
+    for rows, (status, row, column, *_) in zip(parts, found, strict=True):
         if status == deposits.OUT_OF_BOUNDS:
-            row += first
+            row += rows.start
             if is_sparse(X):
                 row, column = np.searchsorted(X.indptr, row, side="right") - 1, X.indices[row]
             raise out_of_bounds(X, row, column, bounds.minimum)

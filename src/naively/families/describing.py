@@ -1,0 +1,103 @@
+"""What parameters look like to people: the numbers of each class, words, events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from naively.exact import Float64, Int64
+
+
+@dataclass
+class Section:
+    """What columns of one family look like.
+
+    Attributes
+    ----------
+    meaning : str, what the numbers are; ``p`` is a fraction here and in % when printed.
+    signs : str, what goes between two numbers of a class.
+    rows : dict of column name to a list of (label, {number's name: (C,) values}).
+    words : dict of column name to a few words, where numbers by class would be too many.
+    """
+
+    meaning: str
+    signs: str = ""
+    rows: dict[str, list[tuple[str, dict[str, Float64]]]] = field(default_factory=dict)
+    words: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ClassNumbers:
+    """A few numbers for each class and feature.
+
+    Attributes
+    ----------
+    meaning, signs : as `Section` has them.
+    values : (C, d) numbers by name.
+    pictured : what they are called beside images of pixels, if they are shown so.
+    """
+
+    meaning: str
+    signs: str
+    values: dict[str, Float64]
+    pictured: tuple[str, ...] = ()
+
+    def section(self, names: Sequence[str]) -> Section:
+        """A line a feature."""
+        rows = {
+            name: [(name, {key: value[:, j] for key, value in self.values.items()})]
+            for j, name in enumerate(names)
+        }
+        return Section(self.meaning, self.signs, rows)
+
+
+@dataclass(frozen=True)
+class Events:
+    """What can be met, and how often it was.
+
+    Attributes
+    ----------
+    names : (V,) terms, levels or features.
+    counts : (C, V), how often each was met.
+    totals : (C, 1) or (C, V), of how many.
+    alpha, whole : virtual counts of the event, and of all that might be instead, itself included;
+        of shapes that broadcast to those of counts and totals.
+    """
+
+    names: Sequence[str]
+    counts: Float64
+    totals: Float64
+    alpha: Any
+    whole: Any
+
+    def of_classes(self, chosen: Int64) -> Events:
+        """Of some classes only."""
+        alpha, whole = (
+            one[chosen] if np.ndim(one) == 2 and len(one) > 1 else one
+            for one in (self.alpha, self.whole)
+        )
+        return Events(self.names, self.counts[chosen], self.totals[chosen], alpha, whole)
+
+
+def labelled(labels: Sequence[str], p: Float64) -> list[tuple[str, dict[str, Float64]]]:
+    """The rows of a section: the probabilities (C, K) of K labels."""
+    return [(label, {"p": p[:, k]}) for k, label in enumerate(labels)]
+
+
+def first_levels(levels: Sequence[str], total: int) -> str:
+    """How many levels there are, and the first of them."""
+    if total == 0:
+        return "no values"
+    shown = ", ".join(levels[:5])
+    return f"{total:,} level{'s'[: total > 1]}: {shown}" + ", ..." * (total > 5)
+
+
+def in_order(levels: Sequence[Any]) -> list[int]:
+    """The places of sorted levels as a person lists them: numbers by their size."""
+    try:
+        return sorted(range(len(levels)), key=lambda k: float(levels[k]))
+    except ValueError:
+        return list(range(len(levels)))

@@ -1,0 +1,159 @@
+"""Scores of rows that are linear in their features, as a (classes, rows) table; the best class.
+
+As `naively.kernels.gaussian`: a row's score does not depend on its neighbours, and each kernel
+returns the position row * d + column of the first infinite value, or -1.
+"""
+
+import math
+
+import numpy as np
+
+from naively.kernels import simd
+from naively.kernels.jit import jit
+from naively.kernels.rows import (
+    GROUP,
+    LANES,
+    TILE,
+    copy_group,
+    flat_view,
+    load_block,
+    oddities,
+)  # fmt: skip
+
+
+@jit
+def linear_term(x, weight, zero, threshold):
+    """What a value adds to the score of a row of zeros."""
+    if math.isnan(x):
+        return -zero
+    if not math.isnan(threshold):
+        x = 1.0 if x > threshold else 0.0
+    return x * weight
+
+
+@jit
+def linear_dense(X, start, stop, weight, zero, base, threshold, out):
+    """out[c, i] = base[c] + sum over f of weight[c, f] * x_if, all finite.
+
+    base[c] is the sum over f of zero[c, f], what a zero contributes; NaN takes that back. With a
+    threshold, x counts as 1 above it and as 0 elsewhere.
+    """
+    features = X.shape[1]
+    classes, width = out.shape
+    tile = min(TILE, -(-features // LANES) * LANES)
+    flat = flat_view(X)
+    flat_out = out.reshape(-1)
+    staged = np.zeros(GROUP * tile)
+    block = np.empty(tile * GROUP)
+    scores = np.empty(classes * GROUP)
+    for row in range(start, stop, GROUP):
+        rows = min(GROUP, stop - row)
+        whole = rows == GROUP
+        target = flat_out if whole else scores
+        at, step = (row - start, width) if whole else (0, GROUP)
+        any_odd = False
+        for first in range(0, features, tile):
+            last = min(first + tile, features)
+            any_odd |= load_block(X, flat, row, rows, first, last, staged, block)
+            if not math.isnan(threshold):
+                for k in range((last - first) * GROUP):
+                    block[k] = 1.0 if block[k] > threshold else 0.0
+            for c in range(0, classes, 2):
+                e = min(c + 1, classes - 1)
+                o, u = at + c * step, at + e * step
+                if first == 0:
+                    s1 = t1 = simd.splat(base[c])
+                    s2 = t2 = simd.splat(base[e])
+                else:
+                    s1, t1 = simd.load(target, o), simd.load(target, o + LANES)
+                    s2, t2 = simd.load(target, u), simd.load(target, u + LANES)
+                for f in range(first, last):
+                    x = simd.load(block, (f - first) * GROUP)
+                    y = simd.load(block, (f - first) * GROUP + LANES)
+                    w1, w2 = simd.splat(weight[c, f]), simd.splat(weight[e, f])
+                    s1 = simd.fma(x, w1, s1)
+                    t1 = simd.fma(y, w1, t1)
+                    s2 = simd.fma(x, w2, s2)
+                    t2 = simd.fma(y, w2, t2)
+                simd.store(target, o, s1)
+                simd.store(target, o + LANES, t1)
+                simd.store(target, u, s2)
+                simd.store(target, u + LANES, t2)
+        if any_odd:
+            for r in range(rows):
+                f, missing = oddities(X, row + r)
+                if f >= 0:
+                    return (row + r) * features + f
+                if missing:
+                    for c in range(classes):
+                        score = base[c]
+                        for f in range(features):
+                            x = np.float64(X[row + r, f])
+                            score += linear_term(x, weight[c, f], zero[c, f], threshold)
+                        target[at + c * step + r] = score
+        if not whole:
+            copy_group(scores, row - start, rows, out)
+    return -1
+
+
+@jit
+def linear_sparse(data, indices, indptr, start, stop, weight, zero, width, base, threshold, out):
+    """As `linear_dense` for CSR rows.
+
+    The weights of feature f begin at weight[f * width], with width a multiple of 8; `zero` is
+    alike, or empty if all are 0.
+    """
+    score = np.empty(width)
+    for i in range(start, stop):
+        first, last = indptr[i], indptr[i + 1]
+        odd = False
+        for p in range(first, last):
+            x = np.float64(data[p])
+            odd |= x - x != 0.0
+        # four blocks of classes at a time, so that a feature's weights arrive together; where
+        # there are fewer the last one is repeated, which costs next to nothing
+        for b in range(0, width, 4 * LANES):
+            b1, b2 = min(b + LANES, width - LANES), min(b + 2 * LANES, width - LANES)
+            b3 = min(b + 3 * LANES, width - LANES)
+            s0, s1 = simd.load(base, b), simd.load(base, b1)
+            s2, s3 = simd.load(base, b2), simd.load(base, b3)
+            for p in range(first, last):
+                x = np.float64(data[p])
+                if not math.isnan(threshold):
+                    x = 1.0 if x > threshold else 0.0
+                v = simd.splat(x)
+                o = np.int64(indices[p]) * width
+                s0 = simd.fma(v, simd.load(weight, o + b), s0)
+                s1 = simd.fma(v, simd.load(weight, o + b1), s1)
+                s2 = simd.fma(v, simd.load(weight, o + b2), s2)
+                s3 = simd.fma(v, simd.load(weight, o + b3), s3)
+            simd.store(score, b, s0)
+            simd.store(score, b1, s1)
+            simd.store(score, b2, s2)
+            simd.store(score, b3, s3)
+        for c in range(out.shape[0]):
+            if odd:
+                score[c] = base[c]
+                for p in range(first, last):
+                    x = np.float64(data[p])
+                    if math.isinf(x):
+                        return i * (weight.size // width) + indices[p]
+                    o = np.int64(indices[p]) * width + c
+                    term = zero[o] if zero.size > 0 else 0.0
+                    score[c] += linear_term(x, weight[o], term, threshold)
+            out[c, i - start] = score[c]
+    return -1
+
+
+@jit
+def best_class(joint, otherwise, out):
+    """out[i] = the first class with the largest joint[c, i], or `otherwise` if all are -inf."""
+    rows = out.size
+    top = np.full(rows, -np.inf)
+    for i in range(rows):
+        out[i] = otherwise
+    for c in range(joint.shape[0]):
+        for i in range(rows):
+            better = joint[c, i] > top[i]
+            top[i] = joint[c, i] if better else top[i]
+            out[i] = c if better else out[i]

@@ -1,0 +1,151 @@
+"""Several summaries side by side, each of some columns of the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from naively.exact import ExactArray, Int64
+from naively.statistics.base import Batch, Data, InvalidValueError, Statistics, Summary
+from naively.workers import Workers
+
+
+@dataclass(frozen=True)
+class BlockPlace:
+    """Where the columns of a block are.
+
+    Attributes
+    ----------
+    part : which of the parts of the rows and of the statistics.
+    columns : of that part; None for all of them.
+    features : (b,) their numbers among the features of the model.
+    """
+
+    part: int
+    columns: slice | Int64 | None
+    features: Int64
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Rows of a table: what each summary takes of them.
+
+    Attributes
+    ----------
+    parts : list of data, one a summary.
+    n_rows : int
+    """
+
+    parts: list[Data]
+    n_rows: int
+    _cuts: dict[int, Data] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, columns of all parts)."""
+        return self.n_rows, sum(part.shape[1] for part in self.parts)
+
+    def __getitem__(self, rows: Any) -> Blocks:
+        if isinstance(rows, slice):
+            count = len(range(self.n_rows)[rows])
+        else:
+            rows = np.asarray(rows)
+            count = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
+        return Blocks([part[rows] for part in self.parts], count)
+
+    def of(self, block: int, place: BlockPlace) -> Data:
+        """What the block of this number takes; the same object whenever it is asked for."""
+        if place.columns is None:
+            return self.parts[place.part]
+        found = self._cuts.get(block)
+        if found is None:
+            found = self._cuts[block] = self.parts[place.part][:, place.columns]
+        return found
+
+
+class BlockStatistics(Statistics):
+    """The statistics of each summary, and no tables.
+
+    Attributes
+    ----------
+    parts : list of Statistics
+    """
+
+    def __init__(self, parts: list[Statistics]) -> None:
+        super().__init__({})
+        self.parts = parts
+
+    def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
+        """Add (or subtract) `other` in place; its class k is self's classes[k]."""
+        for mine, theirs in zip(self.parts, other.parts, strict=True):
+            mine.accumulate(theirs, classes, sign)
+
+    def canonical(self) -> Self:
+        """The same statistics in their one smallest form."""
+        return type(self)([part.canonical() for part in self.parts])
+
+    def impossible(self, class_weight: ExactArray) -> str | None:
+        """Why no data can have these statistics, or None if some might."""
+        problems = (part.impossible(class_weight) for part in self.parts)
+        return next(filter(None, problems), None)
+
+    def refused(self) -> str | None:
+        """Why nothing can be forgotten, or None if it can."""
+        return next(filter(None, (part.refused() for part in self.parts)), None)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the tables take."""
+        return sum(part.nbytes for part in self.parts)
+
+    def _mapped(self, function: Callable[[ExactArray], ExactArray]) -> Self:
+        return type(self)([part._mapped(function) for part in self.parts])
+
+    def _by_class(self, function: Callable[[ExactArray], ExactArray]) -> Self:
+        return type(self)([part._by_class(function) for part in self.parts])
+
+    def _agrees(self, other: Self) -> bool:
+        return self.parts == other.parts
+
+
+@dataclass(frozen=True)
+class Summaries(Summary[BlockStatistics]):
+    """Several summaries of the same rows.
+
+    Parameters
+    ----------
+    summaries : tuple of Summary, each kept once.
+    sizes : tuple of int, number of columns of each.
+    features : tuple of arrays, the number of each column among the features of the model.
+    """
+
+    summaries: tuple[Summary[Any], ...]
+    sizes: tuple[int, ...]
+    features: tuple[Int64, ...] = field(compare=False)
+
+    def summarise(self, X: Blocks, batch: Batch, workers: Workers) -> BlockStatistics:
+        """The statistics of each summary."""
+        parts = []
+        for summary, part, features in zip(self.summaries, X.parts, self.features, strict=True):
+            with numbered(features):
+                parts.append(summary.summarise(part, batch, workers))
+        return BlockStatistics(parts)
+
+    def empty(self, n_classes: int, n_features: int) -> BlockStatistics:
+        """The statistics of no rows."""
+        pairs = zip(self.summaries, self.sizes, strict=True)
+        return BlockStatistics([summary.empty(n_classes, size) for summary, size in pairs])
+
+
+@contextmanager
+def numbered(features: Int64) -> Iterator[None]:
+    """Let an error about a column name it by its number among the features of the model."""
+    try:
+        yield
+    except InvalidValueError as error:
+        error.column = int(features[error.column])
+        raise

@@ -1,0 +1,239 @@
+"""How often each level of a feature was met: the statistics of categorical features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import ExactArray, Int64
+from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Statistics
+
+Levels = npt.NDArray[Any]
+"""Distinct levels of a feature, sorted: codes (int64), numbers (float64) or text (StringDType)."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Columns of levels by their codes, as a table has them.
+
+    Attributes
+    ----------
+    codes : (n, d) integer array, positions in the levels of each column, or their number where
+        the value is missing.
+    levels : list of d sorted arrays of distinct levels.
+    """
+
+    codes: npt.NDArray[Any]
+    levels: list[Levels]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, d)."""
+        return self.codes.shape[0], self.codes.shape[1]
+
+    def __getitem__(self, at: Any) -> Encoded:
+        """Some rows; or all rows and some columns, as ``[:, columns]``."""
+        if isinstance(at, tuple):
+            columns = at[1]
+            own = self.levels[columns] if isinstance(columns, slice) else [
+                self.levels[k] for k in columns
+            ]  # fmt: skip
+            return Encoded(self.codes[at], own)
+        return Encoded(self.codes[at], self.levels)
+
+
+@dataclass(eq=False, repr=False)
+class LevelStatistics(Statistics):
+    """CountSums of the levels that were seen.
+
+    Attributes
+    ----------
+    tables : ``count`` (C, total number of levels), feature after feature, and ``missing`` (C, d).
+    levels : list of d sorted arrays, what the columns of ``count`` stand for.
+    """
+
+    levels: list[Levels]
+
+    sized_by = "missing"
+    none: ClassVar[Levels] = np.empty(0, np.int64)
+    """No levels of a feature."""
+
+    @property
+    def offsets(self) -> Int64:
+        """Where each feature's levels begin in ``count``, and where the last ends."""
+        return np.cumsum([0] + [len(levels) for levels in self.levels])
+
+    def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
+        """Add (or subtract) statistics, merging the levels by union."""
+        unions = [*map(union, self.levels, other.levels)]
+        merged = [levels for levels, _, _ in unions]
+        starts = np.cumsum([0, *map(len, merged)])
+        own, columns = (
+            np.concatenate(
+                [np.empty(0, np.int64), *(s + u[k] for s, u in zip(starts, unions, strict=False))]
+            )
+            for k in (1, 2)
+        )
+        if not all(map(_same, self.levels, merged)):
+            self.tables["count"] = self.tables["count"].scatter(1, own, int(starts[-1]))
+            self.levels = merged
+        count = self.tables["count"]
+        self.tables["count"] = count.accumulate(other.tables["count"], classes, columns, sign)
+        missing = self.tables["missing"]
+        self.tables["missing"] = missing.accumulate(other.tables["missing"], classes, sign=sign)
+
+    def gather_columns(self, columns: Any) -> Self:
+        """Of some features only."""
+        own = np.arange(len(self.levels))[columns]
+        tables = {
+            "count": self.tables["count"].gather(1, self._cells(own)),
+            "missing": self.tables["missing"].gather(1, columns),
+        }
+        return self._with(tables, levels=[self.levels[k] for k in own])
+
+    def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+        """Some of the features among others, which have no values: own[k] is positions[k]."""
+        spread = self.gather_columns(own[np.argsort(positions)])
+        levels = [self.none] * n_features
+        for k, position in zip(own, positions, strict=True):
+            levels[position] = self.levels[k]
+        missing = self.tables["missing"].gather(1, own)
+        spread.tables["missing"] = missing.scatter(1, positions, n_features)
+        spread.levels = levels
+        return spread
+
+    def _cells(self, features: Int64) -> Int64:
+        """The columns of ``count`` of some features."""
+        parts = np.split(np.arange(self.offsets[-1]), self.offsets[1:-1])
+        return np.concatenate([self.none.astype(np.int64), *(parts[k] for k in features)])
+
+    def canonical(self) -> Self:
+        """The same statistics without levels of count 0."""
+        keep = self.tables["count"].nonzero().any(axis=0)
+        parts = np.split(keep, self.offsets[1:-1])
+        tables = {
+            "count": self.tables["count"].gather(1, keep).trimmed(),
+            "missing": self.tables["missing"].trimmed(),
+        }
+        levels = [a[k] for a, k in zip(self.levels, parts, strict=False)]
+        return self._with(tables, levels=levels)
+
+    def impossible(self, class_weight: ExactArray) -> str | None:
+        """Why no data can have these counts: each row has one level of a feature, or none."""
+        count, observed = self.tables["count"], self.observed(class_weight)
+        if count.any_negative() or self.tables["missing"].any_negative():
+            return FORGOTTEN
+        for j in range(len(self.levels)):
+            total = count.gather(1, slice(*self.offsets[j : j + 2])).summed(1)
+            seen = observed.gather(1, j)
+            if (total - seen).below_zero(total) or (seen - total).below_zero(total):
+                return NOT_LEARNED
+        return None
+
+    def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
+        """The shape of each table, for so many classes and features."""
+        return {"count": (n_classes, int(self.offsets[-1])), "missing": (n_classes, n_features)}
+
+    def arrays(self) -> Arrays:
+        """The levels: codes or numbers; of text the bytes, and how many each has."""
+        known = self.levels
+        counts = np.array([len(one) for one in known], "<i8")
+        if all(one.dtype.kind != "T" for one in known):
+            return {"level_counts": counts, "levels": np.concatenate([self.none, *known])}
+        texts = [text.encode() for one in known for text in one.tolist()]
+        return {
+            "level_counts": counts,
+            "levels": np.frombuffer(b"".join(texts), "<u1"),
+            "level_lengths": np.array([len(text) for text in texts], "<i8"),
+        }
+
+    def _agrees(self, other: Self) -> bool:
+        return all(map(_same, self.levels, other.levels))
+
+
+def read_levels(arrays: Arrays, n_features: int, kinds: str) -> list[Levels]:
+    """The levels of each feature, as `LevelStatistics.arrays` has them, of one of these dtypes.
+
+    Raises
+    ------
+    ValueError : if they cannot be true, saying why.
+    """
+    for name in ("levels", "level_counts"):
+        if name not in arrays:
+            raise ValueError(f"it has no tensor of {name}")
+    flat, counts = arrays["levels"], arrays["level_counts"]
+    if "level_lengths" in arrays:
+        flat = _read_texts(flat, arrays["level_lengths"])
+    if flat.ndim != 1 or flat.dtype.kind not in kinds or counts.dtype != np.int64:
+        raise ValueError("its levels are no lists of codes, numbers or text")
+    if counts.shape != (n_features,) or (counts < 0).any() or (counts > len(flat)).any():
+        raise ValueError("its levels do not belong to its features")
+    ends = np.cumsum(counts)
+    if ends[-1] != len(flat):
+        raise ValueError("its levels do not belong to its features")
+    if flat.dtype.kind == "i" and len(flat) and (flat.min() < 0 or flat.max() >= 1 << 53):
+        raise ValueError("a level is out of range")
+    if flat.dtype.kind == "f" and not np.isfinite(flat).all():
+        raise ValueError("a level is not finite")
+    parts = np.split(flat, ends[:-1])
+    if any(not (part[1:] > part[:-1]).all() for part in parts):
+        raise ValueError("the levels of a feature are not sorted and distinct")
+    return parts
+
+
+def _read_texts(flat: npt.NDArray[Any], lengths: npt.NDArray[Any]) -> Levels:
+    """Text from its bytes in UTF-8 and the number of bytes of each piece."""
+    if flat.dtype != np.uint8 or lengths.dtype != np.int64 or lengths.ndim != 1 or flat.ndim != 1:
+        raise ValueError("its levels are no text")
+    if (lengths < 0).any() or (lengths > len(flat)).any() or lengths.sum() != len(flat):
+        raise ValueError("the lengths of its levels do not add up")
+    raw, ends = flat.tobytes(), np.cumsum(lengths).tolist()
+    pieces = [raw[end - size : end].decode() for end, size in zip(ends, lengths, strict=True)]
+    return np.array(pieces, np.dtypes.StringDType())
+
+
+def joined(parts: list[ExactArray], n_classes: int) -> ExactArray:
+    """Tables side by side, as one."""
+    ends = np.cumsum([0, *(part.shape[1] for part in parts)])
+    total = ExactArray.zeros((n_classes, int(ends[-1])))
+    for part, at in zip(parts, ends.tolist(), strict=False):
+        total = total.accumulate(part, columns=np.arange(at, at + part.shape[1]))
+    return total
+
+
+def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
+    """(sorted union of two sorted sets of levels, where those of a are in it, and those of b)."""
+    if _same(a, b) or len(a) == 0 or len(b) == 0:
+        merged = b if len(a) == 0 else a
+        return merged, np.arange(len(a)), np.arange(len(b))
+    both = np.concatenate([a, b])
+    order = np.argsort(both, kind="stable")  # which merges two sorted runs in linear time
+    ordered = both[order]
+    new = np.append(True, ordered[1:] != ordered[:-1])
+    places = np.empty(len(both), np.int64)
+    places[order] = np.cumsum(new) - 1
+    return ordered[new], places[: len(a)], places[len(a) :]
+
+
+def find(known: Levels, levels: Levels) -> tuple[Int64, npt.NDArray[np.bool_]]:
+    """(position of each of `levels` among the sorted `known`, whether it is there)."""
+    if len(known) == 0 or len(levels) == 0:
+        return np.zeros(len(levels), np.int64), np.zeros(len(levels), bool)
+    if known.dtype.kind != "T":
+        at = np.searchsorted(known, levels)
+        return at, known[np.minimum(at, len(known) - 1)] == levels
+    # NumPy's searchsorted misreads text beyond 15 bytes that belongs to another array
+    order = np.argsort(levels, kind="stable")
+    merged, own, others = union(known, levels[order])
+    position = np.full(len(merged), -1)
+    position[own] = np.arange(len(known))
+    at = np.empty(len(levels), np.int64)
+    at[order] = position[others]
+    return np.maximum(at, 0), at >= 0
+
+
+def _same(a: Levels, b: Levels) -> bool:
+    return len(a) == len(b) and (len(a) == 0 or bool((a == b).all()))

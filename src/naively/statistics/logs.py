@@ -1,0 +1,150 @@
+"""Sums of logarithms of positive features."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from naively.exact import LARGEST, ExactArray, Float64
+from naively.statistics.base import NOT_LEARNED, Batch, Data, InvalidValueError, S, Summary, dense
+from naively.statistics.powers import CountStatistics, PowerStatistics, mean
+from naively.statistics.sums import slabs, sum_powers
+from naively.workers import SERIAL, Workers
+
+HELD = 1 << 17  # cells whose logarithms are held at a time by each worker
+LEAST = 5e-324
+TOLERANCE = 1e-12  # of log mean x - mean log x, below 0
+LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # 33 bits, so that its multiples are exact
+LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
+
+
+class LogarithmSums(Summary[S]):
+    """Sums of logarithms of positive numbers, of which each worker holds a block at a time."""
+
+    bounds = LEAST, LARGEST
+
+    @abstractmethod
+    def _sums(self, x: Float64, batch: Batch) -> dict[str, ExactArray]:
+        """The tables of a block of rows."""
+
+    def summarise(self, X: Data, batch: Batch, workers: Workers) -> S:
+        """The sums by class and feature, exactly. Refuses x <= 0."""
+        n, d = X.shape
+        everyone = np.arange(batch.n_classes)
+        size = max(HELD // max(1, d), 8 * batch.n_classes, 1)
+
+        def part(rows: slice) -> S:
+            return self.kind(self._sums(positive(X, rows), batch.part(rows)))
+
+        def slab(rows: slice) -> S:
+            middle = min(rows.start + size, rows.stop)
+            total = part(slice(rows.start, middle))
+            for more in blocks(middle, rows.stop, size):
+                total.accumulate(part(more), everyone)
+            return total
+
+        first, *others = workers.map(slab, slabs(n, max(1, min(workers.count, n // size))))
+        for other in others:
+            first.accumulate(other, everyone)
+        return first
+
+
+@dataclass(frozen=True)
+class LogPowers(LogarithmSums[PowerStatistics]):
+    """Σw log x and Σw (log x)² of positive numbers."""
+
+    kind = PowerStatistics
+    tables = "sum", "square", "missing"
+
+    def _sums(self, x: Float64, batch: Batch) -> dict[str, ExactArray]:
+        return sum_powers(portable_log(x), batch, SERIAL, squares=True)
+
+
+class LogMeanStatistics(CountStatistics):
+    """Tables ``sum``, ``log`` (Σ log x) and ``missing``, (C, d) each."""
+
+    signed = ("log",)
+
+    def impossible(self, class_weight: ExactArray) -> str | None:
+        """As for counts; also refuses a mean of logarithms above the logarithm of the mean."""
+        problem = super().impossible(class_weight)
+        weight = self.observed(class_weight)
+        known = weight.nonzero()
+        average = mean(self.tables["sum"], weight)
+        excess = log_excess(average, self.tables["log"], weight)
+        if problem is None and ((average == 0.0) | (excess < -TOLERANCE))[known].any():
+            problem = NOT_LEARNED
+        return problem
+
+
+@dataclass(frozen=True)
+class LogMeans(LogarithmSums[LogMeanStatistics]):
+    """Σw x and Σw log x of positive numbers."""
+
+    kind = LogMeanStatistics
+    tables = "sum", "missing", "log"
+
+    def _sums(self, x: Float64, batch: Batch) -> dict[str, ExactArray]:
+        logs = sum_powers(portable_log(x), batch, SERIAL)
+        return {**sum_powers(x, batch, SERIAL), "log": logs["sum"]}
+
+
+def log_excess(average: Float64, logs: ExactArray, weight: ExactArray) -> Float64:
+    """Log of the mean - mean of the log, from correctly rounded means."""
+    return portable_log(np.clip(average, LEAST, LARGEST)) - mean(logs, weight)
+
+
+def portable_log(x: Float64) -> Float64:
+    """The natural logarithm of positive numbers, within an ulp; NaN of NaN.
+
+    With x = 2^e (1 + f), √½ <= 1 + f < √2, and s = f / (2 + f)::
+
+        log x = e log 2 + 2 artanh s,   2 artanh s = f - f²/2 + s (f²/2 + 2s²/3 + 2s⁴/5 + ...)
+
+    in the arrangement of fdlibm (Sun Microsystems 1993). Sums of logarithms are learned, so they
+    must be the same everywhere, and each of these operations is rounded alike on all machines.
+    `np.log` is not: its last bit depends on the processor, and on how the array lies in memory.
+    """
+    fraction, exponent = np.frexp(x)
+    below = fraction < math.sqrt(0.5)
+    e = (exponent - below).astype(np.float64)
+    f = np.where(below, 2.0 * fraction, fraction) - 1.0
+    s = f / (2.0 + f)
+    square = s * s
+    series = np.zeros_like(square)
+    for odd in range(23, 1, -2):
+        series += 2.0 / odd
+        series *= square
+    half = 0.5 * f * f
+    return e * LN2_HIGH - ((half - (s * (half + series) + e * LN2_LOW)) - f)
+
+
+def positive(X: Data, rows: slice = slice(None)) -> Float64:
+    """Some rows as a dense float64 array, all of it finite and above 0, or NaN.
+
+    Raises
+    ------
+    InvalidValueError : naming the first value that is not.
+    """
+    x = np.array(dense(X[rows]), np.float64, order="C")
+    bad = (x <= 0.0) | (x == np.inf)
+    if bad.any():
+        row, column = divmod(int(bad.argmax()), x.shape[1])
+        value = x[row, column]
+        row += rows.start or 0
+        if math.isinf(value):
+            raise InvalidValueError(
+                row, column, f"Input X contains infinity: {{where}} is {value:g}"
+            )
+        raise InvalidValueError(row, column, f"{{where}} is {value:g}, not above 0")
+    return x
+
+
+def blocks(start: int, stop: int, rows: int) -> Iterator[slice]:
+    """Slices of so many rows, at least one, that cover start:stop."""
+    step = max(1, rows)
+    return (slice(at, min(at + step, stop)) for at in range(start, stop, step))

@@ -1,0 +1,40 @@
+"""Rows that are held out of a stream, each with a random number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from naively.exact import Float64
+
+
+@dataclass
+class Held:
+    """Rows that were held out, each with a random number below the threshold."""
+
+    tables: list[pa.Table] = field(default_factory=list)
+    draws: list[Float64] = field(default_factory=list)
+    rows: int = 0
+
+    def add(self, table: pa.Table, draws: Float64) -> None:
+        """Hold out more rows."""
+        if table.num_rows:
+            self.tables.append(table)
+            self.draws.append(draws)
+            self.rows += table.num_rows
+
+    def release(self, threshold: float) -> Iterator[pa.Table]:
+        """Give up the rows that are not below a lower threshold."""
+        tables, draws = self.tables, self.draws
+        self.tables, self.draws, self.rows = [], [], 0
+        for table, own in zip(tables, draws, strict=True):
+            kept = own < threshold
+            yield table.filter(pa.array(~kept))
+            self.add(table.filter(pa.array(kept)), own[kept])
+
+    def smallest(self, count: int) -> float:
+        """The threshold below which so many rows are."""
+        return float(np.partition(np.concatenate(self.draws), count)[count])

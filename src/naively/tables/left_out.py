@@ -1,0 +1,63 @@
+"""Which columns tell nothing yet, and are left out of the product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from naively.model import Model
+from naively.posterior import Posterior
+from naively.schema import CONSTANT, NO_VALUES, Schema, brief_reasons
+from naively.statistics.base import Summary
+
+
+def unvaried(model: Model) -> dict[str, str]:
+    """The columns of levels of which one was met, or none, with the reason."""
+    schema = model.schema
+    parts = zip(schema.parts, model.parts, strict=True)
+    return _unvaried(schema, [(part.summary, part.names, counted) for part, counted in parts])
+
+
+def unvaried_in(posterior: Posterior) -> dict[str, str]:
+    """The same, as the parameters have it that were estimated."""
+    blocks = [(block.family.summary, block.names, own) for block, own in posterior.blocks]
+    return _unvaried(posterior.schema, blocks)
+
+
+def _unvaried(
+    schema: Schema, counted: list[tuple[Summary[Any], Sequence[str], Any]]
+) -> dict[str, str]:
+    """The same of (summary, columns, what has their levels)."""
+    return {
+        name: (CONSTANT if len(levels) else NO_VALUES).text
+        for summary, names, known in counted
+        if summary.takes == "levels" and summary.by_column
+        for name, levels in zip(names, known.levels, strict=True)
+        if len(levels) < 2 and schema.reason(name).kind not in ("asked", "array")
+    }
+
+
+def left_out(model: Model) -> dict[str, str]:
+    """The columns that are left out of the product, or add nothing to it, with the reason."""
+    schema = model.schema
+    silent = unvaried(model) | {
+        part.names[0]: "no terms in it so far"
+        for part, counted in zip(schema.parts, model.parts, strict=True)
+        if part.summary.takes == "documents" and counted.wordless
+    }
+    known = schema.known
+    return {
+        name: silent.get(name, why)
+        for name, why in schema.why.items()
+        if name in silent or name not in known
+    }
+
+
+def nothing_told(model: Model) -> str | None:
+    """What to say if no column tells anything; None if one does."""
+    silent = left_out(model)
+    if len(silent) < len(model.schema.why):
+        return None
+    return (
+        f"no column tells anything yet ({brief_reasons(silent)}): predictions are the class prior"
+    )

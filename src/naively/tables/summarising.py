@@ -1,0 +1,86 @@
+"""What is learned from batches of a table: their rows encoded, counted by class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from naively.exact import Float64
+from naively.labels import Labels
+from naively.model import Model
+from naively.schema import Schema
+from naively.tables.encoding import encode
+from naively.tables.targets import LabelCodes
+
+MOST_LEVELS = 1_000_000
+"""Levels of one column, beyond which it is no column of levels but an identifier."""
+
+BATCH = 1 << 17
+"""Rows of a table that are encoded and counted at a time."""
+
+
+def slices(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """(first row, rows) for each batch of a table."""
+    for at in range(0, max(table.num_rows, 1), BATCH):
+        yield at, table.slice(at, BATCH)
+
+
+def summarise(
+    blank: Model, batch: pa.Table, labels: LabelCodes, weights: Float64 | None = None
+) -> Model:
+    """A model like a blank one that learned these rows alone.
+
+    Parameters
+    ----------
+    labels : (classes, the code of each row); rows with a code beyond the classes have no label.
+    weights : (n,) or None; rows of weight 0 are absent.
+    """
+    classes, codes = labels
+    unlabelled = int((codes == len(classes)).sum())
+    if unlabelled:
+        kept = codes < len(classes)
+        batch, codes = batch.filter(pa.array(kept)), codes[kept]
+        weights = None if weights is None else weights[kept]
+    rows, invalid = encode(blank.schema, batch)
+    if weights is not None and not weights.all():
+        kept = weights > 0
+        rows, codes, weights = rows[kept], codes[kept], weights[kept]
+    model = blank.summarise(rows, _met(classes, codes), weights)
+    model.unlabelled, model.invalid = unlabelled, invalid
+    return model
+
+
+def _met(classes: Labels, codes: npt.NDArray[np.integer]) -> LabelCodes:
+    """Only the classes that rows have."""
+    present = np.bincount(codes, minlength=len(classes)) > 0
+    if present.all():
+        return classes, codes.astype(np.int64)
+    return classes[present], (np.cumsum(present) - 1)[codes]
+
+
+def check_levels(model: Model) -> None:
+    """Raise ValueError if a column has more than a million levels."""
+    for part, counted in zip(model.schema.parts, model.parts, strict=True):
+        if part.summary.takes != "levels" or not part.summary.by_column:
+            continue
+        for name, levels in zip(part.names, counted.levels, strict=True):
+            if len(levels) > MOST_LEVELS:
+                raise ValueError(
+                    f"column {name!r} has more than {MOST_LEVELS:,} levels, such as "
+                    f"{levels[0]!r}: skip it, or cut its values to fewer"
+                )
+
+
+def other_columns(
+    schema: Schema, target: str | None, names: Iterable[str]
+) -> tuple[list[str], list[str]]:
+    """(features that are not among these columns, columns that the model never met)."""
+    given = dict.fromkeys(names)
+    known = {*schema.why, target}
+    return (
+        [name for name in schema.ordered if name not in given],
+        [name for name in given if name not in known],
+    )
