@@ -15,6 +15,7 @@ from naively import (
     Gaussian,
     GaussianNB,
     Joint,
+    LogNormal,
     MultivariateGaussian,
     NaiveBayes,
     Poisson,
@@ -30,6 +31,7 @@ from naively.statistics.powers import Powers
 from naively.tables.encoding import encode
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question, learn, merge, plan, summarise
+from naively.tables.relabelling import with_typed_labels
 
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 3, 90)
@@ -52,6 +54,58 @@ def of_table(*blocks):
 
 
 # ---- sums that are shared ------------------------------------------------------------------------
+
+
+ALONE = ((Gaussian(), ("x0", "x1")),)
+BESIDE = ((Gaussian(), ("x0",)), (Student(), ("x1",)))
+
+
+@pytest.mark.parametrize(("mine", "theirs"), [(ALONE, BESIDE), (BESIDE, ALONE)])
+def test_the_same_sums_add_up_whether_one_block_has_them_or_several(mine, theirs):
+    (a, _), (b, _) = of_table(*mine), of_table(*theirs)
+    assert a == b
+    assert a.read_as(b.schema) == b
+    total, twice = a.copy(), a.copy()
+    total.absorb(b)
+    twice.absorb(a)
+    assert total == twice
+    assert total != a
+    total.forget(b)
+    assert total == a
+    taken = a.copy()
+    taken.absorb(b, schema=b.schema)
+    assert taken == twice
+    rows = of_table(*theirs)[1]
+    assert_array_equal(a.read_as(b.schema).posterior().proba(rows), b.posterior().proba(rows))
+
+
+def test_blocks_that_cut_the_columns_otherwise_are_refused():
+    x = Gaussian(), LogNormal()
+    a, _ = of_table((x[0], ("x0", "x1")), (x[1], ("x2",)))
+    b, _ = of_table((x[0], ("x0",)), (x[1], ("x1", "x2")))
+    before = a.copy()
+    with pytest.raises(ValueError, match="blocks of columns differ"):
+        a.absorb(b)
+    assert a == before
+
+
+def test_merging_keeps_blocks_that_overlap():
+    alone = Gaussian(floor="feature")  # each column by itself
+    one, _ = of_table((alone, ("x0", "x1")), (Student(), ("x0",)))
+    other, _ = of_table((alone, ("x0", "x1", "x2")))
+    blocks = merge(one, other).schema.blocks
+    assert [(block.family.name, block.names) for block in blocks] == [
+        ("gaussian", ("x0", "x1", "x2")),
+        ("student", ("x0",)),
+    ]
+
+
+def test_labels_that_become_equal_add_pooled_sums_once():
+    columns = schema((MultivariateGaussian(tied=True), ("x0", "x1", "x3")))
+    rows, _ = encode(columns, TABLE)
+    written = np.array(["0", "0.0", "1", "1.0"])[2 * (Y > 0) + RNG.integers(0, 2, 90)]
+    many = with_typed_labels(Model(columns, Prior(), untyped=True).summarise(rows, written))
+    assert many == Model(columns, Prior()).summarise(rows, (Y > 0).astype(int))
 
 
 OVERLAPPING = (

@@ -386,7 +386,7 @@ def test_vocabularies_merge_and_are_taken_apart(a, b, data):
     assert (mine == theirs) == (a == b)
     if a:
         numbers = data.draw(st.lists(st.integers(0, len(a) - 1), unique=True))
-        taken = mine.taken(np.array(numbers, np.int64))
+        taken = mine.gather(np.array(numbers, np.int64))
         assert taken == of([a[k] for k in numbers])
         assert numbered(taken, a, grow=False) == [
             numbers.index(k) if k in numbers else -1 for k in range(len(a))

@@ -14,7 +14,7 @@ from naively.exact import ExactArray, Float64
 from naively.families.base import AnyFamily, FeatureError, SingularCovarianceError
 from naively.invalid import Invalid, add_invalid
 from naively.labels import Coded, Labels, encode_labels, merge_labels
-from naively.posterior import Posterior
+from naively.posterior import Posterior, SingularModelError
 from naively.prior import Prior
 from naively.schema import Schema
 from naively.statistics.base import FORGOTTEN, Batch, Data, InvalidValueError, Statistics
@@ -22,10 +22,6 @@ from naively.statistics.sums import class_weights
 from naively.workers import SERIAL, Workers
 
 NEVER = "cannot forget what was never learned: "
-
-
-class SingularModelError(ValueError):
-    """A covariance matrix has no density, until other rows are learned; which one, and why."""
 
 
 @dataclass(eq=False)
@@ -146,13 +142,14 @@ class Model:
             classes = merge_labels(self.classes, other.classes)
             prior.check_room(len(classes))
             self._own()
+            self.statistics = self._laid_out(schema)
             self.schema, self.prior = schema, prior
             self._scatter_classes(classes)
             self.declared = merge_labels(self.declared, other.declared)
             positions = np.searchsorted(self.classes, other.classes)
             weight = self.class_weight.accumulate(other.class_weight, rows=positions)
             self.class_weight = weight
-            self.statistics.accumulate(other.statistics, positions)
+            self.statistics.accumulate(other._laid_out(schema), positions)
             self.rows += other.rows
             self.unlabelled += other.unlabelled
             add_invalid(self.invalid, other.invalid)
@@ -192,7 +189,7 @@ class Model:
         left = self.copy()
         weight = left.class_weight.accumulate(other.class_weight, rows=positions, sign=-1)
         left.class_weight = weight
-        left.statistics.accumulate(other.statistics, positions, sign=-1)
+        left.statistics.accumulate(other._laid_out(self.schema), positions, sign=-1)
         problem = FORGOTTEN if weight.any_negative() else left.statistics.impossible(weight)
         if problem:
             raise ValueError(f"{NEVER}{problem}")
@@ -237,11 +234,16 @@ class Model:
         """
         schema.refuse_unlike(self.schema)
         model = self.copy()
-        model.schema = schema
+        model.schema, model.statistics = schema, model._laid_out(schema)
         return model
 
+    def _laid_out(self, schema: Schema) -> Statistics:
+        """The statistics as a schema has them that counts the same: alone, or part beside part."""
+        alike = schema.is_single == self.schema.is_single
+        return self.statistics if alike else schema.statistics(self.parts)
+
     def __eq__(self, other: object) -> bool:
-        """Whether both learned the same, bit for bit."""
+        """Whether both counted the same, bit for bit; families may read it in different ways."""
         if not isinstance(other, Model):
             return NotImplemented
         try:
@@ -251,7 +253,7 @@ class Model:
         return (
             self.classes.tolist() == other.classes.tolist()
             and self.class_weight == other.class_weight
-            and self.statistics.canonical() == other.statistics.canonical()
+            and self.statistics.canonical() == other._laid_out(self.schema).canonical()
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -270,9 +272,13 @@ class Model:
         Some parameters are computed from the sums when they are first needed. Most often nobody
         asks for them any more, and a row is learned without a copy.
         """
-        asked = None if self._estimate is None else ref(self._estimate.parameters)
+        asked = []
+        if self._estimate is not None:
+            whole = self._estimate.parameters
+            asked = [ref(one) for one in (whole, *self.schema.parts_of(whole))]
+            del whole
         self._estimate = None
-        if self._lent or (asked is not None and asked() is not None):
+        if self._lent or any(one() is not None for one in asked):
             self.class_weight = self.class_weight.copy()
             self.statistics = self.statistics.copy()
             self._lent = False
@@ -318,23 +324,10 @@ class Model:
         try:
             parameters = self.family.estimate_on(self.statistics, self.class_weight, workers)
         except SingularCovarianceError as error:
-            raise SingularModelError(self._singular(error)) from None
+            raise SingularModelError.of(
+                error, self.classes, self.class_weight, self.feature_names
+            ) from None
         return Posterior(self.schema, self.classes, parameters, prior, log_prior)
-
-    def _singular(self, error: SingularCovarianceError) -> str:
-        """What is wrong with a covariance matrix, and what to do."""
-        names, code = self.feature_names, error.code
-        feature = error.feature if names is None else repr(names[error.feature])
-        if code is None:
-            place, weight = "shared by the classes", self.class_weight.summed(0)
-        else:
-            place = f"of class {self.classes.tolist()[code]!r}"
-            weight = self.class_weight.gather(0, code)
-        rows = float(weight.rounded())
-        return (
-            f"the covariance {place}, from {rows:g} row{'s' if rows != 1 else ''}, has no density: "
-            f"feature {feature} {error.problem}. {error.advice}"
-        )
 
     def check(self, workers: Workers | None = None) -> None:
         """Raise ValueError if the hyperparameters do not fit what was learned."""

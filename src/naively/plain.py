@@ -23,7 +23,7 @@ def aligned(heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def rows_told(rows: int, looked_at: int, unlabelled: int) -> str:
+def rows_in_words(rows: int, looked_at: int, unlabelled: int) -> str:
     """How many rows there are, and how many of them were looked at."""
     said = f"{rows:,}"
     if looked_at < rows:

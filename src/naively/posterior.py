@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import Float64, Int64
+from naively.exact import ExactArray, Float64, Int64
 from naively.explanation import Explanation
-from naively.families.base import Parameters
+from naively.families.base import Parameters, SingularCovarianceError
 from naively.kernels import linear as kernel
 from naively.labels import Labels
 from naively.schema import Block, Schema
@@ -20,6 +20,28 @@ from naively.workers import SERIAL, Workers
 
 VANISHING = 746.0  # nats below the best class at which a probability is 0 in float64
 CHUNK = 1 << 12  # rows of which the terms in x alone are computed at a time
+
+
+class SingularModelError(ValueError):
+    """A covariance matrix has no density, until other rows are learned; which one, and why."""
+
+    @classmethod
+    def of(
+        cls, error: SingularCovarianceError, classes: Labels, class_weight: ExactArray,
+        names: Sequence[str] | None,
+    ) -> SingularModelError:  # fmt: skip
+        """What is wrong with a covariance matrix, and what to do."""
+        feature = error.feature if names is None else repr(names[error.feature])
+        if error.code is None:
+            place, weight = "shared by the classes", class_weight.summed(0)
+        else:
+            place = f"of class {classes.tolist()[error.code]!r}"
+            weight = class_weight.gather(0, error.code)
+        rows = float(weight.rounded())
+        return cls(
+            f"the covariance {place}, from {rows:g} row{'s' if rows != 1 else ''}, has no density: "
+            f"feature {feature} {error.problem}. {error.advice}"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,13 @@ from naively.exact import Int64
 from naively.families.base import AnyFamily, unlike
 from naively.families.product import Product
 from naively.statistics.base import Statistics, Summary
-from naively.statistics.blocks import BlockPlace, Blocks, BlockStatistics, Summaries
+from naively.statistics.blocks import (
+    BlockPlace,
+    Blocks,
+    BlockStatistics,
+    Summaries,
+    columns_among,
+)
 
 WhyKind = Literal[
     "rule", "asked", "array", "chosen", "constant", "no values", "few numbers", "counts", "truths"
@@ -262,14 +268,14 @@ class Schema:
     # ---- other schemas -----------------------------------------------------------------------
 
     def refuse_unlike(self, other: Schema) -> None:
-        """Raise ValueError, saying why, unless models of the two add up."""
+        """Raise ValueError, saying why, unless the two count the same of the same columns."""
         if self.blocks is other.blocks:
             return
-        for mine, theirs in zip(self.blocks, other.blocks, strict=False):
-            if mine.family.summary != theirs.family.summary:
+        for mine, theirs in zip(self.parts, other.parts, strict=False):
+            if mine.summary != theirs.summary:
                 raise ValueError(
                     "cannot combine models whose statistics differ: "
-                    f"{unlike(mine.family, theirs.family)}"
+                    f"{unlike(self._reader(mine), other._reader(theirs))}"
                 )
         if len(self.names) != len(other.names):
             raise ValueError(
@@ -279,8 +285,13 @@ class Schema:
         names = self.feature_names, other.feature_names
         if None not in names and list(names[0]) != list(names[1]):  # type: ignore[arg-type]
             raise ValueError(f"cannot combine models of different features: {names[0]}, {names[1]}")
-        if len(self.parts) != len(other.parts):
+        own, others = ([tuple(part.names) for part in one.parts] for one in (self, other))
+        if max(len(own), len(others)) > 1 and own != others:
             raise ValueError("cannot combine models whose blocks of columns differ")
+
+    def _reader(self, part: Counted) -> AnyFamily:
+        """A family that reads what is counted of a part."""
+        return next(b.family for b in self.blocks if b.family.summary == part.summary)
 
     def named(self, names: Sequence[str], missing: tuple[str, ...]) -> Schema:
         """The schema of an array as one of a table, with these names for its columns."""
@@ -336,15 +347,3 @@ def _merged(lists: list[Sequence[str]]) -> Sequence[str]:
     if len(lists) == 1:
         return lists[0]
     return tuple(dict.fromkeys(name for names in lists for name in names))
-
-
-def columns_among(names: Sequence[str], own: Sequence[str]) -> slice | Int64 | None:
-    """Where some names are among others: None for all of them, a slice if they are a run."""
-    if own is names or own == names:
-        return None
-    place = {name: k for k, name in enumerate(names)}
-    found = np.array([place[name] for name in own], np.int64)
-    first = int(found[0])
-    if np.array_equal(found, np.arange(first, first + len(found))):
-        return slice(first, first + len(found))
-    return found

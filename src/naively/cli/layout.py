@@ -16,7 +16,7 @@ from rich.text import Text
 
 from naively.cli.app import Terminal
 from naively.cli.errors import printable
-from naively.plain import plain_json, rows_told
+from naively.plain import plain_json, rows_in_words
 
 LISTED = 10  # classes that a list shows
 
@@ -95,7 +95,7 @@ def examined(found: Any) -> dict[str, str]:
     """What `facts` tell of the data of a diagnosis or a comparison."""
     return {
         "target": clean(found.target),
-        "rows": rows_told(found.rows, found.looked_at, found.unlabelled),
+        "rows": rows_in_words(found.rows, found.looked_at, found.unlabelled),
         "classes": classes_listed(found.classes),
     }
 

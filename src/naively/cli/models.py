@@ -126,7 +126,7 @@ def spellings(saved: Saved) -> Sequence[str]:
 
 def target_of(saved: Saved) -> str | None:
     """The column of labels that a model was fitted to, if it says."""
-    return saved.model.target or saved.extra.get("target")
+    return saved.model.target
 
 
 def document_of(saved: Saved) -> str | None:

@@ -22,7 +22,7 @@ from naively.families.text import Text as TextFamily
 from naively.files.safetensors import Saved
 from naively.markup import magnitude
 from naively.model import Model
-from naively.plain import rows_told
+from naively.plain import rows_in_words
 from naively.tables.inputs import MISSING
 from naively.tables.left_out import left_out
 from naively.tables.telling import entropy
@@ -40,7 +40,7 @@ def fitted(result: Fitted, output: Path, limit: int) -> None:
     """What `naively fit` did."""
     model = result.model
     out = layout.console()
-    rows = rows_told(model.rows, model.rows, model.unlabelled)
+    rows = rows_in_words(model.rows, model.rows, model.unlabelled)
     out.print(facts(target=clean(model.target), rows=rows, classes=_classes(model)))
     out.print()
     print_columns(out, model, inside.columns(model), limit)

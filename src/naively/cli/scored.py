@@ -17,7 +17,7 @@ from naively.cli.ranking import Decision
 from naively.cli.work import Evaluated
 from naively.files.safetensors import Saved
 from naively.model import Model
-from naively.plain import rows_told
+from naively.plain import rows_in_words
 from naively.schema import Schema
 
 Decisions = dict[str, Decision]
@@ -90,7 +90,7 @@ def evaluated(result: Evaluated, found: Decisions | None = None) -> None:
     )
     out.print(
         layout.facts(
-            rows=rows_told(scores.rows, scores.rows, result.unlabelled),
+            rows=rows_in_words(scores.rows, scores.rows, result.unlabelled),
             unknown=unknown if scores.unknown else None,
             time=layout.pace(result.seconds, scores.rows),
         )

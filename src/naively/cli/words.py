@@ -78,7 +78,7 @@ def _telling(model: Model, own: Any, count: int) -> list[list[tuple[str, float]]
     if own.vocabulary is None:
         return [[] for _ in model.classes]
     return [
-        list(zip(own.vocabulary.taken(places).terms(), odds.tolist(), strict=True))
+        list(zip(own.vocabulary.gather(places).terms(), odds.tolist(), strict=True))
         for places, odds in most_telling(own.events(()), count)
     ]
 

@@ -35,7 +35,7 @@ from naively.tables.learning import (
     merge,
     summarise,
 )
-from naively.tables.left_out import nothing_told, unvaried_in
+from naively.tables.left_out import no_information, unvaried_in
 from naively.tables.names import no_column
 from naively.tables.relabelling import with_typed_labels
 from naively.workers import Workers
@@ -96,7 +96,7 @@ def fit(
                 f"({model.classes[0]}); a classifier needs two or more"
             )
         model.check()
-        if said := nothing_told(model):
+        if said := no_information(model):
             progress.note(f"{source.name}: {said}")
     model.prior.check_room(len(model.classes))
     return Fitted(model, time.perf_counter() - start, scores)

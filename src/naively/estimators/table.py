@@ -48,7 +48,7 @@ from naively.tables.encoding import decode, encode
 from naively.tables.explaining import explain
 from naively.tables.frames import SparseTable, array_names, is_named, to_arrow
 from naively.tables.inference import Wishes, infer, reconsidered
-from naively.tables.left_out import nothing_told, unvaried_in
+from naively.tables.left_out import no_information, unvaried_in
 from naively.tables.names import few
 from naively.tables.summarising import check_levels, other_columns, slices, summarise
 from naively.tables.targets import LabelCodes
@@ -102,7 +102,7 @@ class TableClassifier(NaiveBayesClassifier):
         if like is None:
             check_several(learned.classes)
             learned.check(workers(self.n_jobs))
-            if said := nothing_told(learned):
+            if said := no_information(learned):
                 warnings.warn(said, UserWarning, stacklevel=2)
         self._keep(learned, noted)
         return self

@@ -32,7 +32,7 @@ ROLLS = 100
 
 @dataclass(frozen=True)
 class Multinomial(Family[CountStatistics, LinearParameters]):
-    """CountSums of d kinds of events, such as words.
+    """Counts of d kinds of events, such as words.
 
     Lecture 1, case 2; lecture 2, "NB with Bag of Words"; lecture 4, "Multinomial-NBC"::
 

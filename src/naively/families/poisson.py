@@ -1,4 +1,4 @@
-"""CountSums of events in a row, each on its own: p(x_α | y = c) = λ_αc^x_α exp(-λ_αc) / x_α!."""
+"""Counts of events in a row, each on its own: p(x_α | y = c) = λ_αc^x_α exp(-λ_αc) / x_α!."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -40,7 +41,7 @@ class Student(Family[PowerStatistics, "StudentParameters"]):
     Parameters
     ----------
     mean : float or None
-        μ₀, in the unit of the data; None for the mean of all classes together.
+        μ₀, up to ±1e100, in the unit of the data; None for the mean of all classes together.
     mean_rows : float
         κ₀ > 0: how many rows μ₀ counts for.
     deviation : float or None
@@ -59,12 +60,13 @@ class Student(Family[PowerStatistics, "StudentParameters"]):
     curve = "density"
 
     def __post_init__(self) -> None:
-        if self.mean is not None and not math.isfinite(self.mean):
-            raise ValueError(f"mean must be a finite number or None, not {self.mean!r}")
-        for name in ("mean_rows", "deviation", "deviation_rows"):
-            value = getattr(self, name)
-            if (name != "deviation" or value is not None) and not 1e-100 <= value <= 1e100:
-                raise ValueError(f"{name} must be a number from 1e-100 to 1e100, not {value!r}")
+        for name, value in vars(self).items():
+            if value is None and not name.endswith("rows"):
+                continue
+            least = -1e100 if name == "mean" else 1e-100
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if not (number and least <= value <= 1e100):
+                raise ValueError(f"{name} must be a number from {least} to 1e100, not {value!r}")
 
     def estimate(self, statistics: PowerStatistics, class_weight: ExactArray) -> StudentParameters:
         """ν, μ and s; means and sums of squares are correctly rounded from the exact sums."""

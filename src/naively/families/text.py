@@ -205,7 +205,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         if self.selects:
             chosen = self._selected(statistics, present)
             assert vocabulary is not None
-            vocabulary, total = vocabulary.taken(chosen), total.gather(1, chosen)
+            vocabulary, total = vocabulary.gather(chosen), total.gather(1, chosen)
         counts = Statistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
         inner = self.inner.estimate(counts, present)
         return TextParameters(self.summary, inner, vocabulary, total, float(self.alpha))

@@ -56,7 +56,7 @@ class Saved:
     model : Model
     estimator : str, name of the scikit-learn estimator; empty if it is a model alone.
     params : dict, that estimator's parameters.
-    extra : dict of str, what else was noted: the command line keeps the target's name here.
+    extra : dict of str, what else was noted: the command line keeps what the documents are here.
     written_by : str, version of naively.
     learned : dict, what an estimator learned beyond the model.
     stamp : of the file that it was read from; see `stamp_of`.

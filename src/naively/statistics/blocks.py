@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -149,3 +149,15 @@ def numbered(features: Int64) -> Iterator[None]:
     except InvalidValueError as error:
         error.column = int(features[error.column])
         raise
+
+
+def columns_among(names: Sequence[str], own: Sequence[str]) -> slice | Int64 | None:
+    """Where some names are among others: None for all of them, a slice if they are a run."""
+    if own is names or own == names:
+        return None
+    place = {name: k for k, name in enumerate(names)}
+    found = np.array([place[name] for name in own], np.int64)
+    first = int(found[0])
+    if np.array_equal(found, np.arange(first, first + len(found))):
+        return slice(first, first + len(found))
+    return found

@@ -28,7 +28,7 @@ class GridStatistics(LevelStatistics):
     """The weight of each occupied cell of each feature, by class.
 
     A cell is an interval [k 2^e, (k + 1) 2^e) with one exponent e a feature: the smallest one at
-    which at most `MOST` cells are occupied, over all classes. GridCells of e are unions of cells of
+    which at most `MOST` cells are occupied, over all classes. Cells of e are unions of cells of
     e - 1, so e depends on nothing but the set of all values; to merge is to take the larger
     exponent, unite the cells, and coarsen them while they are too many. Statistics of any split,
     in any order, therefore have the same bits. At e = -1074 the cells are the values themselves.

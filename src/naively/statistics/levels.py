@@ -47,7 +47,7 @@ class Encoded:
 
 @dataclass(eq=False, repr=False)
 class LevelStatistics(Statistics):
-    """CountSums of the levels that were seen.
+    """Counts of the levels that were seen.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from naively.workers import Workers
 
 
 class RowStatistics(LevelStatistics):
-    """CountSums of the distinct rows that have a value in each of d columns.
+    """Counts of the distinct rows that have a value in each of d columns.
 
     Attributes
     ----------

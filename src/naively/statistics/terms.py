@@ -16,7 +16,7 @@ from naively.text.vocabulary import Vocabulary
 
 @dataclass(eq=False, repr=False)
 class TermStatistics(Statistics):
-    """CountSums of the terms of a vocabulary.
+    """Counts of the terms of a vocabulary.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class TermStatistics(Statistics):
     def _take(self, numbers: Int64) -> None:
         """Keep some of the terms, in this order."""
         assert self.vocabulary is not None
-        self.vocabulary = self.vocabulary.taken(numbers)
+        self.vocabulary = self.vocabulary.gather(numbers)
         for name in self.tables.keys() - {"missing"}:
             self.tables[name] = self.tables[name].gather(1, numbers)
 
@@ -185,7 +185,7 @@ class Reference:
     def of(cls, vocabulary: Vocabulary, documents: Int64, total: int) -> Reference:
         """Of terms in any order."""
         order = vocabulary.order()
-        return cls(*vocabulary.taken(order).packed(), documents[order], total)
+        return cls(*vocabulary.gather(order).packed(), documents[order], total)
 
     def fields(self) -> dict[str, Any]:
         """The four attributes."""

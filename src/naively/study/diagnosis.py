@@ -9,7 +9,7 @@ from typing import Any
 
 from naively.engines.threads import workers
 from naively.markup import magnitude
-from naively.plain import aligned, left_out, rows_told
+from naively.plain import aligned, left_out, rows_in_words
 from naively.schema import Schema, Why
 from naively.study import advice
 from naively.study.margins import margin
@@ -65,7 +65,7 @@ class Diagnosis(Report):
         return advice.Verdict(self.rungs).advised
 
     def __str__(self) -> str:
-        rows = rows_told(self.rows, self.looked_at, self.unlabelled)
+        rows = rows_in_words(self.rows, self.looked_at, self.unlabelled)
         lines = [self.recommendation, "", f"rows: {rows}", ""]
         if self.pairs:
             lines += aligned(PAIR_HEADS, pair_rows(self.pairs[:SHOWN]))

@@ -13,8 +13,9 @@ import numpy as np
 from naively.exact import ExactArray, Float64, Int64
 from naively.model import Model
 from naively.prior import Prior
-from naively.schema import Counted, Schema, columns_among
+from naively.schema import Counted, Schema
 from naively.statistics.base import Batch, Statistics
+from naively.statistics.blocks import columns_among
 from naively.statistics.levels import Encoded
 from naively.statistics.sums import class_weights
 from naively.study.margins import known_mean

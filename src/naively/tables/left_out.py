@@ -53,7 +53,7 @@ def left_out(model: Model) -> dict[str, str]:
     }
 
 
-def nothing_told(model: Model) -> str | None:
+def no_information(model: Model) -> str | None:
     """What to say if no column tells anything; None if one does."""
     silent = left_out(model)
     if len(silent) < len(model.schema.why):

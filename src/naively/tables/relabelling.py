@@ -36,10 +36,14 @@ def _relabelled(model: Model, named: Callable[[Labels], Labels]) -> Model:
     total = replace(
         model.blank(), rows=model.rows, unlabelled=model.unlabelled, invalid=dict(model.invalid)
     )
-    for own in _distinct(names):
+    none = np.empty(0, np.int64)
+    for k, own in enumerate(_distinct(names)):
         part = model.blank()
         part.classes, part.class_weight = names[own], model.class_weight.gather(0, own)
         part.statistics = model.statistics.gather_classes(own)
+        if k > 0:  # sums over all classes are in the first part
+            part.statistics = part.statistics.copy()
+            part.statistics.accumulate(model.statistics.gather_classes(none), none, sign=-1)
         total.absorb(part)
     if len(model.declared):
         total.declare_classes(named(model.declared))

@@ -90,19 +90,26 @@ def _hyperparameters(name: str, family: AnyFamily, first: Schema) -> AnyFamily:
 
 def _blocks(said: dict[str, Schema], first: Schema) -> Iterator[Block]:
     """The blocks of columns, each as its schema has it, in the order of the columns."""
-    done: set[str] = set()
+    of: dict[int, dict[str, list[Block]]] = {id(schema): {} for schema in said.values()}
+    for schema in said.values():
+        if not (blocks := of[id(schema)]):
+            for block in schema.blocks:
+                for name in block.names:
+                    blocks.setdefault(name, []).append(block)
+    done: set[tuple[str, ...]] = set()
     for name, schema in said.items():
-        if name in done or name not in schema.known:
-            continue
-        block = schema.block_of[name]
-        if block.family.by_column:
-            yield Block(_hyperparameters(name, block.family, first), (name,))
-            continue
-        own = [said[other].block_of.get(other) for other in block.names]
-        if done & {*block.names} or any(one is None or one.names != block.names for one in own):
-            raise ValueError(f"the columns {block.names} are one block in one model only")
-        yield block
-        done.update(block.names)
+        own = of[id(schema)].get(name, [])
+        for block in own:
+            if block.family.by_column:
+                alone = len(own) == 1
+                family = _hyperparameters(name, block.family, first) if alone else block.family
+                yield Block(family, (name,))
+            elif (names := tuple(block.names)) not in done:
+                theirs = [of[id(said[other])].get(other, []) for other in names]
+                if any(names not in [tuple(one.names) for one in found] for found in theirs):
+                    raise ValueError(f"the columns {names} are one block in one model only")
+                yield block
+                done.add(names)
 
 
 def _decisive(

@@ -112,7 +112,7 @@ class Numbers:
     example: Any = None
     truths: bool = False
 
-    def taken(self, places: npt.NDArray[Any]) -> Numbers:
+    def gather(self, places: npt.NDArray[Any]) -> Numbers:
         """The values at some places, one beyond the last being missing."""
         values, invalid = np.append(self.values, np.nan), np.append(self.invalid, False)
         return Numbers(values[places], invalid[places], self.example, self.truths)
@@ -123,10 +123,10 @@ def numbers(column: pa.Array, missing: Collection[str]) -> Numbers:
     kind = column.type
     if pa.types.is_dictionary(kind):
         places, known = encoded(column)
-        return numbers(known, missing).taken(places)
+        return numbers(known, missing).gather(places)
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         places, texts = level_texts(column, ())
-        return numbers(pa.array(texts, pa.string()), missing).taken(places)
+        return numbers(pa.array(texts, pa.string()), missing).gather(places)
     if is_text(kind):
         found = _parsed(column, missing)
     elif pa.types.is_boolean(kind) or is_number(kind):

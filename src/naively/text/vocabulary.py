@@ -201,7 +201,7 @@ class Vocabulary:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def taken(self, numbers: npt.NDArray[np.integer]) -> Vocabulary:
+    def gather(self, numbers: npt.NDArray[np.integer]) -> Vocabulary:
         """Some of the terms, in this order."""
         units = self.as_units()
         chosen = Units(
