@@ -214,8 +214,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     def _ask(self, X: Any, answer: Answer) -> npt.NDArray[Any]:
         """The model's answer for the rows of X."""
-        posterior = self._posterior()
-        return answer(posterior, self._rows(X), workers(self.n_jobs))
+        check_is_fitted(self)
+        jobs = workers(self.n_jobs)
+        return answer(settled(self.model_, jobs), self._rows(X), jobs)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of each row, (n,)."""
