@@ -164,9 +164,7 @@ def _or_infinity(values: Float64) -> Float64:
 def whiten(covariance: Float64) -> tuple[Float64, float]:
     """(A, log |Σ|) with A lower triangular and A Σ Aᵀ = I; `covariance` is used up.
 
-    Raises
-    ------
-    SingularCovarianceError : naming a feature that has no density given those before it.
+    Raises SingularCovarianceError naming a feature that has no density given those before it.
     """
     d = len(covariance)
     variance = covariance.diagonal()

@@ -212,9 +212,7 @@ def valid_alpha(alpha: Any) -> Float64:
 def check_alpha(alpha: Alpha, n_classes: int, n_features: int) -> Float64:
     """The smoothing l as an array that broadcasts to (C, d): scalar, (d,), (C, 1) or (C, d).
 
-    Raises
-    ------
-    ValueError : if it has another shape, or is not finite and non-negative.
+    Raises ValueError if it has another shape, or is not finite and non-negative.
     """
     values = valid_alpha(alpha)
     shapes = {(), (n_features,), (n_classes, 1), (n_classes, n_features), (1, n_features)}

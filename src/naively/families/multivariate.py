@@ -68,9 +68,7 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
         A class without a value of a feature takes the mean and variance of all classes there; a
         pair of features that no row has both of has covariance 0.
 
-        Raises
-        ------
-        SingularCovarianceError : for a covariance without a density.
+        Raises SingularCovarianceError for a covariance without a density.
         """
         classes, d = statistics.tables["sum"].shape
         sums = [ClassSums(statistics, class_weight, code) for code in range(classes)]

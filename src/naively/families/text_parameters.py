@@ -55,12 +55,7 @@ class TextParameters(Parameters):
 
     @property
     def terms(self) -> list[str]:
-        """The terms, sorted.
-
-        Raises
-        ------
-        ValueError : if they are hashed.
-        """
+        """The terms, sorted. Raises ValueError if they are hashed."""
         if self.vocabulary is None:
             raise ValueError("with n_features terms are hashed, and their names are not kept")
         return self.vocabulary.terms()
@@ -191,9 +186,7 @@ class TextParameters(Parameters):
     def sample(self, codes: Int64, generator: np.random.Generator) -> Documents:
         """Documents of 100 words each; of the words that are present, for "bernoulli".
 
-        Raises
-        ------
-        ValueError : if terms are hashed, or no words that can stand beside each other.
+        Raises ValueError if terms are hashed, or no words that can stand beside each other.
         """
         if self.summary.analysis.analyzer != "word" or self.summary.analysis.ngram_range != (1, 1):
             raise ValueError("documents can be drawn from a model of single words only")

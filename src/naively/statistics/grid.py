@@ -208,9 +208,7 @@ def _sum_groups(count: ExactArray, starts: Int64) -> ExactArray:
 def numbers(X: npt.NDArray[Any], column: int, first: int = 0) -> Float64:
     """A column of the rows as float64, NaN where missing.
 
-    Raises
-    ------
-    InvalidValueError : for an infinite value, counting rows from `first`.
+    Raises InvalidValueError for an infinite value, counting rows from `first`.
     """
     x = X[:, column].astype(np.float64)
     infinite = np.isinf(x)

@@ -44,9 +44,7 @@ class LevelCounts(Summary[LevelStatistics]):
 def count_levels(X: npt.NDArray[Any] | Encoded, batch: Batch, workers: Workers) -> LevelStatistics:
     """The weight of each level by class and feature, exactly.
 
-    Raises
-    ------
-    InvalidValueError : for a value that is no level code.
+    Raises InvalidValueError for a value that is no level code.
     """
     if len(batch.weights) == 0 and 0 not in X.shape:
         counted = (

@@ -157,9 +157,7 @@ class LevelStatistics(Statistics):
 def read_levels(arrays: Arrays, n_features: int, kinds: str) -> list[Levels]:
     """The levels of each feature, as `LevelStatistics.arrays` has them, of one of these dtypes.
 
-    Raises
-    ------
-    ValueError : if they cannot be true, saying why.
+    Raises ValueError if they cannot be true, saying why.
     """
     for name in ("levels", "level_counts"):
         if name not in arrays:

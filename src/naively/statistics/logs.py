@@ -126,9 +126,7 @@ def portable_log(x: Float64) -> Float64:
 def positive(X: Data, rows: slice = slice(None)) -> Float64:
     """Some rows as a dense float64 array, all of it finite and above 0, or NaN.
 
-    Raises
-    ------
-    InvalidValueError : naming the first value that is not.
+    Raises InvalidValueError naming the first value that is not.
     """
     x = np.array(dense(X[rows]), np.float64, order="C")
     bad = (x <= 0.0) | (x == np.inf)

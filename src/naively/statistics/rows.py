@@ -28,9 +28,7 @@ class RowStatistics(LevelStatistics):
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
         """The columns in another order: own[k] becomes positions[k].
 
-        Raises
-        ------
-        ValueError : unless these are all of them.
+        Raises ValueError unless these are all of them.
         """
         d = self.tables["missing"].shape[1]
         if not len(own) == d == n_features:

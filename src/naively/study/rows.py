@@ -70,10 +70,7 @@ def of_stream(
 
     Every row gets a random number; those with the smallest ones are kept.
 
-    Raises
-    ------
-    TableError : if the table cannot be read.
-    ValueError : if there are no rows to compare.
+    Raises TableError if the table cannot be read; ValueError if there are no rows to compare.
     """
     held, threshold, limit = Held(), 1.0, ROWS
     total = unlabelled = 0
