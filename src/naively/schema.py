@@ -157,14 +157,18 @@ class Schema:
         return ARRAY if self.reasons is None else self.reasons[name]
 
     @cached_property
-    def block_of(self) -> dict[str, Block]:
-        """The first block of each feature, by name."""
-        return {name: block for block in self.blocks[::-1] for name in block.names}
+    def blocks_of(self) -> dict[str, list[Block]]:
+        """The blocks of each feature, by name."""
+        found: dict[str, list[Block]] = {}
+        for block in self.blocks:
+            for name in block.names:
+                found.setdefault(name, []).append(block)
+        return found
 
     @cached_property
     def known(self) -> dict[str, AnyFamily]:
         """The family of each feature, by name."""
-        return {name: self.block_of[name].family for name in self.names}
+        return {name: self.blocks_of[name][0].family for name in self.names}
 
     @property
     def ordered(self) -> list[str]:
@@ -184,18 +188,12 @@ class Schema:
         found: list[tuple[Summary[Any], list[Sequence[str]]]] = []
         for block in self.blocks:
             summary = block.family.summary
-            same = next(
-                (
-                    lists
-                    for known, lists in found
-                    if known == summary and (summary.by_column or lists[0] == block.names)
-                ),
-                None,
-            )
-            if same is None:
-                found.append((summary, [block.names]))
+            for known, lists in found:
+                if known == summary and (summary.by_column or lists[0] == block.names):
+                    lists.append(block.names)
+                    break
             else:
-                same.append(block.names)
+                found.append((summary, [block.names]))
         return tuple(Counted(summary, _merged(lists)) for summary, lists in found)
 
     @cached_property

@@ -90,22 +90,16 @@ def _hyperparameters(name: str, family: AnyFamily, first: Schema) -> AnyFamily:
 
 def _blocks(said: dict[str, Schema], first: Schema) -> Iterator[Block]:
     """The blocks of columns, each as its schema has it, in the order of the columns."""
-    of: dict[int, dict[str, list[Block]]] = {id(schema): {} for schema in said.values()}
-    for schema in said.values():
-        if not (blocks := of[id(schema)]):
-            for block in schema.blocks:
-                for name in block.names:
-                    blocks.setdefault(name, []).append(block)
     done: set[tuple[str, ...]] = set()
     for name, schema in said.items():
-        own = of[id(schema)].get(name, [])
+        own = schema.blocks_of.get(name, [])
         for block in own:
             if block.family.by_column:
                 alone = len(own) == 1
                 family = _hyperparameters(name, block.family, first) if alone else block.family
                 yield Block(family, (name,))
             elif (names := tuple(block.names)) not in done:
-                theirs = [of[id(said[other])].get(other, []) for other in names]
+                theirs = [said[other].blocks_of.get(other, []) for other in names]
                 if any(names not in [tuple(one.names) for one in found] for found in theirs):
                     raise ValueError(f"the columns {names} are one block in one model only")
                 yield block
