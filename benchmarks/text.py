@@ -334,7 +334,7 @@ def short(models: dict[str, Any], texts: list[str]) -> None:
 
 def first() -> None:
     """The first fit and predict of all, with an empty cache of kernels."""
-    setup = "import pyarrow as pa\nfrom naively import TextNB\ntexts = pa.array(['a b', 'c d'])"
+    setup = "import pyarrow as pa\nfrom naively import TextNB\ntexts = pa.array(['aa bb', 'cc dd'])"
     code = "TextNB().fit(texts, [0, 1]).predict(texts).tolist()"
     with tempfile.TemporaryDirectory() as folder:
         seconds = inside(setup, code, NUMBA_CACHE_DIR=folder)[0]
