@@ -17,6 +17,7 @@ from kit import CLASSIFIERS, domain, new, numbers
 from scipy import sparse
 
 from naively import (
+    AutoBayes,
     Bernoulli,
     Categorical,
     Discretized,
@@ -277,7 +278,7 @@ def classifier_case(name):
 # ---- families of numbers, each column by itself --------------------------------------------------
 
 LEVELS = {"bernoulli", "categorical", "complement", "joint", "multinomial", "multivariate",
-          "poisson", "text"}  # fmt: skip
+          "poisson", "pooled", "text"}  # fmt: skip
 """Families whose rows are something else than any numbers: they have cases of their own."""
 NUMERIC = {
     **{name: family() for name, family in FAMILIES.items() if name not in LEVELS},
@@ -503,8 +504,11 @@ IN_BLOCKS = {
 JOINT = {f"c{k}": replace(LEVEL, hostile=st.sampled_from(STRANGE[:2] + STRANGE[k::3]))
          for k in range(4)}  # fmt: skip
 MATRICES = {"a": NORMAL, "b": NORMAL, "c": NORMAL, "d": LEVEL}
+POOLED = {"level": LEVEL, "few": whole(3), "flag": FLAG, "normal": NORMAL, "shape": NORMAL}
 IN_MATRICES = {("c", "a"): MultivariateGaussian(shrinkage=0.5), "b": Gaussian(), "d": Categorical()}
 FINER = {"test_many_rows_are_forgotten": ON_A_GRID}
+MISSING_TELLS = "a missing value is evidence of its own"
+STOPS = "the search for weights stops nearby, where depends on the order of sums"
 SINGLE = "only single words that are kept are drawn"
 TABLES = {
     "mixed table": table_case(partial(NaiveBayes, MIXED, n_jobs=1), COLUMNS, but=FINER,
@@ -524,6 +528,14 @@ TABLES = {
         partial(JointBayes, alpha=0, missing=[], n_jobs=1), JOINT, unsmoothed=True,
         but={"test_a_missing_value_drops_its_feature_from_the_score": IN_TURN},
         near={"test_permuted_features_give_the_permuted_model": IN_TURN},
+    ),
+    "pooled": table_case(
+        partial(AutoBayes, n_jobs=1), POOLED,
+        but={"test_a_missing_value_drops_its_feature_from_the_score": MISSING_TELLS,
+             "test_a_row_without_values_is_no_evidence": MISSING_TELLS,
+             "test_permuted_features_give_the_permuted_model": STOPS,
+             "test_renamed_classes_give_the_permuted_model": STOPS,
+             "test_samples_teach_what_drew_them": "its samples are the rows that it learned"},
     ),
     "table with a matrix": table_case(
         partial(NaiveBayes, IN_MATRICES, n_jobs=1), MATRICES,

@@ -7,6 +7,7 @@ from naively.families.registry import HOMES
 
 _HOMES = {
     **HOMES,
+    "AutoBayes": "naively.estimators.auto_bayes",
     "BernoulliNB": "naively.estimators.discrete",
     "CategoricalNB": "naively.estimators.discrete",
     "ComplementNB": "naively.estimators.discrete",

@@ -194,7 +194,8 @@ class Posterior:
         proba, codes = self.proba(X, workers), self.predict_codes(X, workers)
         names = self.feature_names
         return Explanation(
-            self.classes, None if names is None else list(names), self.log_prior,
+            self.classes, None if names is None else list(names),
+            self.log_prior + self.parameters.bias,
             self.parameters.contributions(X), proba, codes,
         )  # fmt: skip
 

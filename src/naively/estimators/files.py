@@ -12,8 +12,8 @@ from naively.files import safetensors
 from naively.files.safetensors import ModelFileError
 
 ESTIMATORS = (
-    "BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianBayes", "GaussianNB", "JointBayes",
-    "MultinomialNB", "NBSVM", "NaiveBayes", "PoissonNB", "TextNB",
+    "AutoBayes", "BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianBayes", "GaussianNB",
+    "JointBayes", "MultinomialNB", "NBSVM", "NaiveBayes", "PoissonNB", "TextNB",
 )  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def load(path: str | PathLike[str]) -> Any:
         raise ModelFileError(f"{path}: {saved.estimator} has no parameter {min(unknown)!r}")
     loaded = kind(**saved.params)
     estimator = loaded._bayes() if saved.estimator == "NBSVM" else loaded
-    of_table = saved.estimator in ("NaiveBayes", "JointBayes")
+    of_table = saved.estimator in ("AutoBayes", "JointBayes", "NaiveBayes")
     try:
         if (model.schema.reasons is not None) != of_table:
             raise ValueError(f"its model is no {saved.estimator}")

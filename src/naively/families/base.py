@@ -50,6 +50,8 @@ class Parameters(ABC):
 
     n_free: int
     """Number of free parameters, as the lectures count them."""
+    bias: Float64 | float = 0.0
+    """What `log_prob` has for every row, (C,), besides what the features add, in nats."""
 
     # ---- scores ------------------------------------------------------------------------------
 

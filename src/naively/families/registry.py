@@ -25,6 +25,7 @@ HOMES = {
     "Multinomial": "naively.families.multinomial",
     "MultivariateGaussian": "naively.families.multivariate",
     "Poisson": "naively.families.poisson",
+    "Pooled": "naively.families.pooled",
     "Student": "naively.families.student",
     "Text": "naively.families.text",
 }

@@ -197,7 +197,7 @@ class Statistics:
 
 S = TypeVar("S", bound=Statistics)
 
-Takes = Literal["numbers", "truths", "levels", "documents"]
+Takes = Literal["numbers", "truths", "levels", "cells", "documents"]
 
 
 class Summary(ABC, Generic[S]):
@@ -205,7 +205,7 @@ class Summary(ABC, Generic[S]):
 
     takes: ClassVar[Takes] = "numbers"
     """What rows are made of: numbers or truth values as an array of numbers, NaN being a missing
-    one; `Encoded` levels; or documents."""
+    one; `Encoded` levels, as text or, of "cells", as numbers where all are; or documents."""
     by_column: ClassVar[bool] = True
     """Whether each column is counted by itself, so that columns can be taken out of the sums."""
     bounds: tuple[float, float] = (-LARGEST, LARGEST)

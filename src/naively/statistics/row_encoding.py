@@ -14,6 +14,7 @@ from naively.statistics.base import Data, dense
 from naively.statistics.levels import Encoded, Levels
 
 TEXT = np.dtypes.StringDType()
+IN_FULL = 1e21  # whole numbers below are written with all their digits
 READ = 1 << 14  # rows of text that are read at a time
 
 Codes = npt.NDArray[np.int32]
@@ -36,7 +37,12 @@ def texts(levels: Levels) -> Levels:
     """Levels as text; numbers as tables have them, 3.0 as 3."""
     if levels.dtype.kind == "T":
         return levels
-    return np.array([repr(level).removesuffix(".0") for level in levels.tolist()], TEXT)
+    return np.array([number_text(float(level)) for level in levels.tolist()], TEXT)
+
+
+def number_text(value: float) -> str:
+    """A number as a level: 3.0 as 3, whole numbers below 1e21 with all their digits."""
+    return str(int(value)) if value.is_integer() and abs(value) < IN_FULL else repr(value)
 
 
 # ---- as numbers ----------------------------------------------------------------------------------

@@ -57,6 +57,8 @@ def encode_part(
     flat = {name: values.flat(column) for name, column in given.items()}
     if part.summary.takes == "levels":
         return _levels(part, flat, rows, missing), {}
+    if part.summary.takes == "cells":
+        return _cells(part, flat, rows, missing)
     return _numbers(part, flat, rows, missing)
 
 
@@ -69,6 +71,46 @@ def _levels(part: Counted, given: Arrays, rows: int, missing: Collection[str]) -
             codes[k], known = values.levels(given[name], missing)
         levels.append(known)
     return Encoded(codes.T, levels)
+
+
+def _cells(
+    part: Counted, given: Arrays, rows: int, missing: Collection[str]
+) -> tuple[Encoded, dict[str, Invalid]]:
+    codes = np.zeros((len(part.names), rows), np.int32)
+    levels: list[Levels] = []
+    invalid = {}
+    for k, name in enumerate(part.names):
+        known: Levels = np.empty(0)
+        if name in given:
+            numbers = _plain_numbers(given[name], missing)
+            if numbers is None:
+                codes[k], known = values.levels(given[name], missing)
+            else:
+                infinite = np.isinf(numbers)
+                if infinite.any():
+                    example = str(min(np.unique(numbers[infinite]).tolist(), key=str))
+                    invalid[name] = Invalid(int(infinite.sum()), example)
+                    numbers[infinite] = np.nan
+                known, codes[k] = np.unique(numbers + 0.0, return_inverse=True)  # without -0.0
+                known = known[: np.searchsorted(known, np.inf)]  # NaN is the last
+        levels.append(known)
+    return Encoded(codes.T, levels), invalid
+
+
+def _plain_numbers(column: pa.Array, missing: Collection[str]) -> Float64 | None:
+    """The values of a column of which each is a number; None if it holds others.
+
+    Those are truth values, codes such as 02139, and numbers that are equal as float64 alone.
+    """
+    read = values.numbers(column, missing)
+    known = values.flat(column.dictionary) if pa.types.is_dictionary(column.type) else column
+    kind = known.type
+    if read.truths or read.invalid.any() or (values.is_text(kind) and values.any_code(known)):
+        return None
+    finite = read.values[np.isfinite(read.values)]
+    if len(finite) and np.abs(finite).max() > 2**53 and not pa.types.is_floating(kind):
+        return None
+    return read.values
 
 
 def _numbers(
@@ -105,8 +147,11 @@ def decode(schema: Schema, drawn: Any) -> pa.Table:
     for block, part in zip(schema.blocks, blocks, strict=True):
         for k, name in enumerate(block.names):
             if isinstance(part, Encoded):
-                known = [*part.levels[k].tolist(), None]
-                columns[name] = pa.array([known[code] for code in part.codes[:, k]], pa.string())
+                known, text = part.levels[k], part.levels[k].dtype.kind == "T"
+                places = pa.array(part.codes[:, k], mask=part.codes[:, k] == len(known))
+                columns[name] = pa.array(
+                    known.tolist(), pa.string() if text else pa.float64()
+                ).take(places)  # fmt: skip
             elif isinstance(part, Documents):
                 columns[name] = pa.array(list(part.texts()), pa.string())
             elif schema.reason(name).kind == "truths":

@@ -31,10 +31,11 @@ def _unvaried(
     return {
         name: (CONSTANT if len(levels) else NO_VALUES).text
         for summary, names, known in counted
-        if summary.takes == "levels" and summary.by_column
-        for name, levels in zip(names, known.levels, strict=True)
+        if (summary.takes == "levels" and summary.by_column) or summary.takes == "cells"
+        for k, (name, levels) in enumerate(zip(names, known.levels, strict=True))
         if len(levels) < 2 and schema.reason(name).kind not in ("asked", "array")
-    }
+        and not (summary.takes == "cells" and known.varies(k))
+    }  # fmt: skip
 
 
 def left_out(model: Model) -> dict[str, str]:

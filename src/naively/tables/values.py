@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 
 from naively.exact import Float64
 from naively.statistics.levels import Levels
+from naively.statistics.row_encoding import number_text
 from naively.text.documents import Documents
 
 Codes = npt.NDArray[np.int32]
@@ -34,7 +35,6 @@ MOMENT = re.compile(
     r"(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?"
     r"(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?", re.ASCII
 )  # fmt: skip
-IN_FULL = 1e21  # whole numbers below are written with all their digits
 PROSE, PROSE_ROWS = 6, 1000  # words a value on average, of the first values
 TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of durations, a second
@@ -264,9 +264,7 @@ def _canonical(text: str) -> str:
 
 
 def _number_text(value: float) -> str | None:
-    if math.isnan(value):
-        return None
-    return str(int(value)) if value.is_integer() and abs(value) < IN_FULL else repr(value)
+    return None if math.isnan(value) else number_text(value)
 
 
 def _moment_text(

@@ -1,0 +1,91 @@
+"""`AutoBayes`: any table, by evidence that is weighed and pairs that matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+from naively.estimators.table import TableClassifier
+from naively.evidence.recipe import Interactions
+from naively.families.pooled import Pooled
+from naively.model import Model
+from naively.schema import Block, Schema, Why
+from naively.tables import union
+from naively.tables.inference import Wishes
+from naively.tables.inputs import MISSING
+from naively.tables.targets import LabelCodes
+
+
+@dataclass(eq=False, repr=False)
+class AutoBayes(TableClassifier):
+    """Naive Bayes for any table whose probabilities can be bet on: nothing to choose.
+
+    The score of class c is log π_c + b_c + Σ_k w_k e_kc(x): the evidence e of each column, weighed,
+    and that of pairs and triples of columns where they tell more than their columns do. Numbers are
+    cut into bins; all of them together are evidence too, as normal densities. Weights and pairs are
+    chosen by how rows are predicted by evidence that is not their own: docs/evidence.md tells the
+    recipe in four steps.
+
+    The rows are kept, each distinct one once: so what is chosen follows from which rows were
+    learned. A model that merged others, or forgot rows, is bit for bit the model of the rows that
+    are left. A model file holds these rows.
+
+    Parameters
+    ----------
+    interactions : "auto" or 3 for pairs and triples of columns where they tell more, 2 for pairs, 0
+        for none.
+    limit : int
+        Distinct rows that are kept, at most. Of more, those of the smallest hashes are: a random
+        sample, from which all is estimated but the class prior. Forgetting a row that is not in it
+        changes the prior alone.
+    prior : "empirical", "uniform" or probabilities in the order of the classes.
+    prior_smoothing : float
+        Virtual examples of each class.
+    missing : sequence of str
+        Text that means a missing value, besides NaN and null.
+    n_jobs : int, optional
+        Threads; the result is the same for any number. None for all processors.
+
+    Attributes
+    ----------
+    classes_ : (C,) the labels met so far, sorted.
+    feature_names_in_ : names of the columns that were given, if they had names.
+    model_ : Model, with the schema.
+
+    Examples
+    --------
+    >>> from naively import AutoBayes
+    >>> table = {"outlook": ["sunny", "rain", "rain", None], "wind": [3.1, 7.2, 6.8, 5.5]}
+    >>> AutoBayes().fit(table, ["no", "yes", "yes", "yes"]).predict(table).tolist()
+    ['yes', 'yes', 'yes', 'yes']
+    """
+
+    _takes_sparse = False
+
+    interactions: Interactions = "auto"
+    _: KW_ONLY
+    limit: int = 1_000_000
+    prior: Literal["empirical", "uniform"] | Sequence[float] = "empirical"
+    prior_smoothing: float = 0.0
+    missing: Sequence[str] = MISSING
+    n_jobs: int | None = None
+
+    def _wishes(self) -> Wishes:
+        return Wishes({}, missing=tuple(self.missing))
+
+    def _of(self, names: Sequence[str]) -> Schema:
+        """All of some columns."""
+        block = Block(Pooled(self.interactions, self.limit), tuple(names))
+        return Schema((block,), dict.fromkeys(names, Why("evidence")), tuple(self.missing))
+
+    def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
+        before = () if known is None else known.schema.names
+        return self._of([*dict.fromkeys([*before, *table.column_names])])
+
+    def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
+        wider = self._of([*dict.fromkeys([*self.model_.schema.names, *delta.schema.names])])
+        total = union.under(self.model_, wider).copy()
+        total.prior = self._prior()
+        total.absorb(union.under(delta, wider))
+        self._keep(total, noted)

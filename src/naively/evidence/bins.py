@@ -1,0 +1,132 @@
+"""Columns cut into bins: numbers by equal frequency, levels each by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import Float64, Int64
+from naively.statistics.levels import Levels, find
+from naively.statistics.row_encoding import texts
+
+Bins = npt.NDArray[np.uint16]
+
+FINE, PAIR, CLOSE, TRIPLE = 0, 1, 2, 3
+"""Ways to cut: columns alone; pairs; pairs that need it closer; triples."""
+NUMBERS = (64, 8, 16, 5)
+LEVELS = (65_000, 16, 32, 10)
+"""Bins of numbers and of levels, at most, for each of these; a missing value has one more."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """The bins of a column.
+
+    Attributes
+    ----------
+    levels : sorted array of text, or of numbers, of which each is the least of its bin.
+    fine : (len(levels),) the bin of each.
+    coarser : for each way to cut, the bin of each fine bin, the missing value's last.
+    """
+
+    levels: Levels
+    fine: Int64
+    coarser: tuple[Int64, ...]
+
+    @classmethod
+    def of(cls, levels: Levels, weights: Float64) -> Column:
+        """The bins of a column with these levels, which weigh so much."""
+        cut, sizes = (_frequent, LEVELS) if levels.dtype.kind == "T" else (_equal, NUMBERS)
+        fine = cut(weights, sizes[FINE])
+        of_bins = np.bincount(fine, weights=weights, minlength=1).astype(np.float64)
+        coarser = [np.arange(len(of_bins) + 1)]
+        for size in sizes[1:]:
+            bins = cut(of_bins, size)
+            coarser.append(np.append(bins, bins.max(initial=-1) + 1))
+        if cut is _equal:
+            first = np.flatnonzero(np.diff(fine, prepend=-1))
+            levels, fine = levels[first], fine[first]
+        return cls(levels, fine, tuple(coarser))
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the column holds numbers."""
+        return self.levels.dtype.kind != "T"
+
+    def size(self, way: int) -> int:
+        """The number of bins, that of the missing value included."""
+        return int(self.coarser[way][-1]) + 1
+
+    def bins(self, levels: Levels) -> Int64:
+        """The fine bin of each level, of which some may be new; that of the missing value last.
+
+        New levels of text are as the missing value: nothing is known of them.
+        """
+        missing = self.size(FINE) - 1
+        found = np.full(len(levels) + 1, missing, np.int64)
+        if len(levels) == 0 or len(self.levels) == 0:
+            return found
+        if self.is_number:
+            numbers = as_numbers(levels)
+            at = np.searchsorted(self.levels, numbers, side="right") - 1
+            bins = self.fine[np.maximum(at, 0)]
+            found[:-1] = np.where(np.isnan(numbers), missing, bins)
+        else:
+            at, hit = find(self.levels, texts(levels))
+            found[:-1] = np.where(hit, self.fine[np.minimum(at, len(self.fine) - 1)], missing)
+        return found
+
+
+def as_numbers(levels: Levels) -> Float64:
+    """Levels as numbers; NaN for what is none."""
+    if levels.dtype.kind != "T":
+        return levels.astype(np.float64)
+    return np.array([_number(level) for level in levels.tolist()], np.float64)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _equal(weights: Float64, most: int) -> Int64:
+    """The bin of each of some sorted values: about equal weights, and equal values together."""
+    if len(weights) <= most:
+        return np.arange(len(weights))
+    bins = np.empty(len(weights), np.int64)
+    total, own, at, room = float(weights.sum()), 0.0, 0, most
+    target = total / room
+    for k, weight in enumerate(weights.tolist()):
+        if own > 0 and own + weight / 2 > target:
+            at, total, room = at + 1, total - own, max(1, room - 1)
+            target, own = total / room, 0.0
+        bins[k] = at
+        own += weight
+    return bins
+
+
+def _frequent(weights: Float64, most: int) -> Int64:
+    """The bin of each level: one for each of the most frequent, the others share the last."""
+    if len(weights) <= most:
+        return np.arange(len(weights))
+    bins = np.full(len(weights), most - 1)
+    bins[np.sort(np.argsort(-weights, kind="stable")[: most - 1])] = np.arange(most - 1)
+    return bins
+
+
+def columns_of(codes: npt.NDArray[Any], levels: list[Levels], weights: Float64) -> list[Column]:
+    """The bins of each column of rows (R, d) that weigh so much."""
+    return [
+        Column.of(known, _weight_of(own, len(known), weights))
+        for own, known in zip(codes.T, levels, strict=True)
+    ]
+
+
+def _weight_of(codes: npt.NDArray[Any], levels: int, weights: Float64) -> Float64:
+    """What each of so many levels weighs."""
+    return np.bincount(codes, weights=weights, minlength=levels + 1)[:-1].astype(np.float64)

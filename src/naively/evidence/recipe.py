@@ -1,0 +1,344 @@
+"""The recipe: evidence of columns, weighted; then what pairs and triples tell beyond it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.evidence.bins import CLOSE, FINE, PAIR, TRIPLE, Column, columns_of
+from naively.evidence.entries import PARTS, Entries
+from naively.evidence.normal import Normal, normals
+from naively.evidence.weights import GROUPS, Float32, Pool, Weights
+from naively.exact import Float64
+from naively.kernels import evidence as kernel
+from naively.workers import Workers
+
+Interactions = Literal["auto", 0, 2, 3]
+
+STRENGTHS = np.array([1.0, 4.0, 16.0])
+"""Rows, as expected, that each cell of a pair or triple has besides its own: the best of these."""
+LEVEL, TREE = 1.0, 25.0
+"""The same of a level; of each half of the range of a number, and so on, down to its bins."""
+SURE = 2.0
+"""Nats that a block must gain beyond the log of the number of blocks that were tried."""
+ROUNDS = 6
+ONE_MORE = 0.002
+"""Part of the log-loss that a round must gain, for there to be one more."""
+ROWS = 50
+"""Rows, at least, for each block that a round adds."""
+OFTEN = 4
+"""Blocks of one round that a column is in, at most."""
+TRIPLES, WIDE = 4000, 20
+"""Triples that are tried, at most; columns up to which these are all that there are."""
+TABLE = 4_000_000
+"""Cells times classes times parts of a table that is tried, at most."""
+SCREENED = 100_000
+"""Entries by which blocks are screened, at most: those of the smallest hashes."""
+WEIGHED, LEAST_WEIGHED = 20_000_000, 5000
+"""Entries times blocks times classes by which weights are chosen, at most; but so many entries."""
+TRIED = 16
+"""Blocks that are tried in one piece."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A table of evidence.
+
+    Attributes
+    ----------
+    columns : of which, in order.
+    way : how they are cut; see `naively.evidence.bins`.
+    table : (cells, C), in nats.
+    """
+
+    columns: tuple[int, ...]
+    way: int
+    table: Float64
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What evidence there is, and what it weighs.
+
+    Attributes
+    ----------
+    columns : the bins of each column.
+    blocks : Cells or Normal.
+    weights : (K,)
+    bias : (C,), in nats.
+    log_loss : of the rows, each by evidence and weights without it, in nats a row.
+    """
+
+    columns: list[Column]
+    blocks: list[Cells | Normal]
+    weights: Float64
+    bias: Float64
+    log_loss: float
+
+
+def plan(entries: Entries, interactions: Interactions, workers: Workers) -> Plan:
+    """The plan that follows from some rows.
+
+    1. The evidence of each column, log p(c | bin) - log π_c, and of all numbers together.
+    2. Weights, by how rows are predicted whose own part gave no evidence.
+    3. Pairs and triples: what a cell tells beyond what the model so far expects of its rows. Those
+       that gain most are added and weighed with all others, as long as left-out rows gain.
+    """
+    return _Recipe(entries, interactions, workers).made()
+
+
+@dataclass(frozen=True)
+class _LeftOut:
+    """The evidence of a block for each entry, without the entry's part.
+
+    Attributes
+    ----------
+    block : Cells or Normal
+    found : (parts or more, cells, C) tables, or the evidence (n, C) of a normal density.
+    """
+
+    block: Cells | Normal
+    found: Float32
+
+
+class _Recipe:
+    def __init__(self, entries: Entries, interactions: Interactions, workers: Workers) -> None:
+        self.entries, self.interactions, self.workers = entries, interactions, workers
+        self.columns = columns_of(entries.codes, entries.levels, entries.row_weight())
+        own = entries.class_weight()
+        total = own.sum(axis=0)
+        prior = total - own + 0.5  # half a row of each class more: one may be in one part alone
+        self.priors = prior / prior.sum(axis=1, keepdims=True)
+        self.prior = (total + 0.5) / (total + 0.5).sum()
+        self.base = np.log(self.priors)[entries.part].astype(np.float32)
+        self.codes, self.sizes = [], []
+        bins = [column.bins(known) for column, known in zip(
+            self.columns, entries.levels, strict=True)]  # fmt: skip
+        for way in (FINE, PAIR, CLOSE, TRIPLE):
+            codes = np.empty((len(self.columns), len(entries)), np.uint16)
+            for j, column in enumerate(self.columns):
+                codes[j] = column.coarser[way][bins[j]][entries.codes[:, j]][entries.row]
+            self.codes.append(codes)
+            self.sizes.append(np.array([column.size(way) for column in self.columns], np.int64))
+        self.varied = [j for j, own in enumerate(self.codes[FINE]) if (own != own[:1]).any()]
+
+    def made(self) -> Plan:
+        known = self._first()
+        if not known:  # the prior is all that there is
+            none = np.zeros(self.entries.n_classes)
+            return Plan(self.columns, [], np.empty(0), none, self._prior_loss())
+        found = self._weighed(known, np.zeros(len(known), bool), None, None)
+        while (found.of_blocks <= 0).any() and (found.of_blocks > 0).any():
+            known = [one for one, w in zip(known, found.of_blocks, strict=True) if w > 0]
+            found = self._weighed(known, np.zeros(len(known), bool), None, None)
+        added = np.zeros(len(known), bool)
+        ridge, tried = found.ridge, set[tuple[int, ...]]()
+        for number in range(ROUNDS if self.interactions != 0 and len(self.varied) > 1 else 0):
+            proba = self._expected(known, found)
+            more = self._more(number, proba, [one.block for one in known], tried)
+            if not more and number < 2:
+                continue  # triples may tell what pairs do not
+            if not more:
+                break
+            wider = known + [self._surprising(*one, proba) for one in more]
+            flags = np.append(added, np.ones(len(more), bool))
+            start = np.concatenate([found.of_blocks, np.full(len(more), 0.5), found.bias])
+            better = self._weighed(wider, flags, ridge, start)
+            if better.log_loss > found.log_loss * (1 - ONE_MORE):
+                break
+            known, added, found = wider, flags, better
+            tried |= {(way, *block) for block, way, _ in more}
+        blocks = [one.block for one in known]
+        return Plan(self.columns, blocks, found.of_blocks, found.bias, found.log_loss)
+
+    def _prior_loss(self) -> float:
+        """The log-loss of the prior, in nats a row."""
+        entries = self.entries
+        hit = self.base[np.arange(len(entries)), entries.y]
+        return float(-(entries.weight * hit).sum() / max(entries.weight.sum(), 1e-300))
+
+    # ---- evidence ----------------------------------------------------------------------------
+
+    def _first(self) -> list[_LeftOut]:
+        """The evidence of columns, and of all numbers together."""
+        entries = self.entries
+        known = []
+        for j in self.varied:
+            counts = np.zeros((PARTS, int(self.sizes[FINE][j]), entries.n_classes))
+            kernel.count(self.codes[FINE][j], entries.part, entries.y, entries.weight, counts)
+            total = counts.sum(axis=0)
+            smooth = _tree if self.columns[j].is_number else _levels
+            left = [smooth(total - own, p) for own, p in zip(counts, self.priors, strict=True)]
+            cells = Cells((j,), FINE, smooth(total, self.prior))
+            known.append(_LeftOut(cells, np.array(left, np.float32)))
+        numbers = [
+            j for j in self.varied if self.columns[j].is_number and len(entries.levels[j]) > 2
+        ]
+        for normal, own in normals(entries, numbers):
+            known.append(_LeftOut(normal, own.astype(np.float32)))
+        return known
+
+    def _surprising(
+        self, block: tuple[int, ...], way: int, strength: float, proba: Float64
+    ) -> _LeftOut:
+        """What a block tells beyond what is expected."""
+        entries, sizes = self.entries, self.sizes[way]
+        shape = PARTS, int(np.prod(sizes[list(block)])), entries.n_classes
+        counts, expected, doubt = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
+        unsure = entries.weight * (1 - (proba * proba).sum(axis=1))
+        kernel.fill(
+            self.codes[way], sizes, np.array(block), entries.part, entries.y, entries.weight,
+            proba, unsure, counts, expected, doubt,
+        )  # fmt: skip
+        out = np.empty((PARTS + 1, *shape[1:]), np.float32)
+        kernel.left_out_surprises(counts, expected, doubt, self.prior, strength, out)
+        return _LeftOut(Cells(block, way, out[PARTS].astype(np.float64)), out)
+
+    def _add(self, one: _LeftOut, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
+        """Add weight times the evidence of some entries to their scores, (rows, C)."""
+        block = one.block
+        if isinstance(block, Normal):
+            out += np.float32(weight) * one.found[rows]
+        else:
+            kernel.add_evidence(
+                self.codes[block.way], self.sizes[block.way], np.array(block.columns), one.found,
+                np.float32(weight), self.entries.part, rows, out,
+            )  # fmt: skip
+
+    # ---- weights -----------------------------------------------------------------------------
+
+    def _weighed(
+        self, known: list[_LeftOut], added: npt.NDArray[np.bool_], ridge: float | None,
+        start: Float64 | None,
+    ) -> Weights:  # fmt: skip
+        """The weights of blocks, by the first of the entries."""
+        entries = self.entries
+        most = WEIGHED // (max(1, len(known)) * entries.n_classes)
+        rows = entries.first(max(LEAST_WEIGHED, most))
+        evidence = np.zeros((len(known), len(rows), entries.n_classes), np.float32)
+        for one, out in zip(known, evidence, strict=True):
+            self._add(one, 1.0, rows, out)
+        pool = Pool(
+            evidence, self.base[rows], entries.y[rows], entries.weight[rows],
+            entries.part[rows] % GROUPS, added,
+        )  # fmt: skip
+        return pool.best(ridge, start)
+
+    def _expected(self, known: list[_LeftOut], found: Weights) -> Float64:
+        """What the model expects of each entry, (n, C), by evidence that is not its own."""
+        total = self.base + found.bias.astype(np.float32)
+        rows = np.arange(len(self.entries))
+        for one, weight in zip(known, found.of_blocks, strict=True):
+            self._add(one, weight, rows, total)
+        proba = np.exp((total - total.max(axis=1, keepdims=True)).astype(np.float64))
+        proba /= proba.sum(axis=1, keepdims=True)
+        return proba
+
+    # ---- pairs and triples -------------------------------------------------------------------
+
+    def _more(
+        self, number: int, proba: Float64, blocks: list[Cells | Normal], tried: set[tuple[int, ...]]
+    ) -> list[tuple[tuple[int, ...], int, float]]:
+        """(columns, way to cut, strength) of the blocks that would gain most."""
+        candidates = list(self._candidates(number, blocks))
+        gains = self._gains(candidates, proba)
+        sure = np.log(max(1, len(candidates))) + SURE
+        chosen: list[tuple[tuple[int, ...], int, float]] = []
+        most = min(max(4, len(self.columns)), int(self.entries.weight.sum()) // ROWS)
+        met, seen = dict[int, int](), set[tuple[int, ...]]()
+        for k in np.argsort(-gains.max(axis=1, initial=0.0), kind="stable").tolist():
+            way, block = candidates[k]
+            if gains[k].max() <= sure or len(chosen) == most:
+                break
+            often = any(met.get(j, 0) >= OFTEN for j in block)
+            if often or block in seen or (way, *block) in tried:
+                continue
+            chosen.append((block, way, float(STRENGTHS[gains[k].argmax()])))
+            seen.add(block)
+            for j in block:
+                met[j] = met.get(j, 0) + 1
+        return chosen
+
+    def _candidates(
+        self, number: int, blocks: list[Cells | Normal]
+    ) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """(way to cut, columns) of what is tried in a round."""
+        for way in (PAIR, CLOSE)[: 1 + (number > 0)]:
+            for pair in itertools.combinations(self.varied, 2):
+                yield way, pair
+        if number < 2 or self.interactions == 2:
+            return
+        if len(self.varied) <= WIDE:
+            triples: list[tuple[int, ...]] = list(itertools.combinations(self.varied, 3))
+        else:  # those that hold a pair which tells something
+            pairs = [b.columns for b in blocks if isinstance(b, Cells) and len(b.columns) == 2]
+            triples = sorted({
+                tuple(sorted((*pair, j)))
+                for pair in pairs[: 2 * len(self.varied)] for j in self.varied if j not in pair
+            })  # fmt: skip
+        for triple in triples[:TRIPLES]:
+            yield TRIPLE, triple
+
+    def _gains(self, candidates: list[tuple[int, tuple[int, ...]]], proba: Float64) -> Float64:
+        """What each would gain by each strength, in nats."""
+        entries, few = self.entries, self.entries.first(SCREENED)
+        found = np.zeros((len(candidates), len(STRENGTHS)))
+        part, y, weight = entries.part[few], entries.y[few], entries.weight[few]
+        p = np.ascontiguousarray(proba[few])
+        unsure = weight * (1 - (p * p).sum(axis=1))
+        for way in (PAIR, CLOSE, TRIPLE):
+            sizes = self.sizes[way]
+            at = [
+                k for k, (own, block) in enumerate(candidates)
+                if own == way and np.prod(sizes[list(block)]) * p.shape[1] * PARTS < TABLE
+            ]  # fmt: skip
+            if not at:
+                continue
+            table = np.full((len(at), 3), kernel.NONE)
+            for row, k in zip(table, at, strict=True):
+                row[: len(candidates[k][1])] = candidates[k][1]
+            codes = np.ascontiguousarray(self.codes[way][:, few])
+            out = np.empty((len(at), len(STRENGTHS)))
+
+            def one(start: int) -> None:
+                stop = min(start + TRIED, len(at))  # noqa: B023
+                kernel.screen(
+                    codes, sizes, table, start, stop, part, PARTS, y, weight, p, unsure,  # noqa: B023
+                    self.prior, STRENGTHS, out,  # noqa: B023
+                )  # fmt: skip
+
+            self.workers.map(one, range(0, len(at), TRIED))
+            found[at] = out
+        return found
+
+
+# ---- the evidence of columns ---------------------------------------------------------------------
+
+
+def _levels(counts: Float64, prior: Float64) -> Float64:
+    """log p(c | level) - log π_c, (levels, C): each level has virtual rows spread as the prior."""
+    shares = (counts + LEVEL * prior) / (counts.sum(axis=1, keepdims=True) + LEVEL)
+    return np.log(shares / prior)
+
+
+def _tree(counts: Float64, prior: Float64) -> Float64:
+    """The same of the bins of a number, the last being missing.
+
+    The range is halved again and again. Each half has virtual rows spread as the whole is: so what
+    a bin tells is drawn to what its neighbours tell.
+    """
+    bins = len(counts) - 1
+    depth = int(np.ceil(np.log2(max(bins, 1))))
+    shares = prior[np.newaxis]
+    for level in range(depth + 1):
+        own = np.arange(bins) >> (depth - level)
+        total = np.zeros((own[-1] + 1 if bins else 1, len(prior)))
+        np.add.at(total, own, counts[:-1])
+        before = shares[np.arange(len(total)) // 2] if level else shares
+        shares = (total + TREE * before) / (total.sum(axis=1, keepdims=True) + TREE)
+    return np.concatenate([np.log(shares / prior), _levels(counts[-1:], prior)])

@@ -1,0 +1,224 @@
+"""Evidence pooled: weighted log-probabilities of columns, pairs and triples of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.evidence.entries import Entries
+from naively.evidence.normal import Normal
+from naively.evidence.recipe import Cells, Interactions, Plan, plan
+from naively.exact import ExactArray, Float64, Int64
+from naively.families.base import SCORED, Family, Parameters
+from naively.families.describing import Section
+from naively.kernels import evidence as kernel
+from naively.statistics.base import Data
+from naively.statistics.levels import Encoded, Levels
+from naively.statistics.row_encoding import encoded
+from naively.statistics.sample import Sample, SampleStatistics
+from naively.workers import SERIAL, Workers
+
+
+@dataclass(frozen=True)
+class Pooled(Family[SampleStatistics, "PooledParameters"]):
+    """All columns as weighted evidence: a logarithmic opinion pool.
+
+    The score of class c is::
+
+        log π_c + b_c + Σ_k w_k e_kc(x)
+
+    with e_kc(x) = log p(c | x_k) - log π_c the evidence of a block: a column, a pair or a triple of
+    columns, or all numbers together. Naive Bayes has w = 1 and b = 0. Here both maximise the
+    likelihood of rows by evidence that is not their own: docs/evidence.md has the recipe.
+
+    All is estimated from the rows, which are kept. So it is a function of which rows were learned,
+    whatever their order and split, and what was learned and forgotten before.
+
+    Parameters
+    ----------
+    interactions : "auto" or 3 for pairs and triples of columns, 2 for pairs, 0 for none.
+    limit : distinct rows that are kept, at most; see `naively.statistics.sample.Sample`.
+    """
+
+    interactions: Interactions = "auto"
+    limit: int = 1_000_000
+
+    name = "pooled"
+    independent = False
+    is_density = False
+
+    def __post_init__(self) -> None:
+        if self.interactions not in get_args(Interactions) or isinstance(self.interactions, bool):
+            raise ValueError(f'interactions must be "auto", 0, 2 or 3, not {self.interactions!r}')
+        if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 1:
+            raise ValueError(f"limit must be a number of rows, not {self.limit!r}")
+
+    @property
+    def summary(self) -> Sample:  # type: ignore[override]
+        """The rows."""
+        return Sample(self.limit)
+
+    @property
+    def in_turn(self) -> bool:
+        """Pairs are shared between their columns: no column comes before another."""
+        return False
+
+    def estimate(
+        self, statistics: SampleStatistics, class_weight: ExactArray, workers: Workers = SERIAL
+    ) -> PooledParameters:
+        """The plan of the rows."""
+        entries = Entries.of(statistics)
+        return PooledParameters(plan(entries, self.interactions, workers), entries)
+
+    estimate_on = estimate
+
+
+class PooledParameters(Parameters):
+    """Evidence and its weights.
+
+    Attributes
+    ----------
+    plan : Plan
+    entries : Entries, the rows that it was made from.
+    bias : (C,), what every row has besides log π_c, in nats.
+    """
+
+    bias: Float64
+    not_linear = "the log-odds of pooled evidence are linear in no numbers: they are table look-ups"
+
+    def __init__(self, made: Plan, entries: Entries) -> None:
+        self.plan, self.entries = made, entries
+        self.bias = made.bias
+        classes = entries.n_classes
+        tables = sum(block.table.size for block in made.blocks if isinstance(block, Cells))
+        normal = sum(
+            block.means.size + block.factors.size
+            for block in made.blocks if isinstance(block, Normal)
+        )  # fmt: skip
+        self.n_free = len(made.weights) + classes + tables + normal
+        self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
+
+    # ---- scores ------------------------------------------------------------------------------
+
+    def chunk(self, X: Data, n_classes: int) -> int:
+        """How many rows to score at a time."""
+        return max(64, SCORED // max(1, n_classes, X.shape[1]))
+
+    def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
+        """Σ_k w_k e_kc(x) for rows start:stop, (C, stop - start)."""
+        X = encoded(X)
+        out[:] = self.bias[:, np.newaxis]
+        codes = self._codes(X, X.codes[start:stop])
+        for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
+            if isinstance(block, Normal):
+                Z = block.scale.rows(X.codes[start:stop], X.levels)
+                out += weight * block.evidence(Z).T
+            else:
+                own, sizes = codes[block.way]
+                columns = np.array(block.columns)
+                table = weight * block.table
+                kernel.add_scores(own, sizes, columns, table, 0, stop - start, out)
+
+    def _codes(self, X: Encoded, rows: npt.NDArray[Any]) -> dict[int, tuple[Any, Int64]]:
+        """(bins (d, n), how many each column has) for each way to cut that is used."""
+        last = self._last  # read once: other threads may translate other levels meanwhile
+        if last[0] is not X.levels:
+            columns = zip(self.plan.columns, X.levels, strict=True)
+            last = X.levels, [column.bins(known) for column, known in columns]
+            self._last = last
+        ways = {block.way for block in self.plan.blocks if isinstance(block, Cells)}
+        found = {}
+        for way in ways:
+            codes = np.empty((len(self.plan.columns), len(rows)), np.uint16)
+            for j, (column, bins) in enumerate(zip(self.plan.columns, last[1], strict=True)):
+                codes[j] = column.coarser[way][bins][rows[:, j]]
+            sizes = np.array([column.size(way) for column in self.plan.columns], np.int64)
+            found[way] = codes, sizes
+        return found
+
+    def _each(self, X: Encoded) -> Iterator[tuple[Cells | Normal, float, Float64]]:
+        """(block, its weight, its evidence (C, n)) for some rows."""
+        codes = self._codes(X, X.codes)
+        classes, n = self.entries.n_classes, len(X.codes)
+        for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
+            out = np.zeros((classes, n))
+            if isinstance(block, Normal):
+                out[:] = block.evidence(block.scale.rows(X.codes, X.levels)).T
+            else:
+                own, sizes = codes[block.way]
+                kernel.add_scores(own, sizes, np.array(block.columns), block.table, 0, n, out)
+            yield block, weight, out
+
+    def contributions(self, X: Data) -> Float64:
+        """What each column adds, (n, C, d): what blocks of several add is shared equally.
+
+        What all numbers together add is shared as the quadratic form of the density has it.
+        """
+        X = encoded(X)
+        total = np.zeros((len(X.codes), self.entries.n_classes, len(self.plan.columns)))
+        for block, weight, own in self._each(X):
+            if isinstance(block, Normal):
+                Z = block.scale.rows(X.codes, X.levels)
+                shares = block.shares(Z, own.T)
+                total[:, :, block.scale.columns] += weight * shares
+            else:
+                for j in block.columns:
+                    total[:, :, j] += weight * own.T / len(block.columns)
+        return total
+
+    def alone(self, X: Data) -> Float64:
+        """The evidence of each column by itself, unweighted: (n, C, d)."""
+        X = encoded(X)
+        total = np.zeros((len(X.codes), self.entries.n_classes, len(self.plan.columns)))
+        for block, _, own in self._each(X):
+            if isinstance(block, Cells) and len(block.columns) == 1:
+                total[:, :, block.columns[0]] = own.T
+        return total
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Encoded:
+        """Rows that were learned, as often as they were."""
+        entries = self.entries
+        rows = np.zeros(len(codes), np.int64)
+        for c in range(entries.n_classes):
+            own, at = np.flatnonzero(entries.y == c), codes == c
+            if len(own) and at.any():
+                p = entries.weight[own] / entries.weight[own].sum()
+                rows[at] = entries.row[generator.choice(own, int(at.sum()), p=p)]
+        return Encoded(entries.codes[rows], entries.levels)
+
+    # ---- for people --------------------------------------------------------------------------
+
+    @property
+    def levels(self) -> list[Levels]:
+        """The levels of each column."""
+        return self.entries.levels
+
+    def varies(self, column: int) -> bool:
+        """Whether a column has several levels, a missing value being one."""
+        codes = self.entries.codes[:, column]
+        return bool((codes != codes[:1]).any())
+
+    def kinds(self) -> Int64:
+        """(d,) how many bins each column has."""
+        return np.array([len(column.coarser[0]) for column in self.plan.columns])
+
+    def described(self, names: Sequence[str]) -> Section:
+        """What each column has of weight, and the pairs and triples that it is in."""
+        blocks = list(zip(self.plan.blocks, self.plan.weights, strict=True))
+        words = {}
+        for j, name in enumerate(names):
+            said: list[str] = []
+            for block, weight in blocks:
+                if isinstance(block, Normal):
+                    continue
+                if block.columns == (j,):
+                    said.insert(0, f"weight {weight:.2f}, {len(block.table) - 1} bins")
+                elif j in block.columns:
+                    others = " and ".join(names[k] for k in block.columns if k != j)
+                    said.append(f"with {others} {weight:.2f}")
+            words[name] = "; ".join(said) or "tells nothing: left out"
+        return Section("weights of evidence", rows={name: [] for name in names}, words=words)

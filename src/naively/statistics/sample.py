@@ -1,0 +1,343 @@
+"""The rows themselves, each distinct one with its weight by class: from them anything follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import ExactArray, Int64
+from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data, Statistics, Summary
+from naively.statistics.level_counts import count_levels
+from naively.statistics.levels import Encoded, Levels, read_levels, union
+from naively.statistics.row_encoding import TEXT, Codes, distinct, encoded, texts
+from naively.workers import Workers
+
+Hashes = npt.NDArray[np.uint64]
+
+ALL = (1 << 64) - 1
+"""The threshold below which all hashes are."""
+
+
+@dataclass(eq=False, repr=False)
+class SampleStatistics(Statistics):
+    """Distinct rows, those whose hash is below a threshold, with their weights.
+
+    Attributes
+    ----------
+    tables : ``count`` (C, R), the weight of each row by class, and ``missing`` (C, d), the weight
+        of the rows in which each column is missing.
+    codes : (R, d) int32, places in the levels of each column, or their number if missing.
+    levels : list of d sorted arrays, numbers or text.
+    limit : how many rows are kept at most.
+    threshold : rows with a hash from here on were not kept.
+    """
+
+    codes: Codes
+    levels: list[Levels]
+    limit: int
+    threshold: int = ALL
+
+    sized_by = "missing"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every row that was met is here."""
+        return self.threshold == ALL
+
+    def varies(self, column: int) -> bool:
+        """Whether a column has several levels, a missing value being one."""
+        return bool((self.codes[:, column] != self.codes[:1, column]).any())
+
+    # ---- the algebra -------------------------------------------------------------------------
+
+    def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
+        """Add (or subtract) the rows of another sample; levels and rows merge by union."""
+        other = other._below(self.threshold)
+        mine = self._below(other.threshold)
+        unions = [*map(_union, mine.levels, other.levels)]
+        codes = np.concatenate([
+            _translated(mine.codes, [(to, len(known)) for known, to, _ in unions]),
+            _translated(other.codes, [(to, len(known)) for known, _, to in unions]),
+        ])  # fmt: skip
+        levels = [known for known, _, _ in unions]
+        first, kind = distinct(codes, [len(known) + 1 for known in levels])
+        own, theirs = np.split(kind, [len(mine.codes)])
+        count = mine.tables["count"].scatter(1, own, len(first))
+        count = count.accumulate(other.tables["count"], classes, theirs, sign)
+        missing = mine.tables["missing"]
+        missing = missing.accumulate(other.tables["missing"], classes, sign=sign)
+        vars(self).update(
+            tables={"count": count, "missing": missing}, codes=codes[first], levels=levels,
+            threshold=mine.threshold,
+        )  # fmt: skip
+        if len(self.codes) > self.limit:
+            vars(self).update(vars(self.cut()))
+
+    def _below(self, threshold: int) -> Self:
+        """The rows whose hash is below a threshold."""
+        if threshold >= self.threshold:
+            return self
+        return self._kept(self.hashes() < np.uint64(threshold), threshold)
+
+    def _kept(self, rows: Any, threshold: int) -> Self:
+        """Some of the rows."""
+        count, codes = self.tables["count"].gather(1, rows), self.codes[rows]
+        missing = ExactArray.zeros(self.tables["missing"].shape)
+        for k, known in enumerate(self.levels):
+            own = count.gather(1, codes[:, k] == len(known)).summed(1)
+            missing = missing.accumulate(own.repeated(1), columns=np.array([k]))
+        return self._with({"count": count, "missing": missing}, codes=codes, threshold=threshold)
+
+    def cut(self) -> Self:
+        """The rows of the smallest hashes, as many as the limit allows."""
+        hashes = self.hashes()
+        if len(hashes) <= self.limit:
+            return self
+        return self._below(int(np.sort(hashes)[self.limit]))
+
+    def gather_columns(self, columns: Any) -> Self:
+        """Of some columns only; rows that are equal in these become one."""
+        own = np.arange(len(self.levels))[columns]
+        levels, codes = [self.levels[k] for k in own], self.codes[:, own]
+        first, kind = distinct(codes, [len(known) + 1 for known in levels])
+        count = _summed(self.tables["count"], kind, len(first))
+        tables = {"count": count, "missing": self.tables["missing"].gather(1, own)}
+        return self._with(tables, codes=codes[first], levels=levels)
+
+    def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+        """Some of the columns among others, which have no values: own[k] is positions[k]."""
+        found = self.gather_columns(own)
+        codes = np.zeros((len(found.codes), n_features), np.int32)
+        codes[:, positions] = found.codes
+        levels: list[Levels] = [np.empty(0, np.float64)] * n_features
+        for k, position in enumerate(positions.tolist()):
+            levels[position] = found.levels[k]
+        missing = found.tables["missing"].scatter(1, positions, n_features)
+        tables = {"count": found.tables["count"], "missing": missing}
+        return found._with(tables, codes=codes, levels=levels)
+
+    def canonical(self) -> Self:
+        """The same rows in the order of their hashes, without levels and rows of weight 0."""
+        kept = self.tables["count"].nonzero().any(axis=0)
+        count, codes = self.tables["count"].gather(1, kept), self.codes[kept]
+        columns = [*map(_used, codes.T, self.levels)]
+        codes = np.array([own for own, _ in columns], np.int32).T.reshape(codes.shape)
+        found = self._with({}, codes=codes, levels=[known for _, known in columns])
+        order = np.lexsort([*codes.T[::-1], found.hashes()])
+        missing = self.tables["missing"].trimmed()
+        return found._with(
+            {"count": count.gather(1, order).trimmed(), "missing": missing}, codes=codes[order]
+        )
+
+    # ---- what they say -----------------------------------------------------------------------
+
+    def hashes(self) -> Hashes:
+        """A hash of each row, by its values alone: whatever their columns, order and type."""
+        total = np.zeros(len(self.codes), np.uint64)
+        for codes, known in zip(self.codes.T, self.levels, strict=True):
+            total += np.append(_hashed(known), np.uint64(0))[codes]
+        return _mixed(total)
+
+    def impossible(self, class_weight: ExactArray) -> str | None:
+        """Why no data can have these rows: each row that was met is one of them."""
+        count, missing = self.tables["count"], self.tables["missing"]
+        if count.any_negative() or missing.any_negative():
+            return FORGOTTEN
+        rows = count.summed(1)
+        if (class_weight - rows).below_zero(class_weight):
+            return NOT_LEARNED
+        if self.is_complete and (rows - class_weight).below_zero(class_weight):
+            return NOT_LEARNED
+        return None
+
+    def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
+        """The shape of each table, for so many classes and features."""
+        return {"count": (n_classes, len(self.codes)), "missing": (n_classes, n_features)}
+
+    def arrays(self) -> Arrays:
+        """The codes, row after row, and the levels; of text the bytes, and how many each has."""
+        numbers = [known for known in self.levels if known.dtype.kind != "T"]
+        text = [level.encode() for k in self.levels if k.dtype.kind == "T" for level in k.tolist()]
+        return {
+            "codes": np.array(self.codes, "<i4"),
+            "is_text": np.array([known.dtype.kind == "T" for known in self.levels], "<u1"),
+            "level_counts": np.array([len(known) for known in self.levels], "<i8"),
+            "numbers": np.concatenate([np.empty(0), *numbers]).astype("<f8"),
+            "text": np.frombuffer(b"".join(text), "<u1"),
+            "text_lengths": np.array([len(one) for one in text], "<i8"),
+            "threshold": np.array([self.threshold], "<u8"),
+        }
+
+    def _agrees(self, other: Self) -> bool:
+        same = [a.dtype == b.dtype and np.array_equal(a, b)
+                for a, b in zip(self.levels, other.levels, strict=True)]  # fmt: skip
+        return all(same) and np.array_equal(self.codes, other.codes)
+
+
+@dataclass(frozen=True)
+class Sample(Summary[SampleStatistics]):
+    """The rows, each distinct one once, with its weight by class.
+
+    Parameters
+    ----------
+    limit : how many distinct rows are kept at most: those of the smallest hashes, which are a
+        random sample, the same whatever the order and split of the rows.
+    """
+
+    limit: int = 1_000_000
+
+    takes = "cells"
+    by_column = False
+
+    def summarise(self, X: Data, batch: Batch, workers: Workers) -> SampleStatistics:
+        """The distinct rows of a batch and their weights, exactly."""
+        X = encoded(X)
+        sizes = [len(known) + 1 for known in X.levels]
+        first, kind = distinct(X.codes, sizes)
+        rows = np.arange(len(first))
+        counted = count_levels(
+            Encoded(kind[:, np.newaxis].astype(np.int32), [rows]), batch, workers
+        )
+        bounds = np.array(sizes, np.int64) - 1
+        there = Encoded((X.codes == bounds).astype(np.int32), [np.arange(1)] * len(sizes))
+        missing = count_levels(there, batch, workers).tables["missing"]
+        codes = np.array(X.codes[first], np.int32)
+        tables = {"count": counted.tables["count"], "missing": missing}
+        return SampleStatistics(tables, codes, list(X.levels), self.limit).cut()
+
+    def empty(self, n_classes: int, n_features: int) -> SampleStatistics:
+        """The statistics of no rows."""
+        count, missing = (ExactArray.zeros((n_classes, size)) for size in (0, n_features))
+        levels: list[Levels] = [np.empty(0, np.float64)] * n_features
+        codes = np.empty((0, n_features), np.int32)
+        return SampleStatistics({"count": count, "missing": missing}, codes, levels, self.limit)
+
+    def read(
+        self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
+    ) -> SampleStatistics:
+        """As the base class; codes must be places in the levels, and no row there twice."""
+        names = ("codes", "is_text", "level_counts", "numbers", "text", "text_lengths", "threshold")
+        if missing := [name for name in names if name not in arrays]:
+            raise ValueError(f"it has no tensor of {missing[0]}")
+        codes, is_text = arrays["codes"], arrays["is_text"].astype(bool)
+        counts, threshold = arrays["level_counts"], arrays["threshold"]
+        if is_text.shape != (n_features,) or counts.shape != (n_features,):
+            raise ValueError("its levels do not belong to its features")
+        known = {"levels": arrays["numbers"], "level_counts": counts[~is_text]}
+        numbers = iter(read_levels(known, int((~is_text).sum()), "f"))
+        known = {"levels": arrays["text"], "level_counts": counts[is_text]}
+        known["level_lengths"] = arrays["text_lengths"]
+        text = iter(read_levels(known, int(is_text.sum()), "T"))
+        levels = [next(text if own else numbers) for own in is_text.tolist()]
+        bounds = np.array([len(known) + 1 for known in levels])
+        if codes.dtype != np.int32 or codes.shape != (tables["count"].shape[1], n_features):
+            raise ValueError("its rows do not belong to its features")
+        if (codes < 0).any() or (codes >= bounds).any():
+            raise ValueError("a value of a row is none of its levels")
+        if len(distinct(codes, bounds.tolist())[0]) < len(codes):
+            raise ValueError("a row is there twice")
+        if threshold.dtype != np.uint64 or threshold.shape != (1,):
+            raise ValueError("its threshold is no number")
+        found = SampleStatistics(tables, codes, levels, self.limit, int(threshold[0]))
+        if (found.hashes() >= np.uint64(found.threshold)).any() and not found.is_complete:
+            raise ValueError("a row is beyond its threshold")
+        return found
+
+
+# ---- levels --------------------------------------------------------------------------------------
+
+
+def _union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
+    """(levels of both, where those of a are, those of b); as text if one of them is text."""
+    if a.dtype.kind == b.dtype.kind or len(a) == 0 or len(b) == 0:
+        return union(a, b)
+    (a, from_a), (b, from_b) = _as_text(a), _as_text(b)
+    merged, own, others = union(a, b)
+    return merged, own[from_a], others[from_b]
+
+
+def _as_text(levels: Levels) -> tuple[Levels, Int64]:
+    """(the levels as sorted text, where each of them is there)."""
+    written = texts(levels)
+    order = np.argsort(written, kind="stable")
+    return written[order], np.argsort(order, kind="stable")
+
+
+def _used(codes: npt.NDArray[Any], levels: Levels) -> tuple[Codes, Levels]:
+    """(codes of the levels that are met, these): numbers, if all of them are."""
+    met = np.bincount(codes, minlength=len(levels) + 1)[:-1] > 0
+    places, known = np.append(np.cumsum(met) - 1, met.sum()), levels[met]
+    if len(known) == 0:
+        return places[codes].astype(np.int32), np.empty(0, np.float64)
+    numbers = _as_numbers(known)
+    if numbers is not None:
+        order = np.argsort(numbers, kind="stable")
+        rank = np.append(np.argsort(order, kind="stable"), len(order))
+        places, known = rank[places], numbers[order]
+    return places[codes].astype(np.int32), known
+
+
+def _as_numbers(levels: Levels) -> npt.NDArray[np.float64] | None:
+    """Levels of text as the numbers that are written so; None if they are none, or are numbers."""
+    if levels.dtype.kind != "T":
+        return None
+    try:
+        numbers = levels.astype(np.float64)
+    except ValueError:
+        return None
+    if not np.isfinite(numbers).all() or not (texts(numbers) == levels).all():
+        return None
+    return numbers
+
+
+# ---- hashes --------------------------------------------------------------------------------------
+
+
+def _hashed(levels: Levels) -> Hashes:
+    """A hash of each level; a number has the same as a number and as text."""
+    if levels.dtype.kind != "T":
+        return _mixed((levels.astype(np.float64) + 0.0).view(np.uint64))
+    found = np.empty(len(levels), np.uint64)
+    for k, level in enumerate(levels.tolist()):
+        number = _as_numbers(np.array([level], TEXT))
+        if number is None:
+            digest = blake2b(level.encode(), digest_size=8).digest()
+            found[k] = int.from_bytes(digest, "little")
+        else:
+            found[k] = _hashed(number)[0]
+    return found
+
+
+def _mixed(x: Hashes) -> Hashes:
+    """Numbers well mixed (splitmix64: Steele, Lea & Flood 2014)."""
+    with np.errstate(over="ignore"):
+        x = x + np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return x ^ (x >> np.uint64(31))
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+
+
+def _translated(codes: Codes, places: list[tuple[Int64, int]]) -> Codes:
+    """Codes of levels that have other places now, among so many; the missing value is the last."""
+    out = np.empty_like(codes)
+    for k, (to, size) in enumerate(places):
+        out[:, k] = np.append(to, size)[codes[:, k]]
+    return out
+
+
+def _summed(count: ExactArray, kind: Int64, kinds: int) -> ExactArray:
+    """The weights (C, R) of rows summed by their kind, (C, kinds)."""
+    total = ExactArray.zeros((count.shape[0], kinds))
+    order = np.argsort(kind, kind="stable")
+    nth = np.arange(len(kind)) - np.searchsorted(kind[order], kind[order])
+    for turn in range(int(nth.max(initial=-1)) + 1):  # one row of each kind at a time
+        rows = order[nth == turn]
+        total = total.accumulate(count.gather(1, rows), columns=kind[rows])
+    return total

@@ -1,0 +1,274 @@
+"""`AutoBayes`: the traps of pooled evidence, what it finds, and that it forgets bit for bit."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold
+
+import naively
+from naively import AutoBayes, GaussianNB, NaiveBayes
+from naively.statistics.sample import Sample
+
+DATA = os.environ.get("NAIVELY_DATA")
+
+
+def loss(model, X, y, Z, t):
+    """The log-loss of rows that were not learned, in nats."""
+    proba = model.fit(X, y).predict_proba(Z)
+    return log_loss(t, proba, labels=model.classes_)
+
+
+def plan(model):
+    return model.model_.posterior().parameters.plan
+
+
+def halves(n, seed=0):
+    order = np.random.default_rng(seed).permutation(n)
+    return order[: n // 2], order[n // 2 :]
+
+
+def normal_table(n=1200, seed=0):
+    """Four columns of which two tell the class."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    X = rng.normal(size=(n, 4))
+    X[:, :2] += y[:, np.newaxis]
+    return pd.DataFrame(X, columns=list("abcd")), y
+
+
+# ---- traps ---------------------------------------------------------------------------------------
+
+
+def with_random_levels(X, rng, y):
+    return X.assign(z=[f"level {k}" for k in rng.integers(0, 20_000, len(X))])
+
+
+def with_a_constant(X, rng, y):
+    return X.assign(z="same", w=1.0)
+
+
+def with_a_copy(X, rng, y):
+    return X.assign(z=X["a"], w=X["b"])
+
+
+def with_noise(X, rng, y):
+    return X.assign(**{f"z{k}": rng.normal(size=len(X)) for k in range(20)})
+
+
+@pytest.mark.parametrize(
+    ("more", "harm"),
+    [(with_random_levels, 1.06), (with_a_constant, 1.03), (with_a_copy, 1.06),
+     (with_noise, 1.15)],
+)  # fmt: skip
+def test_columns_that_tell_nothing_new_do_little_harm(more, harm):
+    X, y = normal_table()
+    a, b = halves(len(y))
+    plain = loss(AutoBayes(), X.iloc[a], y[a], X.iloc[b], y[b])
+    wide = more(X, np.random.default_rng(1), y)
+    assert loss(AutoBayes(), wide.iloc[a], y[a], wide.iloc[b], y[b]) <= harm * plain
+
+
+def test_noise_alone_is_believed_less_than_by_others():
+    ours, others = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(332, 60)), rng.integers(0, 2, 332)
+        a, b = halves(332)
+        ours.append(loss(AutoBayes(), X[a], y[a], X[b], y[b]))
+        others.append(loss(LogisticRegression(), X[a], y[a], X[b], y[b]))
+    assert np.mean(ours) < np.log(2) + 0.2
+    assert np.mean(ours) < 0.7 * np.mean(others)
+
+
+def test_a_noisy_copy_of_the_label_is_believed_as_far_as_it_is_right():
+    X, y = normal_table(4000)
+    rng = np.random.default_rng(1)
+    X = X.assign(z=np.where(rng.random(len(y)) < 0.9, y, 1 - y))
+    a, b = halves(len(y))
+    model = AutoBayes().fit(X.iloc[a], y[a])
+    proba = model.predict_proba(X.iloc[b])[:, 1]
+    for low in (0.0, 0.1, 0.3, 0.7, 0.9):
+        rows = (proba >= low) & (proba < low + 0.2)
+        if rows.sum() > 100:
+            assert abs(y[b][rows].mean() - proba[rows].mean()) < 0.07
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_parity_is_found(order):
+    rng = np.random.default_rng(order)
+    X = rng.integers(0, 2, (1500, 5))
+    y = X[:, :order].sum(axis=1) % 2
+    a, b = halves(len(y))
+    model = AutoBayes().fit(pd.DataFrame(X[a], columns=list("abcde")), y[a])
+    assert (model.predict(pd.DataFrame(X[b], columns=list("abcde"))) == y[b]).mean() > 0.99
+    alone = AutoBayes(interactions=0).fit(X[a].astype(str), y[a])
+    assert (alone.predict(X[b].astype(str)) == y[b]).mean() < 0.6
+    assert tuple(range(order)) in [getattr(b, "columns", None) for b in plan(model).blocks]
+
+
+def test_xor_of_numbers_is_found():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3))
+    y = (X[:, 0] > 0) ^ (X[:, 1] > 0)
+    a, b = halves(len(y))
+    model = AutoBayes().fit(X[a], y[a])
+    assert (model.predict(X[b]) == y[b]).mean() > 0.93
+
+
+def test_a_class_of_three_rows_has_small_probabilities():
+    X, y = normal_table()
+    y = y.copy()
+    y[:3] = 2
+    proba = AutoBayes().fit(X, y).predict_proba(X)
+    assert proba[3:, 2].mean() < 0.02
+    assert np.isfinite(np.log(proba)).all()
+
+
+@pytest.mark.parametrize("value", [1.0, "same", None, True])
+def test_rows_that_are_all_alike_give_the_prior(value):
+    X = pd.DataFrame({"a": [value] * 40, "b": [value] * 40})
+    y = np.arange(40) % 4 == 0
+    with pytest.warns(UserWarning, match="no column tells anything"):
+        model = AutoBayes().fit(X, y)
+    assert model.predict_proba(X)[0] == pytest.approx([0.75, 0.25], abs=1e-12)
+
+
+def test_separable_classes_have_finite_weights():
+    X = np.linspace(-1, 1, 200)[:, np.newaxis] * [1, 2, 3]
+    y = X[:, 0] > 0
+    model = AutoBayes().fit(X, y)
+    assert (model.predict(X) == y).all()
+    assert np.abs(plan(model).weights).max() < 100
+    assert np.isfinite(model.predict_log_proba(X * 1e6)).all()
+
+
+def test_missing_values_are_evidence_where_they_tell():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 2000)
+    x = np.where(rng.random(2000) < np.where(y == 1, 0.6, 0.1), np.nan, rng.normal(size=2000))
+    proba = AutoBayes().fit(pd.DataFrame({"x": x}), y).predict_proba(pd.DataFrame({"x": [np.nan]}))
+    assert proba[0, 1] == pytest.approx(0.6 / 0.7, abs=0.04)
+
+
+# ---- quality, on tables that scikit-learn bundles ------------------------------------------------
+
+
+@pytest.mark.parametrize("table", [load_wine, load_breast_cancer])
+def test_probabilities_are_better_than_naive_ones(table):
+    X, y = table(return_X_y=True)
+    ours, naive = [], []
+    for a, b in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        ours.append(loss(AutoBayes(), X[a], y[a], X[b], y[b]))
+        naive.append(min(loss(GaussianNB(), X[a], y[a], X[b], y[b]),
+                         loss(NaiveBayes(family="auto"), X[a], y[a], X[b], y[b])))  # fmt: skip
+    assert np.mean(ours) < 1.1 * np.mean(naive)
+
+
+# ---- it stays additive ---------------------------------------------------------------------------
+
+
+def real_table():
+    """Rows of adult, which has numbers, levels and missing values."""
+    if DATA is None:
+        pytest.skip("NAIVELY_DATA is not set")
+    path = Path(DATA, "adult", "adult-train.csv.gz")
+    table = pd.read_csv(path, header=None, skipinitialspace=True, na_values="?", nrows=3000)
+    return table.iloc[:, :-1].rename(columns=str), table.iloc[:, -1].to_numpy()
+
+
+def same(a, b, X):
+    assert a.model_ == b.model_
+    one, other = plan(a), plan(b)
+    assert one.weights.tobytes() == other.weights.tobytes()
+    assert [getattr(k, "columns", None) for k in one.blocks] == [
+        getattr(k, "columns", None) for k in other.blocks
+    ]
+    assert a.predict_proba(X).tobytes() == b.predict_proba(X).tobytes()
+
+
+def test_merging_and_forgetting_real_rows_gives_the_model_of_those_that_are_left(tmp_path):
+    X, y = real_table()
+    left = AutoBayes().fit(X[:2000], y[:2000])
+    whole = AutoBayes(n_jobs=1).fit(X, y)
+    order = np.random.default_rng(0).permutation(len(y))
+    same(whole, AutoBayes().fit(X.iloc[order], y[order]), X)
+    parts = AutoBayes().fit(X[2000:], y[2000:]) + left
+    same(whole, parts, X)
+    whole.save(tmp_path / "model")
+    loaded = naively.load(tmp_path / "model")
+    same(whole, loaded, X)
+    same(left, loaded.forget(X[2000:], y[2000:]), X)
+
+
+def test_a_row_of_weight_three_is_three_rows():
+    X, y = normal_table(300)
+    weight = np.random.default_rng(0).integers(0, 4, 300).astype(float)
+    rows = np.repeat(np.arange(300), weight.astype(int))
+    same(AutoBayes().fit(X, y, weight), AutoBayes().fit(X.iloc[rows], y[rows]), X)
+
+
+def test_numbers_and_their_text_are_the_same_levels():
+    X, y = normal_table(200)
+    whole = X.assign(n=np.arange(200) % 7)
+    text = whole.assign(n=[str(k) for k in whole["n"]])
+    same(AutoBayes().fit(whole, y), AutoBayes().fit(text, y), X.assign(n=3))
+    mixed = whole.assign(n="none").iloc[:5]
+    both = AutoBayes().fit(text, y).partial_fit(mixed, y[:5])
+    same(AutoBayes().fit(whole, y), both.forget(mixed, y[:5]), whole)
+
+
+def test_columns_that_come_later_are_missing_before():
+    X, y = normal_table(200)
+    model = AutoBayes().fit(X[["a", "b"]][:100], y[:100]).partial_fit(X[["b", "c"]][100:], y[100:])
+    full = pd.concat([X[["a", "b"]][:100], X[["b", "c"]][100:]])
+    same(AutoBayes().fit(full[["a", "b", "c"]], y), model, X[["a", "b", "c"]])
+
+
+def test_beyond_the_limit_a_sample_is_kept_whatever_the_order_and_split():
+    X, y = normal_table(900)
+    order = np.random.default_rng(3).permutation(900)
+    model = AutoBayes(limit=300).fit(X, y)
+    assert len(model.model_.parts[0].codes) == 300
+    shuffled = AutoBayes(limit=300).fit(X.iloc[order[:400]], y[order[:400]])
+    shuffled.partial_fit(X.iloc[order[400:]], y[order[400:]])
+    same(model, shuffled, X)
+    assert model.class_count_.sum() == 900
+    assert (model.predict(X) == y).mean() > 0.75
+
+
+def test_hashes_are_of_values_not_of_types():
+    codes = {"a": ["1", "2", "x"], "b": [0.5, 1.5, 2.5]}
+    summary = AutoBayes().fit(codes, [0, 1, 1]).model_.parts[0]
+    assert isinstance(AutoBayes().fit(codes, [0, 1, 1]).model_.schema.summary, Sample)
+    numbers = AutoBayes().fit({"a": [1, 2], "b": [0.5, 1.5]}, [0, 1]).model_.parts[0]
+    assert set(numbers.hashes().tolist()) < set(summary.hashes().tolist())
+
+
+# ---- what it says --------------------------------------------------------------------------------
+
+
+def test_contributions_add_up_to_the_log_odds():
+    X, y = load_wine(return_X_y=True)
+    model = AutoBayes().fit(X, y)
+    told = model.explain(X)
+    log_proba = model.predict_log_proba(X)
+    total = told.contributions.sum(axis=2) + told.prior
+    odds = total[:, 0] - total[:, 1]
+    np.testing.assert_allclose(odds, log_proba[:, 0] - log_proba[:, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [({"interactions": 4}, "interactions must be"), ({"limit": 0}, "limit must be"),
+     ({"interactions": True}, "interactions must be")],
+)  # fmt: skip
+def test_wrong_parameters_are_refused(wrong, said):
+    X, y = normal_table(50)
+    with pytest.raises(ValueError, match=said):
+        AutoBayes(**wrong).fit(X, y)
