@@ -127,10 +127,12 @@ def kept(file: Path | None) -> dict[str, Results]:
     return json.loads(file.read_text()) if file and file.exists() else {}
 
 
-def keep(file: Path | None, results: dict[str, Results]) -> None:
-    """Write the results, whole or not at all."""
+def keep(file: Path | None, protocol: str, table: str, entries: dict[str, Entry]) -> None:
+    """Add to what is in the file now: other runs may have written to it meanwhile."""
     if file:
-        unfinished = file.with_name(f"{file.name}.unfinished")
+        results = kept(file)
+        results.setdefault(protocol, {}).setdefault(table, {}).update(entries)
+        unfinished = file.with_name(f"{file.name}.{os.getpid()}")
         unfinished.write_text(json.dumps(results, indent=1))
         unfinished.replace(file)
 

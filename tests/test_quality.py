@@ -99,6 +99,22 @@ def test_small(run, modules, tmp_path):
         assert (row["Gaussian"] == whole["Gaussian"]) == (table == "wine*")
 
 
+def test_what_another_run_kept_stays(modules, tmp_path):
+    keep, kept = modules["measuring"].keep, modules["measuring"].kept
+    file = tmp_path / "results.json"
+    keep(file, "folds", "iris", {"one": {"accuracy": 0.5}})
+    keep(file, "folds", "iris", {"two": {"accuracy": 0.6}})
+    keep(file, "folds", "iris", {"one": {"accuracy": 0.7}})
+    keep(file, "ebm", "adult", {"one": {"auc": 0.8}})
+    assert kept(file) == {
+        "folds": {"iris": {"one": {"accuracy": 0.7}, "two": {"accuracy": 0.6}}},
+        "ebm": {"adult": {"one": {"auc": 0.8}}},
+    }
+    assert list(tmp_path.iterdir()) == [file]
+    keep(None, "folds", "iris", {})
+    assert kept(None) == kept(tmp_path / "none") == {}
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
