@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import tables
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.decomposition import PCA
@@ -31,7 +30,7 @@ UNTOUCHED = frozenset({
 
 
 def published(name: str) -> Callable[[Path], Rows]:
-    """A table that `tables.py` reads too, from a file that says what is a number."""
+    """A table that `tables.py` reads too."""
 
     def load(folder: Path) -> Rows:
         table, labels = tables.SETS[name](folder)
@@ -40,18 +39,9 @@ def published(name: str) -> Callable[[Path], Rows]:
     return load
 
 
-def csv(file: str, target: str) -> Callable[[Path], Rows]:
-    """A file of comma-separated values: a column is of numbers if all of its values are."""
-
-    def load(folder: Path) -> Rows:
-        return labelled(pd.read_csv(folder / file), target)
-
-    return load
-
-
-def labelled(frame: pd.DataFrame, target: str) -> Rows:
-    labels = frame.pop(target).astype(str).to_numpy(str)
-    return tables.plain(pa.Table.from_pandas(frame, preserve_index=False)), labels
+def haxby(folder: Path) -> Rows:
+    table, labels = tables.csv("haxby-25mm/haxby_sub001_25mm.csv.gz", "label")(folder)
+    return tables.plain(table), labels.astype(str)
 
 
 def adult(folder: Path) -> Rows:
@@ -71,7 +61,7 @@ def adult_train(folder: Path) -> Rows:
 def bupa(folder: Path) -> Rows:
     names = [*(f"x{k}" for k in range(1, 7)), "selector"]
     frame = pd.read_csv(folder / "bupa/bupa.dat", names=names, comment="@", skipinitialspace=True)
-    return labelled(frame, "selector")
+    return frame.iloc[:, :-1], frame["selector"].to_numpy().astype(str)
 
 
 def promoters(folder: Path) -> Rows:
@@ -113,9 +103,9 @@ TABLES: dict[str, Callable[[Path], Rows]] = {
     "breast-cancer": published("breast-cancer"),
     "bupa": bupa,
     "car": published("car"),
-    "covtype": csv("covtype/covtype.csv.xz", "Cover_Type"),
+    "covtype": published("covtype"),
     "glass": published("glass"),
-    "haxby-25mm": without("run", csv("haxby-25mm/haxby_sub001_25mm.csv.gz", "label")),
+    "haxby-25mm": without("run", haxby),
     "ionosphere": published("ionosphere"),
     "iris": published("iris"),
     "letter": published("letter"),
@@ -129,9 +119,9 @@ TABLES: dict[str, Callable[[Path], Rows]] = {
     "sick": published("sick"),
     "sonar": published("sonar"),
     "soybean": published("soybean"),
-    "stream-elec": csv("stream-elec/elec.csv.gz", "target"),
+    "stream-elec": published("stream-elec"),
     "titanic-2201": published("titanic-2201"),
-    "titanic-891": csv("titanic/titanic-seaborn-891.csv", "survived"),
+    "titanic-891": published("titanic-891"),
     "vote": published("vote"),
     "wine": published("wine"),
     "zoo": without("animal", published("zoo")),
