@@ -1,0 +1,137 @@
+"""The classifiers of `quality.py`: ours, and what others have for tables, with their defaults.
+
+All get the same rows; columns are prepared as each asks for. LightGBM, XGBoost, EBM and Khiops
+take part if they are installed (`pip install lightgbm xgboost interpret khiops`; the commands of
+Khiops must be on the PATH).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import tables
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+FEW, LARGE = 3, 10_000  # rows: of a class; of a table
+LEVELS = 255  # of a column, that scikit-learn's boosting takes as categories
+SUBJECT = "AutoBayes"  # what all others are compared with
+
+
+def as_it_is(X: pd.DataFrame) -> pd.DataFrame:
+    return X
+
+
+def categories(X: pd.DataFrame) -> pd.DataFrame:
+    """Text as pandas' categories, or as codes if there are too many; plain names of columns.
+
+    Columns without any value are left out: scikit-learn's boosting fails on them (`sick`).
+    """
+    found = X.dropna(axis=1, how="all")
+    found = found.set_axis([f"c{j}" for j in range(found.shape[1])], axis=1)
+    for name in found.select_dtypes(object):
+        levels = found[name].astype("category")
+        codes = levels.cat.codes.astype(float)
+        few = len(levels.cat.categories) <= LEVELS
+        found[name] = levels if few else codes.mask(codes < 0)
+    return found
+
+
+@dataclass(frozen=True)
+class Method:
+    """A classifier.
+
+    Attributes
+    ----------
+    make : gives one that is not fitted.
+    package : that has it, as pip calls it.
+    prepare : turns the columns of a table into what it takes.
+    ours : whether it is measured anew each time.
+    """
+
+    make: Callable[[], Any]
+    package: str = "scikit-learn"
+    prepare: Callable[[pd.DataFrame], pd.DataFrame] = as_it_is
+    ours: bool = False
+
+    @property
+    def missing(self) -> str:
+        """Why it cannot take part; empty if it can."""
+        try:
+            version(self.package)
+            self.make()
+        except PackageNotFoundError:
+            return f"{self.package} is not installed"
+        except (AttributeError, ImportError) as error:  # of another version
+            return str(error)
+        return ""
+
+
+class Boosting(ClassifierMixin, BaseEstimator):
+    """Scikit-learn's gradient boosting with its defaults, but for rare classes of large tables.
+
+    Above 10,000 rows it holds some out to stop early: it fails if a class has one row, and diverges
+    if it has two (`nursery`: a log-loss of 2.3). There a class of fewer than `FEW` rows is left out
+    of what it learns, and gets its share of the rows as its probability, whatever a row says.
+    """
+
+    def fit(self, X: pd.DataFrame, y: np.ndarray) -> Boosting:
+        """Fit; labels are 0, 1, ..."""
+        counts = np.bincount(y)
+        learned = (counts >= FEW) | (len(y) <= LARGE)
+        self.classes_, self.shares_ = np.arange(len(counts)), counts / len(y)
+        self.learned_ = np.flatnonzero(learned)
+        self.model_ = HistGradientBoostingClassifier(random_state=0)
+        self.model_.fit(X[learned[y]], y[learned[y]])
+        return self
+
+    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
+        """(n, C) probabilities."""
+        proba = np.tile(self.shares_, (len(X), 1))
+        proba[:, self.learned_] = self.shares_[self.learned_].sum() * self.model_.predict_proba(X)
+        return proba
+
+
+def named(module: str, name: str, **given: Any) -> Callable[[], Any]:
+    """A classifier whose module is imported when it is asked for."""
+    return lambda: getattr(import_module(module), name)(**given)
+
+
+def logistic() -> Any:
+    numbers = make_pipeline(tables.medians(), StandardScaler())
+    return make_pipeline(
+        tables.columns(tables.one_hot(), numbers), LogisticRegression(max_iter=1000)
+    )
+
+
+def forest() -> Any:
+    columns = tables.columns(tables.one_hot(), "passthrough")  # it takes missing numbers
+    return make_pipeline(columns, RandomForestClassifier(n_jobs=-1, random_state=0))
+
+
+METHODS: dict[str, Method] = {
+    SUBJECT: Method(named("naively", SUBJECT), "naively", ours=True),
+    "NaiveBayes": Method(named("naively", "NaiveBayes"), "naively", ours=True),
+    "NaiveBayes, auto": Method(named("naively", "NaiveBayes", family="auto"), "naively", ours=True),
+    **{name: Method(make) for name, make in tables.PEERS.items()},
+    "LogisticRegression": Method(logistic),
+    "RandomForest": Method(forest),
+    "HistGradientBoosting": Method(Boosting, prepare=categories),
+    "LightGBM": Method(
+        named("lightgbm", "LGBMClassifier", verbose=-1), "lightgbm", prepare=categories
+    ),
+    "XGBoost": Method(
+        named("xgboost", "XGBClassifier", enable_categorical=True), "xgboost", prepare=categories
+    ),
+    "EBM": Method(named("interpret.glassbox", "ExplainableBoostingClassifier"), "interpret"),
+    "Khiops": Method(named("khiops.sklearn", "KhiopsClassifier"), "khiops"),
+}
