@@ -67,6 +67,7 @@ def as_json(result: Evaluated, found: Decisions) -> dict[str, Any]:
         "target": result.target,
         **result.scores.as_json(result.model.classes.tolist()),
         **{name: one.as_json() for name, one in found.items()},
+        **({} if result.decided is None else {"decisions": result.decided.as_json()}),
         "skipped": result.unlabelled,
         "seconds": result.seconds,
     }
@@ -83,6 +84,9 @@ def evaluated(result: Evaluated, found: Decisions | None = None) -> None:
     if found:
         out.print()
         out.print(_thresholds(scores, model, found))
+    if result.decided is not None:
+        out.print()
+        out.print(result.decided.table())
     out.print()
     unknown = (
         f"{scores.unknown:,} of them with a label that the model never met: errors, but in no "
