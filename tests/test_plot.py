@@ -21,6 +21,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 from scipy import stats
+from sklearn.calibration import calibration_curve
 from sklearn.datasets import load_digits, load_iris
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -45,6 +46,7 @@ from naively import (
 )
 from naively import plot as displays
 from naively.plot import (
+    CalibrationDisplay,
     ClassDensityDisplay,
     DecisionBoundaryDisplay,
     ImageDisplay,
@@ -66,6 +68,7 @@ SPECIES = IRIS.target_names[IRIS.target]
 PETALS, PETAL_NAMES = IRIS.data[:, [2, 3]], [IRIS.feature_names[k] for k in (2, 3)]
 TWO = SPECIES != "setosa"
 DIGITS = load_digits()
+SHAKEN = np.random.default_rng(0).normal(0.0, 0.5, PETALS.shape)
 COVARIANCES = ("full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical")
 TENNIS = {
     "outlook": ["sunny", "sunny", "overcast", "rain", "rain", "rain", "overcast"],
@@ -924,6 +927,77 @@ def test_sizes_are_written_where_there_is_room():
     assert all(one.get_text().endswith("%") for one in display.axes_[0].get_yticklabels())
 
 
+# ---- reliability --------------------------------------------------------------------------------
+
+
+def test_calibration_shows_the_bins_of_the_predicted_class():
+    """Three classes; scikit-learn's curve of the same bins."""
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet([1.0, 2.0, 4.0], 2000)
+    y = np.array(["a", "b", "c"])[rng.integers(0, 3, 2000)]
+    display = CalibrationDisplay.from_predictions(y, proba, name="mine")
+    right = proba.argmax(axis=1) == np.searchsorted(["a", "b", "c"], y)
+    part, mean = calibration_curve(right, proba.max(axis=1), n_bins=10, strategy="quantile")
+    np.testing.assert_allclose(display.marks_.get_offsets(), np.c_[mean, part], rtol=1e-12)
+    (text,) = display.legend_.get_texts()
+    error = abs(part - mean).mean()
+    assert text.get_text().startswith(f"mine\ncalibration error\n{error:.2%} ± ")
+    display.figure_.canvas.draw()
+    for line in display.line_[2][0].get_segments():  # Wilson's intervals, as SciPy has them
+        k = int(np.argmin(abs(mean - line[0, 0])))
+        exact = stats.binomtest(round(200 * part[k]), 200).proportion_ci(method="wilson")
+        np.testing.assert_allclose(line[:, 1], exact, rtol=1e-6)
+
+
+def test_two_classifiers_share_the_axes():
+    one = CalibrationDisplay.from_estimator(GaussianNB().fit(PETALS, SPECIES), PETALS, SPECIES)
+    model = LogisticRegression().fit(PETALS, SPECIES)
+    two = CalibrationDisplay.from_estimator(model, PETALS, SPECIES, ax=one.ax_)
+    assert two.figure_ is one.figure_
+    said = [text.get_text().split("\n")[0] for text in two.legend_.get_texts()]
+    assert said == ["GaussianNB", "LogisticRegression"]
+    assert one.line_[0].get_color() != two.line_[0].get_color()
+    low = one.ax_.get_xlim()[0]
+    for display in (one, two):
+        assert (display.marks_.get_offsets() > low).all()
+
+
+def test_calibration_of_tables_texts_and_one_row():
+    table = CalibrationDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"), TENNIS, "play")
+    assert table.reliability.rows.sum() == 7
+    CalibrationDisplay.from_estimator(TextNB().fit(MAILS, KINDS), MAILS, KINDS)
+    one = CalibrationDisplay.from_predictions(["a"], [[1.0, 0.0]], classes=["a", "b"])
+    one.figure_.canvas.draw()
+    assert one.reliability.error == 0.0
+
+
+@pytest.mark.parametrize(
+    ("y", "proba", "said"),
+    [
+        (["a", "b"], [0.2, 0.8], r"shape \(n, 2\)"),
+        (["a", "b"], [[0.2, 0.8]], r"shape \(n, 2\)"),
+        ([], np.empty((0, 0)), "n > 0"),
+        (["a", "b"], [[0.2, 0.8], [np.nan, 1.0]], "sum to 1"),
+        (["a", "b"], [[0.2, 0.8], [-0.5, 1.5]], ">= 0"),
+        (["a", "b"], [[-3.0, 2.0], [1.0, 2.0]], ">= 0"),
+    ],
+)
+def test_calibration_needs_probabilities(y, proba, said):
+    with pytest.raises(ValueError, match=said):
+        CalibrationDisplay.from_predictions(y, proba)
+    assert plt.get_fignums() == []
+
+
+def test_calibration_needs_a_classifier_and_its_labels():
+    with pytest.raises(TypeError, match="LinearSVC has no predict_proba"):
+        CalibrationDisplay.from_estimator(LinearSVC(), PETALS, SPECIES)
+    with pytest.raises(ValueError, match="this GaussianNB is not fitted"):
+        CalibrationDisplay.from_estimator(GaussianNB(), PETALS, SPECIES)
+    model = GaussianNB().fit(PETALS, SPECIES)
+    with pytest.raises(ValueError, match="'rose', which is none of the classes"):
+        CalibrationDisplay.from_estimator(model, PETALS[:1], ["rose"])
+
+
 # ---- every display -------------------------------------------------------------------------------
 
 
@@ -940,6 +1014,9 @@ def _displays():
         "boundary-covariance": lambda ax=None: DecisionBoundaryDisplay.from_estimator(
             GaussianBayes().fit(IRIS.data[:, :2][TWO], SPECIES[TWO]),
             IRIS.data[:, :2][TWO], SPECIES[TWO], feature_names=IRIS.feature_names[:2], ax=ax,
+        ),
+        "calibration": lambda ax=None: CalibrationDisplay.from_estimator(
+            gaussian, PETALS + SHAKEN, SPECIES, ax=ax
         ),
         "densities": lambda ax=None: ClassDensityDisplay.from_estimator(
             gaussian, PETALS, SPECIES, feature_names=PETAL_NAMES, ax=ax

@@ -11,6 +11,8 @@ import numpy as np
 
 from naively.exact import LARGEST, ExactArray, Float64
 
+ROUNDS = 10_000  # of expectation maximisation, at most
+ENOUGH = 1e-12  # nats a row by which rows may be less probable than under the best prior
 _MISMATCH = "Number of priors must match number of classes: {} priors, {} classes"
 
 
@@ -68,3 +70,39 @@ class Prior:
         """Raise ValueError if there are more classes than given probabilities."""
         if not isinstance(self.given, str) and classes > len(self.given):
             raise ValueError(_MISMATCH.format(len(self.given), classes))
+
+
+def adapted(log_odds: Float64, prior: Float64) -> Float64:
+    """The class prior under which rows are most probable, (C,).
+
+    By expectation maximisation: Saerens, Latinne & Decaestecker (2002), "Adjusting the outputs of a
+    classifier to new a priori probabilities". A round multiplies π_c by the mean over the rows of
+    P(c | x) / π_c. As log is concave, Σ_i log p(x_i) / n can rise by no more than the largest of
+    these means less 1: this tells when to stop.
+
+    Parameters
+    ----------
+    log_odds : (n, C) log (P(c | x) / π_c).
+    prior : (C,) π_c to begin with; a class of probability 0 keeps it.
+
+    Raises
+    ------
+    ValueError : if there are no rows.
+    """
+    if not len(log_odds):
+        raise ValueError("there are no rows to adapt the prior to")
+    known = np.flatnonzero(prior)
+    density = log_odds.T[known]  # of the rows, up to a factor each
+    density = np.exp(density - density.max(axis=0))
+    found = prior[known]
+    for _ in range(ROUNDS):
+        total = np.zeros(len(log_odds))
+        for p, own in zip(found, density, strict=True):
+            total += p * own
+        gain = np.array([(own / total).mean() for own in density])
+        found = found * gain
+        if gain.max() <= 1.0 + ENOUGH:
+            break
+    new = np.zeros(len(prior))
+    new[known] = found / math.fsum(found)
+    return new

@@ -41,6 +41,19 @@ Format = Annotated[
         help="csv, tsv, jsonl, parquet, arrow, arff, text (lines) or mail, if names do not tell."
     ),
 ]
+Unsure = Annotated[
+    float | None,
+    Parameter(
+        help="Leave the label open of rows whose most probable class is less probable, as 0.8."
+    ),
+]
+Costs = Annotated[
+    Path | None,
+    Parameter(
+        help="A CSV file of what mistakes cost, to give each row the label of least expected cost: "
+        "a line for each true class, named in the first column; a column for each predicted one."
+    ),
+]
 Json = Annotated[bool, Parameter(help="Print one JSON object.")]
 
 

@@ -17,6 +17,8 @@ def evaluate(
     positive: str | None = None,
     threshold: float | None = None,
     at_recall: float | None = None,
+    unsure: given.Unsure = None,
+    costs: given.Costs = None,
     format: given.Format = None,
     json: given.Json = False,
 ) -> None:
@@ -35,13 +37,15 @@ def evaluate(
     at_recall
         Say from which probability on to flag rows to find this part of that class, as 0.9.
     """
+    from naively.cli import costs as costing
     from naively.cli import layout, models, scored, sources, work
 
     saved = models.load(model)
     scored.check(saved, positive, threshold, at_recall)
+    rule = costing.rule(saved.model.classes, costs, unsure)
     classes = models.names_of(saved.model.classes)
     source = sources.opened_for(saved, data, format, classes=classes)
-    result = work.evaluate(saved, source, target, positive)
+    result = work.evaluate(saved, source, target, positive, rule)
     found = scored.decisions(result, threshold, at_recall, source.name)
     if json:
         layout.print_json(scored.as_json(result, found))
@@ -57,6 +61,8 @@ def predict(
     output: given.Output = None,
     proba: bool = False,
     only: bool = False,
+    unsure: given.Unsure = None,
+    costs: given.Costs = None,
     format: given.Format = None,
     json: bool = False,
 ) -> None:
@@ -80,6 +86,7 @@ def predict(
         Print a JSON object a row: prediction, probabilities with --proba, and the row unless
         --only.
     """
+    from naively.cli import costs as costing
     from naively.cli import models, predictions, sources, work
     from naively.cli.errors import UsageError
 
@@ -89,9 +96,10 @@ def predict(
         predictions.check_output(output)
         sources.check_output(output, data)
     saved = models.load(model)
-    source = sources.opened_for(saved, data, format, live=True, named=True)
     classes = saved.model.classes
-    found = work.predict(saved, source, proba)
+    rule = costing.rule(classes, costs, unsure)
+    source = sources.opened_for(saved, data, format, live=True, named=True)
+    found = work.predict(saved, source, proba, rule)
     batches = predictions.tables(found, classes, only, bool(source.files.texts), source.file)
     if json:
         predictions.to_json(found, classes, only, source.file)

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from naively.calibration import Reliability
 from naively.cli.ranking import Decision, Ranking
 from naively.exact import Float64, Int64
-
-BINS = 10  # of the calibration error
 
 
 @dataclass
@@ -30,8 +29,9 @@ class Scores:
         are one more, of F1 0.
     log_loss : float, mean -log P(label | x) in nats, of the rows that are not unknown.
     brier : float, mean Σ_c (P(c | x) - I(c = label))², from 0 to 2.
-    calibration_error : float, mean distance of confidence and accuracy over ten equal bins of the
-        probability of the predicted class, weighted by their rows.
+    calibration_error, calibration_standard_error, calibration_by_chance : float, mean distance of
+        confidence and accuracy over ten bins of equal numbers of rows, its standard error, and
+        what right probabilities would have: see `Reliability`.
     majority : float, accuracy of always saying the label that is most frequent in training.
     prior_log_loss : float, log-loss of always saying the class prior.
     confusion : (C, C) int64, rows of class i that were taken for class j.
@@ -48,6 +48,8 @@ class Scores:
     log_loss: float
     brier: float
     calibration_error: float
+    calibration_standard_error: float
+    calibration_by_chance: float
     majority: float
     prior_log_loss: float
     confusion: Int64
@@ -100,7 +102,8 @@ class Tally:
         self.mistaken = np.zeros(classes, np.int64)  # predictions for unknown labels
         self.losses: list[float] = []
         self.briers: list[float] = []
-        self.bins = np.zeros((3, BINS))  # rows, hits, confidence
+        self.confidences: list[Float64] = []  # of the predicted classes
+        self.right: list[npt.NDArray[np.bool_]] = []
 
     def add(self, truth: Int64, log_proba: Float64) -> None:
         """Count rows of these positions of classes, -1 for unknown labels; (n, C) log P(c | x)."""
@@ -120,10 +123,8 @@ class Tally:
         squares = (proba**2).sum(axis=1) + 1.0
         squares[known] -= 2.0 * proba[known, own]
         self.briers.append(math.fsum(squares))
-        confidence = proba.max(axis=1)
-        at = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
-        for row, weight in enumerate((None, (predicted == truth).astype(float), confidence)):
-            self.bins[row] += np.bincount(at, weight, BINS)
+        self.confidences.append(proba.max(axis=1))
+        self.right.append(predicted == truth)
 
     def scores(self) -> Scores:
         """The scores of all rows so far."""
@@ -136,6 +137,10 @@ class Tally:
         f1 = 2.0 * hits[both > 0] / both[both > 0]
         if unknown:
             recall, f1 = np.append(recall, 0.0), np.append(f1, 0.0)
+        reliability = Reliability.of(
+            np.concatenate([np.empty(0), *self.confidences]),
+            np.concatenate([np.empty(0, bool), *self.right]),
+        )
         with np.errstate(divide="ignore"):
             log_prior = np.log(self.prior)
         expected = [-n * p for n, p in zip(own.tolist(), log_prior.tolist(), strict=True) if n]
@@ -147,7 +152,9 @@ class Tally:
             macro_f1=_mean(f1),
             log_loss=_ratio(math.fsum(self.losses), known),
             brier=_ratio(math.fsum(self.briers), rows),
-            calibration_error=_ratio(float(np.abs(self.bins[1] - self.bins[2]).sum()), rows),
+            calibration_error=reliability.error,
+            calibration_standard_error=reliability.standard_error,
+            calibration_by_chance=reliability.by_chance,
             majority=_ratio(float(own[self.weight.argmax()]), rows) if len(own) else math.nan,
             prior_log_loss=_ratio(math.fsum(expected), known),
             confusion=self.confusion,

@@ -35,6 +35,7 @@ def tables(
 ) -> Iterator[pa.Table]:  # fmt: skip
     """The columns that were read, with the predictions and probabilities beside them.
 
+    A label that is left open is null.
     Documents, which are long, come last, and the column of their files first. A column of numbers
     that turns into text further down is text from there on.
     """
@@ -43,8 +44,9 @@ def tables(
         first = {file: columns.pop(file)} if file else {}
         if only:
             columns = {}
+        kind = pa.array(classes).type if classes.dtype.kind in "biuf" else pa.string()
         values = labels if labels.dtype.kind in "biuf" else labels.tolist()
-        said = {_free(PREDICTION, first | columns): pa.array(values)}
+        said = {_free(PREDICTION, first | columns): pa.array(values, kind)}
         for c, label in enumerate(classes.tolist() if proba is not None else []):
             name = _free(f"P({label})", first | columns | said)
             said[name] = pa.array(np.ascontiguousarray(proba[:, c]))

@@ -67,6 +67,7 @@ def as_json(result: Evaluated, found: Decisions) -> dict[str, Any]:
         "target": result.target,
         **result.scores.as_json(result.model.classes.tolist()),
         **{name: one.as_json() for name, one in found.items()},
+        **({} if result.decided is None else {"decisions": result.decided.as_json()}),
         "skipped": result.unlabelled,
         "seconds": result.seconds,
     }
@@ -83,6 +84,9 @@ def evaluated(result: Evaluated, found: Decisions | None = None) -> None:
     if found:
         out.print()
         out.print(_thresholds(scores, model, found))
+    if result.decided is not None:
+        out.print()
+        out.print(result.decided.table())
     out.print()
     unknown = (
         f"{scores.unknown:,} of them with a label that the model never met: errors, but in no "
@@ -153,15 +157,17 @@ def comparison(scores: Scores, model: Model) -> Group:
     shown.add_row("balanced accuracy", f"{scores.balanced_accuracy:.2%}", "")
     shown.add_row("macro F1", f"{scores.macro_f1:.4f}", "")
     shown.add_row("Brier score", f"{scores.brier:.4f}", "")
-    shown.add_row("calibration error", f"{scores.calibration_error:.2%}", "")
-    baseline = f"baseline: always {usual}; log-loss: the class prior"
+    error = f"{scores.calibration_error:.2%} ± {scores.calibration_standard_error:.2%}"
+    shown.add_row("calibration error", error, f"{scores.calibration_by_chance:.2%}")
+    by_chance = "last"
     ranking = scores.ranking
     if ranking is not None and 0 < ranking.positives < ranking.rows:
         label = clean(model.classes[scores.positive], 20)
         shown.add_row(f"AUC of P({label})", f"{ranking.auc():.4f}", "0.5000")
         average = (ranking.average_precision(), ranking.prevalence)
         shown.add_row("its average precision", *(f"{value:.4f}" for value in average))
-        baseline += "; last two: chance"
+        by_chance = "last three"
+    baseline = f"baseline: always {usual}; log-loss: the class prior; {by_chance}: by chance"
     worse = f"its probabilities are worse than the class prior's{_remedy(model.schema)}"
     return with_notes(shown, baseline, worse if scores.worse_than_prior else None)
 

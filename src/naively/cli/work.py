@@ -11,9 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from naively.cli import models, progress
+from naively.cli.decided import Decided
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.metrics import Scores, Tally
 from naively.cli.sources import Opened, check_columns, check_known
+from naively.decisions import DecisionRule
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.exact import Float64, Int64
@@ -21,6 +23,7 @@ from naively.files.safetensors import Saved
 from naively.invalid import Invalid, add_invalid
 from naively.labels import Labels
 from naively.model import Model
+from naively.posterior import Posterior
 from naively.study.rows import LabelledRows, of_stream
 from naively.tables.documents import LABEL
 from naively.tables.encoding import encode
@@ -63,6 +66,7 @@ class Evaluated:
     scores: Scores
     unlabelled: int
     seconds: float
+    decided: Decided | None = None
 
 
 def fit(
@@ -114,9 +118,13 @@ def _held_out_scores(model: Model, held: Held, question: Question) -> Scores | N
 
 
 def evaluate(
-    saved: Saved, source: Opened, target: str | None, positive: str | None = None
-) -> Evaluated:
-    """Compare predictions with the target column of files; `positive` is the class looked for."""
+    saved: Saved, source: Opened, target: str | None, positive: str | None = None,
+    rule: DecisionRule | None = None,
+) -> Evaluated:  # fmt: skip
+    """Compare predictions, and a rule's, with the target column of files.
+
+    `positive` is the class looked for.
+    """
     start = time.perf_counter()
     target = target or models.target_of(saved)
     if target is None and source.files.texts and LABEL in source.names:
@@ -134,6 +142,7 @@ def evaluate(
     model = models.with_columns(saved, names, source.name)
     wanted = None if positive is None else models.label_of(model, positive)
     tally = Tally(model.posterior().class_prior, model.class_weight.rounded(), wanted)
+    decided = None if rule is None else Decided(rule)
     unlabelled, met = 0, np.empty(0, object)
     invalid: dict[str, Invalid] = {}
 
@@ -145,6 +154,8 @@ def evaluate(
             one, source.tasks(), workers(None).count
         ):
             tally.add(truth, log_proba)
+            if decided is not None:
+                decided.add(truth, log_proba)
             add_invalid(invalid, unread)
             unlabelled += skipped
             met = labels if len(met) == 0 else met
@@ -157,7 +168,7 @@ def evaluate(
             f"({some(model.classes)})"
         )
     models.unread(model, invalid)
-    return Evaluated(model, target, scores, unlabelled, time.perf_counter() - start)
+    return Evaluated(model, target, scores, unlabelled, time.perf_counter() - start, decided)
 
 
 def _tested(
@@ -181,8 +192,11 @@ def _unlearnable(source: Opened, target: str, unlabelled: int) -> UserError:
     return UserError(f"{source.name}: there are no rows")
 
 
-def predict(saved: Saved, source: Opened, proba: bool) -> Iterator[Any]:
+def predict(
+    saved: Saved, source: Opened, proba: bool, rule: DecisionRule | None = None
+) -> Iterator[Any]:
     """(the columns as they were read, predicted labels, probabilities) of each batch."""
+    label = Posterior.predict if rule is None else rule.labels
     target = models.target_of(saved)
     names = [name for name in source.names if name != target]
     model = models.with_columns(saved, names, source.name)
@@ -193,7 +207,7 @@ def predict(saved: Saved, source: Opened, proba: bool) -> Iterator[Any]:
         batch = task()
         rows, unread = encode(model.schema, pa.Table.from_batches([batch]), without)
         probabilities = posterior.proba(rows) if proba else None
-        return batch, posterior.predict(rows), probabilities, unread
+        return batch, label(posterior, rows), probabilities, unread
 
     empty, warned, known = True, False, set(source.names)
     invalid: dict[str, Invalid] = {}

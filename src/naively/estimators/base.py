@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.threads import workers
+from naively.estimators.decisions import Deciding
 from naively.estimators.linear import LinearColumns, LinearForm, logistic
 from naively.estimators.validation import (
     check_data,
@@ -50,7 +51,7 @@ def _has_density(estimator: NaiveBayesClassifier) -> bool:
     return True
 
 
-class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NaiveBayesClassifier(Deciding, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the scikit-learn estimators: checks what comes in, and asks a `Model`."""
 
     model_: Model
@@ -217,10 +218,6 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self)
         jobs = workers(self.n_jobs)
         return answer(settled(self.model_, jobs), self._rows(X), jobs)
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The most probable class of each row, (n,)."""
-        return self._ask(X, Posterior.predict)
 
     def predict_proba(self, X: Any) -> Float64:
         """P(c | x), (n, C), in the order of `classes_`."""

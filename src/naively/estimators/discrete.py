@@ -31,6 +31,7 @@ class DiscreteNB(NaiveBayesClassifier):
 
     force_alpha = True
     _only_positive = True
+    _prior_parameter = "class_prior"
 
     def _prior(self) -> Prior:
         if self.class_prior is not None:

@@ -65,6 +65,8 @@ class GaussianNB(NaiveBayesClassifier):
     n_features_in_, feature_names_in_, n_parameters_
     """
 
+    _prior_parameter = "priors"
+
     priors: Any = None
     var_smoothing: float = 1e-9
     tie: Tie = None
@@ -165,6 +167,7 @@ class GaussianBayes(NaiveBayesClassifier):
     """
 
     _takes_sparse = False
+    _prior_parameter = "priors"
 
     covariance: Covariance = "full"
     shrinkage: Shrinkage = None

@@ -15,6 +15,7 @@ except ImportError as error:
     raise ImportError("naively.plot needs matplotlib: pip install 'naively[plot]'") from error
 
 from naively.plot.boundary import DecisionBoundaryDisplay
+from naively.plot.calibration import CalibrationDisplay
 from naively.plot.density import ClassDensityDisplay
 from naively.plot.images import ImageDisplay
 from naively.plot.learning import LearningCurvesDisplay
@@ -23,6 +24,7 @@ from naively.plot.parameters import ParametersDisplay
 from naively.plot.telling import TellingDisplay
 
 __all__ = [
+    "CalibrationDisplay",
     "ClassDensityDisplay",
     "DecisionBoundaryDisplay",
     "ImageDisplay",

@@ -1,0 +1,166 @@
+"""A reliability diagram: how sure the predictions are, and how often they are right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from naively.calibration import Reliability
+from naively.exact import Float64
+from naively.plot import style
+from naively.plot.models import check_classes, codes
+from naively.tables.frames import to_arrow
+
+NORMAL = 1.959964  # standard deviations on either side that hold 95% of a normal distribution
+MARGIN = 0.02  # of the axes, beyond the probabilities
+SMALLEST, LARGEST = 40.0, 70.0  # areas of marks, in square points
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CalibrationDisplay:
+    """How sure a classifier is of the classes that it predicts, and how often it is right.
+
+    Of two classes or more: each mark is of about a tenth of the rows, those with the next higher
+    probability of the predicted class; rows of one probability are together, and a mark of more
+    rows is larger. It is where these probabilities are on the average, as high as the part of the
+    rows that is predicted right, with its 95% interval (Wilson 1927). Marks on the dotted line have
+    right probabilities; below it predictions are too sure, above it not sure enough. The legend has
+    the expected calibration error, the mean distance of the rows' marks from the line, with its
+    standard error. `naively evaluate` tells the same.
+
+    Drawn into the same axes again, another classifier has the next colour.
+
+    Parameters
+    ----------
+    reliability : Reliability
+    name : of the classifier, in the legend.
+    least : the least probability that the most probable class can have.
+
+    Attributes
+    ----------
+    line_ : ErrorbarContainer, the line and the intervals.
+    marks_ : PathCollection
+    ax_, figure_, legend_
+    """
+
+    reliability: Reliability
+    name: str
+    least: float = 0.0
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, ax: Axes | None = None
+    ) -> Self:
+        """Ask a fitted classifier, of this library or not, about rows that it did not learn.
+
+        Parameters
+        ----------
+        estimator : fitted, with `predict_proba`.
+        X : (n, d) rows as it takes them.
+        y : (n,) their labels, or the name of the column of X that has them.
+        name : in the legend; that of the class by default.
+        ax : axes to draw in; a new figure by default.
+
+        Raises
+        ------
+        TypeError : if the estimator gives no probabilities.
+        ValueError : if it is not fitted; if labels are none of its classes, or not as many as rows.
+        """
+        kind = type(estimator).__name__
+        if not hasattr(estimator, "predict_proba"):
+            raise TypeError(f"{kind} has no predict_proba, which a display needs")
+        if not getattr(estimator, "__sklearn_is_fitted__", lambda: True)():
+            raise ValueError(f"this {kind} is not fitted: call `fit` first")
+        check_classes(estimator.classes_)
+        labels = to_arrow(X).column(y) if isinstance(y, str) else y
+        proba = estimator.predict_proba(X)
+        return cls.from_predictions(
+            labels, proba, classes=estimator.classes_, name=name or kind, ax=ax
+        )
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, y_prob: Any, *, classes: Any = None, name: str = "classifier",
+        ax: Axes | None = None,
+    ) -> Self:  # fmt: skip
+        """Draw probabilities beside the labels of the rows.
+
+        Parameters
+        ----------
+        y_true : (n,) labels.
+        y_prob : (n, C) P(c | x).
+        classes : (C,) labels of the columns of `y_prob`; those in `y_true`, sorted, by default.
+        name : in the legend.
+        ax : axes to draw in; a new figure by default.
+
+        Raises
+        ------
+        ValueError : if shapes do not fit, there are no rows, labels are none of the classes, or
+            there are no probabilities.
+        """
+        labels, proba = np.asarray(y_true), np.asarray(y_prob, np.float64)
+        found = np.unique(labels) if classes is None else np.asarray(classes)
+        if labels.ndim != 1 or len(labels) == 0 or proba.shape != (len(labels), len(found)):
+            raise ValueError(
+                f"y_prob must be of shape (n, {len(found)}), a probability for each row and class, "
+                f"with n > 0; it is {proba.shape}, and y_true {labels.shape}"
+            )
+        if not ((proba >= 0).all() and np.allclose(proba.sum(axis=1), 1.0)):
+            raise ValueError("y_prob must hold probabilities >= 0 that sum to 1 in each row")
+        right = proba.argmax(axis=1) == codes(labels, found)
+        reliability = Reliability.of(np.minimum(proba.max(axis=1), 1.0), right)
+        return cls(reliability=reliability, name=name, least=1.0 / len(found)).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw in the given axes, or in a new figure."""
+        self.ax_ = ax = style.axes(ax)
+        self.figure_ = ax.figure
+        found, own = self.reliability, style.style(len(ax.containers))
+        low, high = _wilson(found.accuracy, found.rows)
+        first = min(self.least, float(low.min())) - MARGIN
+        if ax.containers:
+            first = min(first, ax.get_xlim()[0])
+        else:
+            _prepare(ax)
+        ax.set(xlim=(first, 1.0 + MARGIN), ylim=(first, 1.0 + MARGIN))
+        self.line_ = ax.errorbar(
+            found.confidence, found.accuracy, (found.accuracy - low, high - found.accuracy),
+            c=own.colour, ls=own.line, lw=1.6, marker=own.marker, ms=5, elinewidth=1.2, capsize=2.5,
+        )  # fmt: skip
+        area = LARGEST * found.rows / found.rows.max()
+        self.marks_ = ax.scatter(
+            found.confidence, found.accuracy, np.maximum(area, SMALLEST), c=own.colour,
+            marker=own.marker, edgecolors="white", linewidths=0.8, zorder=3,
+        )  # fmt: skip
+        self.line_.set_label(
+            f"{style.label(self.name)}\ncalibration error\n"
+            f"{found.error:.2%} ± {found.standard_error:.2%}"
+        )
+        handles, labels = ax.get_legend_handles_labels()
+        self.legend_ = style.legend(ax, handles, labels)
+        return self
+
+
+def _prepare(ax: Axes) -> None:
+    """Draw what all classifiers share: the line of right probabilities, and what its sides mean."""
+    ax.plot([0.0, 1.0], [0.0, 1.0], c="black", ls=(0, (1, 2)), lw=1.4, zorder=1)
+    for said, x, y, side in (
+        ("not sure enough", 0.03, 0.96, "top"),
+        ("too sure", 0.5, 0.04, "bottom"),
+    ):
+        ax.text(x, y, said, c="0.4", fontsize="small", va=side, transform=ax.transAxes)
+    ax.set(xlabel="P(predicted class | x)", ylabel="predicted right")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(lambda part, _: f"{100 * part:.3g}%")
+    style.plain(ax)
+
+
+def _wilson(part: Float64, rows: Any) -> tuple[Float64, Float64]:
+    """The 95% intervals of probabilities, of which these parts were met (Wilson 1927)."""
+    scale = 1.0 + NORMAL**2 / rows
+    middle = (part + NORMAL**2 / (2.0 * rows)) / scale
+    half = NORMAL / scale * np.sqrt(part * (1.0 - part) / rows + NORMAL**2 / (4.0 * rows**2))
+    return np.minimum(middle - half, part), np.maximum(middle + half, part)
