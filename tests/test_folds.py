@@ -422,7 +422,7 @@ def test_auto_is_chosen_by_fit_alone():
             getattr(MultinomialNB(alpha="auto"), call)(X, y)
     with pytest.raises(ValueError, match='alpha="auto" is chosen'):
         naively.cross_validate(MultinomialNB(alpha="auto"), X, y)
-    with pytest.raises(ValueError, match="alpha must be a number, not 'auto'"):
+    with pytest.raises(ValueError, match='alpha must be a number: "auto"'):
         NBSVM(alpha="auto").fit(["a word", "another one"], [0, 1])
 
 

@@ -99,8 +99,8 @@ class NBSVM(TextClassifier):
         """
         if not (isinstance(self.beta, Real) and 0 <= self.beta <= 1):
             raise ValueError(f"beta must be from 0 to 1, not {self.beta!r}")
-        if isinstance(self.alpha, str):
-            raise ValueError(f"alpha must be a number, not {self.alpha!r}")
+        if isinstance(self.alpha, str) and self.alpha == "auto":
+            raise ValueError('alpha must be a number: "auto" is for classifiers that add up')
         if self.alpha == 0:
             raise ValueError("alpha must be above 0: without smoothing, ratios are infinite")
         texts = X if isinstance(X, pa.Array) else to_array(X)

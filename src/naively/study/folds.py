@@ -15,7 +15,7 @@ from naively.labels import Labels, encode_labels
 from naively.model import Model
 from naively.prior import Prior
 from naively.schema import Schema
-from naively.statistics.base import Data, InvalidValueError
+from naively.statistics.base import Data, InvalidValueError, is_sparse
 from naively.study.sharing import serves, taken
 from naively.study.splits import told_apart
 from naively.tables.names import few
@@ -150,11 +150,32 @@ class Folds:
 
     def model(self, split: int) -> Model:
         """The model that learned the rows of a split, and knows their classes only."""
+        return self._named(self._without(split))
+
+    def _without(self, split: int, columns: Int64 | None = None) -> Model:
+        """The sums of the rows of a split; of some columns, and of all together, if some do."""
         inside = self.learned[split]
         own, others = np.flatnonzero(inside), np.flatnonzero(~inside)
         if len(own) <= len(others) or not self.total.statistics.reversible:
-            return self._named(self._sum(own))
-        return self._named(self.total.less(self._sum(others)))
+            return _met(self._sum(own), columns)
+        gone = self._parts[others[0]] if len(others) == 1 else self._sum(others)
+        return _met(self.total, columns).less(_met(gone, columns))
+
+    def _asked(self, split: int, test: Int64, met_only: bool) -> tuple[Model, Data]:
+        """(the model of a split, its test rows); by the columns that these have, if these do.
+
+        Columns with the same sums have the same weights: one does for all of them.
+        """
+        X = self.rows.X[test]
+        if not met_only:
+            return self.model(split), X
+        columns, places = np.unique(X.indices, return_inverse=True)
+        model = self._named(self._without(split, columns))
+        sums, which = model.statistics.distinct()  # type: ignore[attr-defined]
+        shape = len(test), sums.tables["sum"].shape[1]
+        indices = which[places].astype(X.indices.dtype)
+        X = type(X)((X.data, indices, X.indptr), shape=shape)
+        return replace(model, statistics=sums), X
 
     def _named(self, model: Model) -> Model:
         """A model with its labels, and without classes that it has not met."""
@@ -175,12 +196,13 @@ class Folds:
         ValueError : if the rows of a split cannot be read so, or one of its test rows not scored.
         """
         several = len(readings) > 1
+        met_only = all(schema.is_single and schema.family.met_only for schema, _ in readings)
+        met_only = met_only and is_sparse(self.rows.X)
         inner = SERIAL if several else self.workers
         for split, test in enumerate(tests):
-            model = self.model(split)
+            model, X = self._asked(split, test, met_only)
             if not len(model.classes):
                 raise ValueError(f"split {split}: there are no rows to learn")
-            X = self.rows.X[test]
 
             def one(reading: Reading) -> T:
                 try:
@@ -217,6 +239,14 @@ class Folds:
             test, log_proba, log_prior[codes], ~np.isin(codes, known),
             -log_proba[np.arange(len(test)), codes],
         )  # fmt: skip
+
+
+def _met(model: Model, columns: Int64 | None) -> Model:
+    """A model's sums of some columns, and of all of them together; itself if no columns are given.
+
+    It is good for nothing but its sums.
+    """
+    return model if columns is None else replace(model, statistics=model.statistics.met(columns))  # type: ignore[attr-defined]
 
 
 def _read(own: Schema, other: Schema, wholes: list[Any]) -> list[Any]:
