@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -111,7 +111,7 @@ class Folds:
         self.rows, self.workers = rows, workers
         self.classes, self.codes = encode_labels(rows.labels)
         self.learned, parts = told_apart(learned)
-        self._parts = [self._counted(part) for part in parts]
+        self._parts = workers.map(self._counted, parts)
         if refused := self.total.statistics.refused():
             raise ValueError(f"no rows can be left out: {refused}")
 
@@ -122,7 +122,7 @@ class Folds:
         if weights is not None and not weights.all():
             part, weights = part[weights > 0], weights[weights > 0]
         try:
-            return rows.blank.summarise(rows.X[part], self.codes[part], weights, self.workers)
+            return rows.blank.summarise(rows.X[part], self.codes[part], weights)
         except InvalidValueError as error:
             raise self._placed(error, part) from None
 
@@ -188,32 +188,30 @@ class Folds:
 
     def ask(
         self, tests: Sequence[Int64], readings: Sequence[Reading], answer: Answer[T]
-    ) -> Iterator[list[T]]:
+    ) -> list[list[T]]:
         """For each split the answers about its test rows, one a reading of what was counted.
 
         Raises
         ------
         ValueError : if the rows of a split cannot be read so, or one of its test rows not scored.
         """
-        several = len(readings) > 1
         met_only = all(schema.is_single and schema.family.met_only for schema, _ in readings)
         met_only = met_only and is_sparse(self.rows.X)
-        inner = SERIAL if several else self.workers
-        for split, test in enumerate(tests):
-            model, X = self._asked(split, test, met_only)
-            if not len(model.classes):
-                raise ValueError(f"split {split}: there are no rows to learn")
+        inner = SERIAL if len(tests) > 1 else self.workers
 
-            def one(reading: Reading) -> T:
-                try:
-                    return answer(self._scored(model, reading, test, X, inner))  # noqa: B023
-                except InvalidValueError as error:
-                    raise self._placed(error, test) from None  # noqa: B023
-                except ValueError as error:
-                    raise ValueError(f"split {split}: {error}") from None  # noqa: B023
+        def one(split: int) -> list[T]:
+            test = tests[split]
+            try:
+                model, X = self._asked(split, test, met_only)
+                if not len(model.classes):
+                    raise ValueError("there are no rows to learn")
+                return [answer(self._scored(model, own, test, X, inner)) for own in readings]
+            except InvalidValueError as error:
+                raise self._placed(error, test) from None
+            except ValueError as error:
+                raise ValueError(f"split {split}: {error}") from None
 
-            outer = self.workers if several else SERIAL
-            yield outer.map(one, readings)
+        return self.workers.map(one, range(len(tests)))
 
     def _scored(
         self, model: Model, reading: Reading, test: Int64, X: Data, workers: Workers
@@ -280,6 +278,6 @@ def log_losses(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]
         counts = ~said.unknown & (weight > 0)
         return float((said.losses * weight)[counts].sum()), float(weight[counts].sum())
 
-    sums = np.array(list(folds.ask(tests, readings, answer))).sum(axis=0)
+    sums = np.array(folds.ask(tests, readings, answer)).sum(axis=0)
     with np.errstate(invalid="ignore"):
         return np.asarray(sums[:, 0] / sums[:, 1], np.float64)

@@ -138,7 +138,7 @@ class LeftOut:
 
 def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) -> list[LeftOut]:
     """What models that learned the rows of each split say of its test rows, a reading each."""
-    found = list(folds.ask(tests, readings, lambda said: said))
+    found = folds.ask(tests, readings, lambda said: said)
     rows = np.concatenate([np.empty(0, np.int64), *tests])
     split = np.repeat(np.arange(len(tests)), [len(test) for test in tests])
     order = np.argsort(rows, kind="stable")
