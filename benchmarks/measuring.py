@@ -17,9 +17,10 @@ import pandas as pd
 from peers import Method
 from sklearn.metrics import roc_auc_score
 
+from naively.calibration import Reliability
+
 LEAST = 1e-15  # probabilities below count as this much in the log-loss
 FLOOR = 0.001  # nats; log-losses below count as this much in ratios
-BINS = 10  # equal widths, of the probability of the predicted class
 
 # A column with few values has fewer bins, and a rare class is left out of some folds.
 EXPECTED = "Bins whose width are too small|The least populated class in y has only"
@@ -42,9 +43,8 @@ def measure(method: Method, X: pd.DataFrame, y: np.ndarray, parts: Iterable[Any]
     Returns
     -------
     dict of `rows`, `columns`, `classes`; `accuracy`; `log_loss` in nats, probabilities clipped at
-    1e-15; `calibration_error`, the mean distance of confidence and accuracy in ten equal bins of
-    the probability of the predicted class, weighted by their rows; `auc` and `auc_deviation` of two
-    classes, mean and standard deviation of folds; `fit`, `predict` and `processor`, seconds of all
+    1e-15; `calibration_error`, as in `naively.calibration`; `auc` and `auc_deviation` of two classes,
+    mean and standard deviation of folds; `fit`, `predict` and `processor`, seconds of all
     folds; `version` of its package; `warned`, warnings and how often. Of a failure `failed`.
     """
     entry: Entry = {"rows": len(X), "columns": X.shape[1], "classes": len(np.unique(y))}
@@ -76,7 +76,7 @@ def crossed(method: Method, X: pd.DataFrame, y: np.ndarray, parts: Iterable[Any]
     entry = {
         "accuracy": float(right.mean()),
         "log_loss": float(-np.log(chance.clip(LEAST, 1.0)).mean()),
-        "calibration_error": calibration_error(proba.max(axis=1), right),
+        "calibration_error": Reliability.of(proba.max(axis=1).clip(0, 1), right).error,
     }
     if len(classes) == 2:
         each = [roc_auc_score(own, proba[:, 1]) for proba, own, _ in found]
@@ -110,13 +110,6 @@ def predicted(
 def busy() -> float:
     """Seconds that the processors worked for this process and those that it ran."""
     return sum(os.times()[:4])
-
-
-def calibration_error(confidence: np.ndarray, right: np.ndarray) -> float:
-    """Mean distance of confidence and accuracy over equal bins, weighted by their rows."""
-    at = np.minimum((confidence * BINS).astype(int), BINS - 1)
-    gaps = np.bincount(at, confidence, BINS) - np.bincount(at, right, BINS)
-    return float(np.abs(gaps).sum() / len(right))
 
 
 # ---- what is kept ----------------------------------------------------------------------------

@@ -31,6 +31,17 @@ def test_bins_hold_equal_numbers_of_rows_in_any_order():
     assert (again.error, again.standard_error) == (found.error, found.standard_error)
 
 
+def test_a_row_of_weight_three_is_three_rows():
+    rng = np.random.default_rng(2)
+    confidence, right = rng.choice([0.6, 0.75, 0.8, 0.99], 300), rng.random(300) < 0.8
+    weight = rng.integers(0, 4, 300)
+    weighed = Reliability.of(confidence, right, weight.astype(float))
+    plain = Reliability.of(np.repeat(confidence, weight), np.repeat(right, weight))
+    assert weighed.error == pytest.approx(plain.error, rel=1e-12)
+    assert weighed.standard_error == pytest.approx(plain.standard_error, rel=1e-12)
+    assert weighed.by_chance == pytest.approx(plain.by_chance, rel=1e-12)
+
+
 @given(st.lists(st.tuples(st.sampled_from([0.5, 0.7, 0.9, 1.0]), st.booleans()), min_size=1))
 def test_rows_of_one_probability_are_in_one_bin(rows):
     confidence, right = (np.array(column) for column in zip(*rows, strict=True))

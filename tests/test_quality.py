@@ -17,6 +17,8 @@ from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from threadpoolctl import threadpool_limits
 
+from naively.calibration import Reliability
+
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 MODULES = ("measuring", "peers", "suite", "tables")
 
@@ -145,12 +147,7 @@ def test_figures_are_those_of_scikit_learn(modules):
     areas = [roc_auc_score(y[test], proba[test, 1]) for _, test in folds.split(X, y)]
     assert_allclose([entry["auc"], entry["auc_deviation"]], [np.mean(areas), np.std(areas)])
     confidence, right = proba.max(axis=1), predicted == y
-    error = 0.0
-    for lower in np.arange(10) / 10:
-        within = (confidence >= lower) & (confidence < lower + 0.1 + (lower == 0.9))
-        if within.any():
-            gap = abs(confidence[within].mean() - right[within].mean())
-            error += gap * within.mean()
+    error = Reliability.of(confidence, right).error
     assert_allclose(entry["calibration_error"], error, rtol=1e-9)
     assert (entry["rows"], entry["columns"], entry["classes"]) == (569, 5, 2)
 

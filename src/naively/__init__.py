@@ -20,6 +20,7 @@ _HOMES = {
     "PoissonNB": "naively.estimators.discrete",
     "TextNB": "naively.estimators.text",
     "compare": "naively.study.comparison",
+    "cross_validate": "naively.estimators.leaving_out",
     "diagnose": "naively.study.diagnosis",
     "load": "naively.estimators.files",
 }

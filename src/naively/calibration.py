@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import Float64, Int64
+from naively.exact import Float64
 
 BINS = 10
 
@@ -22,7 +22,7 @@ class Reliability:
 
     Attributes
     ----------
-    rows : (B,) rows of each bin.
+    rows : (B,) rows of each bin, or their weight.
     confidence : (B,) mean probability of their predicted classes.
     accuracy : (B,) the part of them that is predicted right.
     error : Σ_b rows_b / n · |accuracy_b - confidence_b|, the expected calibration error (Naeini,
@@ -33,7 +33,7 @@ class Reliability:
         √(2/π) / n · Σ_b √(Σ_i p_i (1 - p_i)), as the distances are then of normal distributions.
     """
 
-    rows: Int64
+    rows: Float64
     confidence: Float64
     accuracy: Float64
     error: float
@@ -41,29 +41,36 @@ class Reliability:
     by_chance: float
 
     @classmethod
-    def of(cls, confidence: Float64, right: npt.NDArray[np.bool_]) -> Reliability:
+    def of(
+        cls, confidence: Float64, right: npt.NDArray[np.bool_], weights: Float64 | None = None
+    ) -> Reliability:
         """That of n rows, in any order.
 
         Parameters
         ----------
         confidence : (n,) P(predicted class | x).
         right : (n,) whether it is the true class.
+        weights : (n,), or None if each row weighs 1; a row of weight w counts as w rows.
         """
-        n = len(confidence)
+        weights = np.ones(len(confidence)) if weights is None else weights
+        n = float(weights.sum())
         levels, places = np.unique(confidence, return_inverse=True)
-        rows, hits = (np.bincount(at, minlength=len(levels)) for at in (places, places[right]))
+        rows = np.bincount(places, weights, len(levels)).astype(np.float64)
+        hits = np.bincount(places, weights * right, len(levels)).astype(np.float64)
         if not n:
             return cls(rows, levels, levels, math.nan, math.nan, math.nan)
-        at = BINS * (2 * np.cumsum(rows) - rows) // (2 * n)  # by the middle row of each level
+        at = (BINS * (2 * np.cumsum(rows) - rows) // (2 * n)).astype(
+            np.int64
+        )  # by the middle row of each level
         squares = hits * (1.0 - levels) ** 2 + (rows - hits) * levels**2
         of_bin, right_of_bin, sure, spread = (
-            np.bincount(at, each, BINS)
+            np.bincount(at, each, BINS).astype(np.float64)
             for each in (rows, hits, rows * levels, rows * levels * (1.0 - levels))
         )
         error = math.fsum(np.abs(right_of_bin - sure)) / n
         kept = of_bin > 0
         return cls(
-            of_bin[kept].astype(np.int64), sure[kept] / of_bin[kept],
+            of_bin[kept], sure[kept] / of_bin[kept],
             right_of_bin[kept] / of_bin[kept], error,
             math.sqrt(max(math.fsum(squares) / n - error**2, 0.0) / n),
             math.sqrt(2.0 / math.pi) * math.fsum(np.sqrt(spread)) / n,

@@ -196,6 +196,10 @@ class ExactArray:
         limbs = np.moveaxis(self.limbs, axis, 0)
         total = ExactArray.zeros(limbs.shape[1:-1])
         size = limbs.shape[-1]
+        if size == 1 and limbs.size:
+            bound = max(-int(limbs.min()), int(limbs.max()))
+            if bound * len(limbs) < 1 << 61:  # counts: no digit is carried
+                return ExactArray(limbs.sum(axis=0), self.low).trimmed()
         for at in range(0, len(limbs) if size else 0, SLICE):
             part = limbs[at : at + SLICE]
             lazy = np.empty((*part.shape[1:-1], size + 1), np.int64)

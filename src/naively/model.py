@@ -185,14 +185,22 @@ class Model:
                 raise ValueError(f"{NEVER}no class {label!r}")
         if refused := self.statistics.refused():
             raise ValueError(f"{NEVER}{refused}")
+        left = self.less(other)
+        weight = left.class_weight
+        if problem := FORGOTTEN if weight.any_negative() else left.statistics.impossible(weight):
+            raise ValueError(f"{NEVER}{problem}")
+        return left
+
+    def less(self, other: Model) -> Model:
+        """A copy without what another model learned, with all of the classes; nothing is checked.
+
+        For what was surely learned: `forget` is for what may not have been.
+        """
         positions = np.searchsorted(self.classes, other.classes)
         left = self.copy()
         weight = left.class_weight.accumulate(other.class_weight, rows=positions, sign=-1)
         left.class_weight = weight
         left.statistics.accumulate(other._laid_out(self.schema), positions, sign=-1)
-        problem = FORGOTTEN if weight.any_negative() else left.statistics.impossible(weight)
-        if problem:
-            raise ValueError(f"{NEVER}{problem}")
         return left
 
     def decay(self, gamma: float) -> None:

@@ -283,8 +283,10 @@ class Schema:
         names = self.feature_names, other.feature_names
         if None not in names and list(names[0]) != list(names[1]):  # type: ignore[arg-type]
             raise ValueError(f"cannot combine models of different features: {names[0]}, {names[1]}")
+        if max(len(self.parts), len(other.parts)) == 1:
+            return
         own, others = ([tuple(part.names) for part in one.parts] for one in (self, other))
-        if max(len(own), len(others)) > 1 and own != others:
+        if own != others:
             raise ValueError("cannot combine models whose blocks of columns differ")
 
     def _reader(self, part: Counted) -> AnyFamily:

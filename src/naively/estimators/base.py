@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -19,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.threads import workers
 from naively.estimators.decisions import Deciding
+from naively.estimators.leaving_out import LeavesOut
 from naively.estimators.linear import LinearColumns, LinearForm, logistic
 from naively.estimators.validation import (
     check_data,
@@ -26,18 +26,19 @@ from naively.estimators.validation import (
     check_several,
     check_total,
     check_weights,
+    naming,
     require_labels,
     settled,
 )
 from naively.exact import Float64
 from naively.explanation import Explanation
-from naively.families.base import AnyFamily, unlike
+from naively.families.base import unlike
 from naively.files.safetensors import Saved, save
 from naively.model import Model
 from naively.posterior import Posterior
-from naively.prior import Prior
 from naively.schema import Schema
 from naively.statistics.base import Data
+from naively.study.folds import Learnable
 from naively.tables.cells import array_cells
 from naively.workers import Workers
 
@@ -51,7 +52,9 @@ def _has_density(estimator: NaiveBayesClassifier) -> bool:
     return True
 
 
-class NaiveBayesClassifier(Deciding, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NaiveBayesClassifier(
+    Deciding, LeavesOut, ClassifierMixin, BaseEstimator,  # type: ignore[misc]
+):  # fmt: skip
     """Base of the scikit-learn estimators: checks what comes in, and asks a `Model`."""
 
     model_: Model
@@ -61,14 +64,6 @@ class NaiveBayesClassifier(Deciding, ClassifierMixin, BaseEstimator):  # type: i
     _only_positive = False
     _noted: tuple[str, ...] = ()
     """Attributes that are kept beside the model."""
-
-    @abstractmethod
-    def _family(self) -> AnyFamily:
-        """The family with this estimator's parameters."""
-
-    @abstractmethod
-    def _prior(self) -> Prior:
-        """The class prior with this estimator's parameters."""
 
     # ---- learning ----------------------------------------------------------------------------
 
@@ -85,7 +80,7 @@ class NaiveBayesClassifier(Deciding, ClassifierMixin, BaseEstimator):  # type: i
         ------
         ValueError : saying what is wrong and where.
         """
-        delta, noted = self._summarise(X, y, sample_weight, None)
+        delta, noted = self._chosen(X, y, sample_weight)._summarise(X, y, sample_weight, None)
         check_several(delta.classes)
         delta.check(workers(self.n_jobs))
         self._keep(delta, noted)
@@ -107,6 +102,8 @@ class NaiveBayesClassifier(Deciding, ClassifierMixin, BaseEstimator):  # type: i
         ValueError : saying what is wrong and where; the model is as it was.
         """
         known = getattr(self, "model_", None)
+        if known is None:
+            self._refuse_auto()
         delta, noted = self._summarise(X, y, sample_weight, known)
         if classes is not None:
             delta.declare_classes(check_labels(classes, len(classes)))
@@ -168,27 +165,24 @@ class NaiveBayesClassifier(Deciding, ClassifierMixin, BaseEstimator):  # type: i
         self, X: Any, y: Any, sample_weight: Any, known: Model | None
     ) -> tuple[Model, dict[str, Any]]:
         """(a model of these rows alone, attributes to keep with it); self is unchanged."""
+        with naming(self):
+            rows = self._learnable(X, y, sample_weight, known)
+            return rows.summarise(workers(self.n_jobs)), {}
+
+    def _learnable(
+        self, X: Any, y: Any, sample_weight: Any, known: Model | None = None
+    ) -> Learnable:
+        """Rows to learn, checked; of the columns of a known model, if there is one."""
         require_labels(self, y)
-        first = known is None
-        if known is None:
-            probe = clone(self)
-            X = check_data(probe, X, reset=True, sparse=self._takes_sparse)
-            names = getattr(probe, "feature_names_in_", None)
-            known = Model(Schema.of_array(self._family(), X.shape[1], names), self._prior())
-        else:
-            X = check_data(self, X, reset=False, sparse=self._takes_sparse)
+        probe = clone(self) if known is None else self
+        X = check_data(probe, X, reset=known is None, sparse=self._takes_sparse)
         labels = check_labels(y, X.shape[0])
         weights = check_weights(sample_weight, X)
-        if first:
+        if known is None:
             check_total(weights, "rows")
-        try:
-            return known.summarise(X, labels, weights, workers(self.n_jobs)), {}
-        except ValueError as error:
-            if "Negative values in data" in str(error):
-                raise ValueError(
-                    str(error).replace("in data", f"in data passed to {type(self).__name__}", 1)
-                ) from None
-            raise
+            names = getattr(probe, "feature_names_in_", None)
+            known = Model(Schema.of_array(self._family(), X.shape[1], names), self._prior())
+        return Learnable(known, X, labels, weights)
 
     def _keep(self, model: Model, noted: dict[str, Any]) -> None:
         """Take a model as this estimator's own, with what was noted beside it."""

@@ -41,8 +41,8 @@ class JointBayes(TableClassifier):
 
     Parameters
     ----------
-    alpha : float
-        Virtual counts of each cell; 0 for |C| / |B|.
+    alpha : float or "auto"
+        Virtual counts of each cell; 0 for |C| / |B|; "auto" as in `MultinomialNB`.
     prior : "empirical", "uniform" or probabilities in the order of the classes.
     prior_smoothing : float
         Virtual examples of each class.
@@ -69,7 +69,7 @@ class JointBayes(TableClassifier):
 
     _takes_sparse = False
 
-    alpha: float = 1.0
+    alpha: float | Literal["auto"] = 1.0
     _: KW_ONLY
     prior: Literal["empirical", "uniform"] | Sequence[float] = "empirical"
     prior_smoothing: float = 0.0
@@ -81,7 +81,7 @@ class JointBayes(TableClassifier):
 
     def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
         names = tuple(table.column_names)
-        block = Block(Joint(self.alpha), names)
+        block = Block(Joint(self._smoothing), names)
         return Schema((block,), dict.fromkeys(names, Why("joint table")), tuple(self.missing))
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:

@@ -31,8 +31,8 @@ class NaiveBayes(TableClassifier):
     family : None, "auto", str or Family
         Of the columns of numbers that `columns` does not name: None for the rule; "auto" for the
         one that predicts held-out rows best, column by column; or the family itself.
-    alpha : float
-        Virtual counts of each level, for inferred families.
+    alpha : float or "auto"
+        Virtual counts of each level, for inferred families; "auto" as in `MultinomialNB`.
     prior : "empirical", "uniform" or probabilities in the order of the classes.
     prior_smoothing : float
         Virtual examples of each class.
@@ -56,6 +56,7 @@ class NaiveBayes(TableClassifier):
     classes_ : (C,) the labels met so far, sorted.
     feature_names_in_ : names of the columns that were given, if they had names.
     model_ : Model, with the schema.
+    alpha_ : the smoothing of inferred families.
 
     Examples
     --------
@@ -68,7 +69,7 @@ class NaiveBayes(TableClassifier):
     columns: Mapping[str | tuple[str, ...], AnyFamily | str] | None = None
     _: KW_ONLY
     family: AnyFamily | str | None = None
-    alpha: float = 1.0
+    alpha: float | Literal["auto"] = 1.0
     prior: Literal["empirical", "uniform"] | Sequence[float] = "empirical"
     prior_smoothing: float = 0.0
     unseen: Unseen = "smooth"
@@ -102,7 +103,7 @@ class NaiveBayes(TableClassifier):
             dict(self.columns or {}),
             None if family in (None, "auto") else named(family),
             family == "auto",
-            self.alpha,
+            self._smoothing,
             self.unseen,
             tuple(self.missing),
         )

@@ -99,6 +99,8 @@ class NBSVM(TextClassifier):
         """
         if not (isinstance(self.beta, Real) and 0 <= self.beta <= 1):
             raise ValueError(f"beta must be from 0 to 1, not {self.beta!r}")
+        if isinstance(self.alpha, str) and self.alpha == "auto":
+            raise ValueError('alpha must be a number: "auto" is for classifiers that add up')
         if self.alpha == 0:
             raise ValueError("alpha must be above 0: without smoothing, ratios are infinite")
         texts = X if isinstance(X, pa.Array) else to_array(X)
@@ -177,7 +179,7 @@ class NBSVM(TextClassifier):
 def _ratios(bayes: TextNB) -> Float64:
     """r of each class against the rest, (C, V): its multinomial, and the complement's."""
     total = bayes._parameters.total
-    others = ComplementParameters(total, bayes.alpha, norm=False)
+    others = ComplementParameters(total, bayes.alpha_, norm=False)
     return bayes.feature_log_prob_ + others.weights(slice(0, total.shape[1]))
 
 

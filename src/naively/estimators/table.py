@@ -43,6 +43,7 @@ from naively.posterior import Posterior
 from naively.prior import Prior
 from naively.schema import Schema
 from naively.statistics.base import InvalidValueError
+from naively.study.folds import Learnable, Reading
 from naively.tables import union
 from naively.tables.encoding import decode, encode
 from naively.tables.explaining import explain
@@ -56,6 +57,8 @@ from naively.workers import SERIAL
 
 Given = tuple[Any, LabelCodes, Float64 | None, Kind]
 """(table without the target, labels, weights, the kind of table that X is)."""
+Source = tuple[Any, LabelCodes]
+"""(table, labels)."""
 
 
 class TableClassifier(NaiveBayesClassifier):
@@ -98,7 +101,8 @@ class TableClassifier(NaiveBayesClassifier):
         if like is not None:
             check_is_fitted(like)
         known = None if like is None else like.model_
-        learned, noted = self._summarise(X, y, sample_weight, known, several=known is None)
+        chosen = self if like is not None else self._chosen(X, y, sample_weight)
+        learned, noted = chosen._summarise(X, y, sample_weight, known, several=known is None)
         if like is None:
             check_several(learned.classes)
             learned.check(workers(self.n_jobs))
@@ -128,26 +132,63 @@ class TableClassifier(NaiveBayesClassifier):
     def _summarise(
         self, X: Any, y: Any, sample_weight: Any, known: Model | None, several: bool = False
     ) -> tuple[Model, dict[str, Any]]:
-        table, labels, weights, kind = self._given(X, y, sample_weight, known)
-        if several:  # before anything is said of rows that are left out
-            check_several(labels[0])
-        if known is None:
-            check_total(weights, "rows")
-        first, of_first = table, labels
-        if weights is not None and not weights.all():  # rows of weight 0 are absent
-            first = table.filter(pa.array(weights > 0))
-            of_first = labels[0], labels[1][weights > 0]
-        schema = self._schema(first, of_first, known)
-        schema.check_any("learn from")
-        blank = Model(schema, self._prior(), target=y if isinstance(y, str) else None)
+        blank, _, (table, labels, weights, kind) = self._planned(
+            X, y, sample_weight, known, several
+        )
         learned = self._summed(blank, table, labels, weights)
         if learned.unlabelled:
             warnings.warn(
                 f"{learned.unlabelled} of {table.num_rows} rows have no label and were left out",
                 UserWarning, stacklevel=3,
             )  # fmt: skip
-        self._warn(learned.invalid, "learned", schema)
+        self._warn(learned.invalid, "learned", blank.schema)
         return learned, {"_kind": kind}
+
+    def _planned(
+        self, X: Any, y: Any, sample_weight: Any, known: Model | None, several: bool
+    ) -> tuple[Model, Source, Given]:
+        """(a model that learned nothing, what its families are inferred from, what to learn)."""
+        given = self._given(X, y, sample_weight, known)
+        table, labels, weights, _ = given
+        if several:  # before anything is said of rows that are left out
+            check_several(labels[0])
+        if known is None:
+            check_total(weights, "rows")
+        source = table, labels
+        if weights is not None and not weights.all():  # rows of weight 0 are absent
+            source = table.filter(pa.array(weights > 0)), (labels[0], labels[1][weights > 0])
+        schema = self._schema(*source, known)
+        schema.check_any("learn from")
+        blank = Model(schema, self._prior(), target=y if isinstance(y, str) else None)
+        return blank, source, given
+
+    def _learnable(
+        self, X: Any, y: Any, sample_weight: Any, known: Model | None = None
+    ) -> Learnable:
+        blank, source, given = self._planned(X, y, sample_weight, known, True)
+        table, (classes, codes), weights, _ = given
+        rows, invalid = encode(blank.schema, table)
+        self._warn(invalid, "learned", blank.schema)
+        kept = np.flatnonzero(codes < len(classes))
+        if len(kept) == len(codes):
+            return Learnable(blank, rows, classes[codes], weights, source=source)
+        weights = None if weights is None else weights[kept]
+        return Learnable(blank, rows[kept], classes[codes[kept]], weights, kept, source)
+
+    @property
+    def alpha_(self) -> Any:
+        """The smoothing of the families that are not given: `alpha`, or what was chosen for it."""
+        schema = self.model_.schema
+        given = ("asked", "chosen")
+        for block in schema.blocks:
+            family: Any = block.family
+            if hasattr(family, "alpha") and schema.reason(block.names[0]).kind not in given:
+                return family.alpha
+        return 1.0  # there are none
+
+    def _reading(self, rows: Learnable) -> Reading:
+        table, labels = rows.source
+        return self._schema(table, labels, None), self._prior()
 
     def _warn(self, invalid: dict[str, Invalid], what: str, schema: Schema) -> None:
         """Warn of values that columns could not take, at the line of the user."""

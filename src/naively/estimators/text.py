@@ -19,6 +19,7 @@ from naively.model import Model
 from naively.prior import Prior
 from naively.schema import Schema
 from naively.statistics.term_counts import LengthNorm, Weighting
+from naively.study.folds import Learnable, Reading
 from naively.text.analysis import WORDS
 from naively.text.documents import Documents
 from naively.text_explanation import TextExplanation, TextExplanations
@@ -28,7 +29,7 @@ from naively.text_explanation import TextExplanation, TextExplanations
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What the classifiers of text share: what a term is, and which are left out."""
 
-    alpha: float = 1.0
+    alpha: float | Literal["auto"] = 1.0
     analyzer: Any = "word"
     ngram_range: tuple[int, int] = (1, 1)
     lowercase: bool = True
@@ -69,8 +70,8 @@ class TextNB(TextClassifier, NaiveBayesClassifier):
         What is counted: how often each term is met in a document, or, for the last two, whether.
         "complement" judges a class by all others (Rennie et al. 2003); "bernoulli" counts absence
         as evidence; "binary" is multinomial.
-    alpha : float
-        Smoothing l: virtual counts of each term in each class.
+    alpha : float or "auto"
+        Smoothing l: virtual counts of each term in each class; "auto" as in `MultinomialNB`.
     norm : bool
         Divide each class's weights by their sum; "complement" only.
     weighting : None, "log", "tfidf" or "log-tfidf"
@@ -115,6 +116,7 @@ class TextNB(TextClassifier, NaiveBayesClassifier):
     ----------
     classes_ : (C,) labels
     class_count_ : (C,) total weights
+    alpha_ : the smoothing.
     terms_ : (V,) the terms that count, sorted.
     feature_count_ : (C, V) what was counted of them.
     feature_log_prob_ : (C, V) log θ_αc; for "bernoulli" log p_αc; for "complement" its weights.
@@ -141,6 +143,7 @@ class TextNB(TextClassifier, NaiveBayesClassifier):
     def _family(self) -> Text:
         known: Any = self.model_.family if hasattr(self, "model_") else None
         options = {name: getattr(self, name) for name in OPTIONS}
+        options["alpha"] = self._smoothing
         options["stop_words"] = stop_words(self.stop_words)
         return Text(**options, reference=known and known.reference)
 
@@ -180,9 +183,9 @@ class TextNB(TextClassifier, NaiveBayesClassifier):
         """
         return super().partial_fit(X, y, classes, sample_weight)
 
-    def _summarise(
-        self, X: Any, y: Any, sample_weight: Any, known: Model | None
-    ) -> tuple[Model, dict[str, Any]]:
+    def _learnable(
+        self, X: Any, y: Any, sample_weight: Any, known: Model | None = None
+    ) -> Learnable:
         if y is None:
             raise ValueError("TextNB requires y to be passed, but the target y is None")
         documents = Documents.of(X)
@@ -190,13 +193,17 @@ class TextNB(TextClassifier, NaiveBayesClassifier):
             raise ValueError("there are no documents to learn from")
         labels = check_labels(y, len(documents))
         weights = check_weights(sample_weight, np.empty((len(documents), 1)))
-        jobs = workers(self.n_jobs)
         if known is None:
             check_total(weights, "documents")
             present = documents if weights is None else documents[weights > 0]
-            family = replace(self._family(), reference=None).referring(present, jobs)
+            family = replace(self._family(), reference=None)
+            family = family.referring(present, workers(self.n_jobs))
             known = Model(Schema.of_array(family, 1), self._prior())
-        return known.summarise(documents, labels, weights, jobs), {}
+        return Learnable(known, documents, labels, weights)
+
+    def _reading(self, rows: Learnable) -> Reading:
+        family = replace(self._family(), reference=rows.blank.family.reference)  # type: ignore[attr-defined]
+        return rows.blank.schema.with_family(family), self._prior()
 
     def _rows(self, X: Any) -> Documents:
         return Documents.of(X)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -118,6 +120,18 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     check_whole(y)
     check_classification_targets(y)
     return y.astype(y.dtype.newbyteorder("="), copy=False)
+
+
+@contextmanager
+def naming(estimator: BaseEstimator) -> Iterator[None]:
+    """Let an error about negative values name the estimator, as those of scikit-learn do."""
+    try:
+        yield
+    except ValueError as error:
+        if "Negative values in data" not in str(error):
+            raise
+        whose = f"in data passed to {type(estimator).__name__}"
+        raise ValueError(str(error).replace("in data", whose, 1)) from None
 
 
 def check_several(classes: npt.NDArray[Any]) -> None:

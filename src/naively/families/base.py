@@ -203,6 +203,14 @@ class Family(ABC, Generic[S, P]):
         """Whether parameters refer to the first data, as an idf does to its documents."""
         return False
 
+    @property
+    def met_only(self) -> bool:
+        """Whether sparse rows are scored by the sums of the columns they have, and of all columns.
+
+        See `CountStatistics.met`.
+        """
+        return False
+
     def referring(self, X: Data, workers: Workers = SERIAL) -> Self:
         """The same family, referring to these rows if it refers to any and has none."""
         return self

@@ -52,17 +52,26 @@ class Complement(Multinomial):
         self, statistics: CountStatistics, class_weight: ExactArray
     ) -> ComplementParameters:
         """The weights -log θ̃_αc."""
-        return ComplementParameters(statistics.tables["sum"], self.alpha, self.norm)
+        counts, events = statistics.tables["sum"], statistics.events()
+        return ComplementParameters(counts, self.alpha, self.norm, events)
+
+    @property
+    def met_only(self) -> bool:
+        """Whether all columns have the same smoothing, and weights need no norm over them."""
+        return np.ndim(self.alpha) == 0 and not self.norm
 
 
 class ComplementParameters(SharedEvents):
     """-log θ̃_αc, from the counts of all classes minus those of class c, exactly."""
 
-    def __init__(self, counts: ExactArray, alpha: Alpha, norm: bool) -> None:
+    def __init__(
+        self, counts: ExactArray, alpha: Alpha, norm: bool,
+        events: tuple[ExactArray, int] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(counts, alpha)
-        own = counts.summed(1)
+        own, self.width = events or (counts.summed(1), self.n_features)
         rest = _complement(own, own.summed(0))
-        self.totals = counts_of(rest) + total_alpha(self.alpha, *counts.shape)
+        self.totals = counts_of(rest) + total_alpha(self.alpha, self.n_classes, self.width)
         self.norms = np.ones((self.n_classes, 1))
         if norm:
             weights = self._weights(slice(0, self.n_features))
@@ -74,7 +83,7 @@ class ComplementParameters(SharedEvents):
         counts = counts_of(_complement(own, own.summed(0))) + columns_of(self.alpha, columns)
         totals = self.totals[:, np.newaxis]
         known = log(np.where(totals > 0, totals, 1.0)) - log(counts)
-        return np.where(totals > 0, known, np.log(max(self.n_features, 1)))
+        return np.where(totals > 0, known, np.log(max(self.width, 1)))
 
     def weights(self, columns: slice) -> Float64:
         """w_αc of a block of columns, (C, b): +inf for what only class c ever showed."""

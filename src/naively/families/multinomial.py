@@ -60,7 +60,12 @@ class Multinomial(Family[CountStatistics, LinearParameters]):
 
     def estimate(self, statistics: CountStatistics, class_weight: ExactArray) -> LinearParameters:
         """θ_αc."""
-        return MultinomialParameters(statistics.tables["sum"], self.alpha)
+        return MultinomialParameters(statistics.tables["sum"], self.alpha, statistics.events())
+
+    @property
+    def met_only(self) -> bool:
+        """Whether all columns have the same smoothing."""
+        return np.ndim(self.alpha) == 0
 
 
 class SharedEvents(LinearParameters):
@@ -90,18 +95,27 @@ class SharedEvents(LinearParameters):
 
 
 class MultinomialParameters(SharedEvents):
-    """log θ_αc, computed from the counts a block of columns at a time."""
+    """log θ_αc, computed from the counts a block of columns at a time.
 
-    def __init__(self, counts: ExactArray, alpha: Alpha) -> None:
+    Attributes
+    ----------
+    totals : (C,) Σ_β (count + l_β), over all columns, of which these may be some.
+    width : how many columns there are in all.
+    """
+
+    def __init__(
+        self, counts: ExactArray, alpha: Alpha, events: tuple[ExactArray, int] | None = None
+    ) -> None:
         super().__init__(counts, alpha)
-        self.totals = counts_of(counts.summed(1)) + total_alpha(self.alpha, *counts.shape)
+        total, self.width = events or (counts.summed(1), self.n_features)
+        self.totals = counts_of(total) + total_alpha(self.alpha, self.n_classes, self.width)
 
     def log_theta(self, columns: slice) -> Float64:
         """log θ_αc of a block of columns, (C, b); uniform for a class of which nothing is known."""
         counts = counts_of(self.counts.gather(1, columns)) + columns_of(self.alpha, columns)
         theta = log(counts)
         theta -= log(np.where(self.totals > 0, self.totals, 1.0))[:, np.newaxis]
-        theta[self.totals <= 0] = -np.log(max(self.n_features, 1))
+        theta[self.totals <= 0] = -np.log(max(self.width, 1))
         return theta
 
     def terms(self, columns: slice) -> Terms:

@@ -15,7 +15,7 @@ from naively.families.complement import Complement
 from naively.families.linear import Alpha
 from naively.families.multinomial import Multinomial
 from naively.families.text_parameters import TextParameters
-from naively.statistics.base import Statistics
+from naively.statistics.powers import CountStatistics
 from naively.statistics.term_counts import LengthNorm, TermCounts, Weighting, reference_of
 from naively.statistics.terms import Reference, TermStatistics
 from naively.text.analysis import Analysis
@@ -206,7 +206,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             chosen = self._selected(statistics, present)
             assert vocabulary is not None
             vocabulary, total = vocabulary.gather(chosen), total.gather(1, chosen)
-        counts = Statistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
+        counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
         inner = self.inner.estimate(counts, present)
         return TextParameters(self.summary, inner, vocabulary, total, float(self.alpha))
 

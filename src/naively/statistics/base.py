@@ -154,6 +154,11 @@ class Statistics:
         """Why nothing can be forgotten, or None if it can."""
         return None
 
+    @property
+    def reversible(self) -> bool:
+        """Whether subtracting what was added gives, bit for bit, what was there before."""
+        return True
+
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
         """The shape of each table, for so many classes and features."""
         return dict.fromkeys(self.tables, (n_classes, n_features))

@@ -98,6 +98,11 @@ class BlockStatistics(Statistics):
         return next(filter(None, (part.refused() for part in self.parts)), None)
 
     @property
+    def reversible(self) -> bool:
+        """Whether subtracting what was added gives, bit for bit, what was there before."""
+        return all(part.reversible for part in self.parts)
+
+    @property
     def nbytes(self) -> int:
         """The memory that the tables take."""
         return sum(part.nbytes for part in self.parts)

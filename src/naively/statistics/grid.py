@@ -106,6 +106,11 @@ class GridStatistics(LevelStatistics):
         """The cells, and the exponents of their widths."""
         return {**super().arrays(), "exponents": np.array(self.exponents, "<i8")}
 
+    @property
+    def reversible(self) -> bool:
+        """Whether no grid is coarser than any part of the values needs it."""
+        return bool((self.exponents == FINEST).all())
+
     def _replace(self, other: GridStatistics) -> None:
         self.tables, self.levels, self.exponents = other.tables, other.levels, other.exponents
 

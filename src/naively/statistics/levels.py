@@ -170,7 +170,7 @@ def read_levels(arrays: Arrays, n_features: int, kinds: str) -> list[Levels]:
     if counts.shape != (n_features,) or (counts < 0).any() or (counts > len(flat)).any():
         raise ValueError("its levels do not belong to its features")
     ends = np.cumsum(counts)
-    if ends[-1] != len(flat):
+    if counts.sum() != len(flat):
         raise ValueError("its levels do not belong to its features")
     if flat.dtype.kind == "i" and len(flat) and (flat.min() < 0 or flat.max() >= 1 << 53):
         raise ValueError("a level is out of range")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import KEPT_BITS, LARGEST, ExactArray, Float64
+from naively.exact import KEPT_BITS, LARGEST, ExactArray, Float64, Int64
 from naively.statistics.base import (
     FORGOTTEN,
     NOT_LEARNED,
@@ -49,7 +49,41 @@ class Powers(Summary[PowerStatistics]):
 
 
 class CountStatistics(Statistics):
-    """Tables ``sum`` (of numbers >= 0) and ``missing`` (weight of rows), (C, d) each."""
+    """Tables ``sum`` (of numbers >= 0) and ``missing`` (weight of rows), (C, d) each.
+
+    Those of some columns alone may have ``events``, (C, 1), what all columns add up to.
+
+    Attributes
+    ----------
+    width : how many columns there are, if these are some; else None.
+    """
+
+    width: int | None = None
+
+    def met(self, columns: Int64) -> Self:
+        """Of some columns, with what all of them add up to."""
+        events, _ = self.events()
+        tables = {name: table.gather(1, columns) for name, table in self.tables.items()}
+        tables["events"] = events.repeated(1)
+        return self._with(tables, width=self.tables["sum"].shape[1])
+
+    def distinct(self) -> tuple[Self, Int64]:
+        """(the columns whose sums differ, which of these each column is)."""
+        limbs = self.tables["sum"].limbs
+        factors = np.random.default_rng(0).integers(1, 1 << 62, limbs.shape[::2])
+        keys = np.einsum("cdl,cl->d", limbs, factors)  # modulo 2^64
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        if not np.array_equal(limbs[:, first[which]], limbs):  # by chance, two have the same key
+            return self, np.arange(limbs.shape[1])
+        tables = {name: self.tables[name].gather(1, first) for name in ("sum", "missing")}
+        return self._with({**self.tables, **tables}), which
+
+    def events(self) -> tuple[ExactArray, int]:
+        """(what all columns add up to, (C,); how many they are)."""
+        if self.width is not None:
+            return self.tables["events"].gather(1, 0), self.width
+        total = self.tables["sum"]
+        return total.summed(1), total.shape[1]
 
     def impossible(self, class_weight: ExactArray) -> str | None:
         """As the base class; sums of such numbers cannot be negative either."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from naively.exact import Int64
 
@@ -48,9 +50,7 @@ class Splits:
             order = self._with_all(order[fold[order] != k])
             own[:] = len(self.sizes)
             own[order] = np.searchsorted(self.sizes[:-1], np.arange(len(order)), "right")
-        alike, part = np.unique(since, axis=1, return_inverse=True)
-        ends = np.cumsum(np.bincount(part.ravel()))
-        self.parts = tuple(np.split(np.argsort(part.ravel(), kind="stable"), ends[:-1]))
+        alike, self.parts = told_apart(since)
         self.tests = tuple(np.flatnonzero(fold == k) for k in met)
         places = range(len(self.sizes))
         self.steps = tuple(tuple(np.flatnonzero(own == k) for k in places) for own in alike)
@@ -64,6 +64,13 @@ class Splits:
         late = np.zeros(len(order), bool)
         late[met[met >= self.sizes[0] - len(met)]] = True
         return order[np.argsort(~late, kind="stable")]
+
+
+def told_apart(table: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[Int64, ...]]:
+    """(the different columns of a table, where each is met): rows that are alike make a part."""
+    alike, part = np.unique(table, axis=1, return_inverse=True)
+    ends = np.cumsum(np.bincount(part.ravel()))
+    return alike, tuple(np.split(np.argsort(part.ravel(), kind="stable"), ends[:-1]))
 
 
 def _dealt(codes: Int64, folds: int, seed: int) -> tuple[Int64, Int64]:

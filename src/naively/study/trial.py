@@ -15,12 +15,12 @@ from naively.model import Model
 from naively.prior import Prior
 from naively.schema import Counted, Schema
 from naively.statistics.base import Batch, Statistics
-from naively.statistics.blocks import columns_among
 from naively.statistics.levels import Encoded
 from naively.statistics.sums import class_weights
 from naively.study.margins import known_mean
 from naively.study.rows import LabelledRows
 from naively.study.rungs import Rung
+from naively.study.sharing import serves, taken
 from naively.study.splits import Splits
 from naively.tables.encoding import encode_part
 from naively.workers import Workers
@@ -106,17 +106,11 @@ class Sums:
 
     def serve(self, part: Counted) -> bool:
         """Whether they have the sums of some columns."""
-        own = self.part
-        if own.summary != part.summary:
-            return False
-        return own.names == part.names or (own.summary.by_column and {*part.names} <= {*own.names})
+        return serves(self.part, part)
 
     def of(self, part: Counted, whole: Any) -> Any:
         """What belongs to some columns: of rows, or of sums."""
-        columns = columns_among(self.part.names, part.names)
-        if columns is None:
-            return whole
-        return whole.gather_columns(columns) if isinstance(whole, Statistics) else whole[:, columns]
+        return taken(self.part, part, whole)
 
     def blank(self) -> Statistics:
         """The sums of no rows."""

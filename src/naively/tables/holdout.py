@@ -71,7 +71,7 @@ class Draw:
         group = number * self.over // self.under
         start, end = (-(-k * self.under // self.over) for k in (group, group + 1))
         place, size = number - start, end - start
-        luck = _part(_mixed(_walked(keys, group)))
+        luck = _part(mixed(_walked(keys, group)))
         one = (luck * size).astype(np.int64)
         opening = group == 0
         one[opening] = 0 if self.most else 1 + (luck * (size - 1)).astype(np.int64)[opening]
@@ -90,7 +90,7 @@ def _walked(keys: UInt64, steps: Int64) -> UInt64:
     return keys + (steps.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
 
 
-def _mixed(states: UInt64) -> UInt64:
+def mixed(states: UInt64) -> UInt64:
     """What SplitMix64 makes of its states: numbers without a pattern."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         states = (states ^ (states >> np.uint64(shift))) * np.uint64(factor)

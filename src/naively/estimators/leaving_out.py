@@ -1,0 +1,252 @@
+"""Scores of rows by classifiers that did not learn them, without refitting."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+
+from naively.engines.threads import workers
+from naively.estimators.validation import check_several, naming
+from naively.exact import Int64
+from naively.families.base import AnyFamily
+from naively.model import Model
+from naively.prior import Prior
+from naively.study.dealing import dealt
+from naively.study.folds import Folds, Learnable, Reading, log_losses
+from naively.study.unlearned import LeftOut, left_out
+
+PARTS = 10
+ALPHAS = tuple(10.0 ** (k / 4) for k in range(-12, 9))
+"""Smoothing that ``alpha="auto"`` chooses from: 0.001 to 100, four values a power of ten."""
+NONE = np.empty(0, np.int64)
+
+
+class LeavesOut:
+    """What every classifier can do whose training is addition."""
+
+    model_: Model
+    alpha: Any
+    n_jobs: int | None
+
+    @abstractmethod
+    def _family(self) -> AnyFamily:
+        """The family with this estimator's parameters."""
+
+    @abstractmethod
+    def _prior(self) -> Prior:
+        """The class prior with this estimator's parameters."""
+
+    @abstractmethod
+    def _learnable(self, X: Any, y: Any, sample_weight: Any) -> Learnable:
+        """Rows to learn, checked."""
+
+    def _reading(self, rows: Learnable) -> Reading:
+        """How the counts of rows are read with the parameters of this classifier."""
+        schema = rows.blank.schema
+        return schema.with_family(self._family()), self._prior()
+
+    def left_out(self, X: Any, y: Any, sample_weight: Any = None, parts: int = PARTS) -> LeftOut:
+        """How this classifier does on these rows, each scored by a model that did not learn it.
+
+        The rows are cut into parts, which are counted once each. The model without a part is the
+        sum of all parts less this one: the model that `fit` makes of the other rows, bit for bit.
+        What this classifier itself has learned does not matter, nor does it change.
+
+        The parts follow from the rows, not from chance nor from their order: the rows of each
+        class are sorted by a hash of what is in them, and dealt to the parts in turn.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`.
+        parts : how many, 2 or more; as many as there are rows, if they are fewer.
+
+        Returns
+        -------
+        LeftOut : print it, or ask it for the probabilities.
+
+        Raises
+        ------
+        ValueError : as `fit`; or if a model cannot be estimated without one of the parts.
+
+        See Also
+        --------
+        naively.cross_validate : for other splits, and for several settings at once. It says what is
+            decided once for all rows.
+        """
+        self._refuse_auto()
+        rows = self._learnable(X, y, sample_weight)
+        folds, tests = self._parted(rows, parts)
+        with naming(self):
+            return left_out(folds, tests, [rows.reading])[0]
+
+    # ---- alpha="auto" ------------------------------------------------------------------------
+
+    @property
+    def alpha_(self) -> Any:
+        """The smoothing: `alpha`, or what was chosen for "auto"."""
+        family: Any = self.model_.family
+        return family.alpha
+
+    @property
+    def _is_auto(self) -> bool:
+        return isinstance(getattr(self, "alpha", None), str) and self.alpha == "auto"
+
+    @property
+    def _smoothing(self) -> Any:
+        """The value of `alpha`; where it is to be chosen and is not yet, any."""
+        if not self._is_auto:
+            return self.alpha
+        return self.alpha_ if hasattr(self, "model_") else 1.0
+
+    def _refuse_auto(self) -> None:
+        if self._is_auto:
+            raise ValueError(
+                'alpha="auto" is chosen when `fit` is called: call it first, or give the `alpha_` '
+                "that it has chosen as alpha"
+            )
+
+    def _chosen(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Itself; with "auto" a classifier like it whose alpha predicts left-out rows best.
+
+        Of equal ones the alpha nearest to 1.
+        """
+        if not self._is_auto:
+            return self
+        with warnings.catch_warnings():  # they come again when the rows are learned
+            warnings.simplefilter("ignore")
+            rows = self._learnable(X, y, sample_weight)
+            folds, tests = self._parted(rows, PARTS)
+            tried: list[Any] = [clone(self).set_params(alpha=alpha) for alpha in ALPHAS]
+            losses = log_losses(folds, tests, [one._reading(rows) for one in tried])
+        order = sorted(range(len(ALPHAS)), key=lambda k: abs(np.log(ALPHAS[k])))
+        return tried[order[int(np.nan_to_num(losses, nan=np.inf)[order].argmin())]]
+
+    # ---- parts -------------------------------------------------------------------------------
+
+    def _parted(self, rows: Learnable, parts: int) -> tuple[Folds, list[Int64]]:
+        """(models without one of so many parts each, the rows of these)."""
+        n = len(rows.labels)
+        if not isinstance(parts, int | np.integer) or isinstance(parts, bool) or parts < 2:
+            raise ValueError(f"parts must be a whole number of 2 or more, not {parts!r}")
+        if n < 2:
+            raise ValueError("there is one row only: nothing is left to learn without it")
+        codes = np.unique(rows.labels, return_inverse=True)[1]
+        part = dealt(rows.blank.schema, rows.X, codes, rows.weights, min(int(parts), n))
+        tests = [np.flatnonzero(part == k) for k in range(min(int(parts), n))]
+        return self._folds(rows, tests), tests
+
+    def _folds(self, rows: Learnable, tests: Sequence[Int64], learned: Any = None) -> Folds:
+        if learned is None:
+            learned = np.ones((len(tests), len(rows.labels)), bool)
+            for own, test in zip(learned, tests, strict=True):
+                own[test] = False
+        with naming(self):
+            folds = Folds(rows, learned, workers(self.n_jobs))
+        check_several(folds.classes)
+        return folds
+
+
+def cross_validate(
+    estimator: Any, X: Any, y: Any, cv: Any = 5, sample_weight: Any = None,
+    settings: Mapping[str, Sequence[Any]] | None = None,
+) -> Any:  # fmt: skip
+    """Cross-validate a classifier of naively without refitting it: leaving out is subtraction.
+
+    The rows are counted once. The model of each split is a sum of counts, and scores the rows that
+    the split tests: the same, bit for bit, as ``clone(estimator).fit`` on the rows that it trains
+    on. With `settings` the same counts are estimated in many ways.
+
+    Three things are decided once, from all rows, before they are counted; a refit would decide them
+    from its training rows:
+
+    - the columns of `NaiveBayes` and the families that are inferred or chosen for them, with what
+      these hold fixed, such as the numbers that count as levels: the refit that is equal is
+      ``fit(..., like=whole)`` with a model of all rows;
+    - the documents that an idf of `TextNB` refers to, and of text columns: their words and labels
+      do not enter, only in how many documents each word is;
+    - nothing else: cuts of numbers, smoothing, variance floors, `min_df` and class priors are
+      estimated from the training rows alone.
+
+    Parameters
+    ----------
+    estimator : a classifier of naively, fitted or not; it stays as it is. `NBSVM` has to refit, and
+        is refused.
+    X, y, sample_weight : as for its `fit`. Rows of weight w count as w rows in the scores, too.
+    cv : an int, for so many stratified folds, as scikit-learn has them; a splitter of
+        scikit-learn; or an iterable of (rows to learn, rows to score).
+    settings : values to try of each parameter, such as ``{"alpha": [0.01, 0.1, 1.0]}``; all
+        combinations are. They must not change what is counted: smoothing, floors, ties, priors and
+        the frequencies of terms to leave out do not.
+
+    Returns
+    -------
+    LeftOut : what the models say of each row; ``result.folds`` has the scores of each split.
+        With `settings` a list of them, one a combination, the last parameter varying first. The
+        best has the least `log_loss`.
+
+    Raises
+    ------
+    TypeError : for a classifier whose training is no addition.
+    ValueError : as `fit`; if a split's rows cannot be learned; if settings change what is counted.
+
+    Examples
+    --------
+    >>> import naively
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> naively.cross_validate(naively.GaussianNB(), X, y).accuracy > 0.95
+    True
+    >>> tried = naively.cross_validate(
+    ...     naively.GaussianNB(), X, y, settings={"tie": [None, "classes"]}
+    ... )
+    >>> min(tried, key=lambda one: one.log_loss).settings
+    {'tie': None}
+    """
+    if not isinstance(estimator, LeavesOut):
+        raise TypeError(
+            f"{type(estimator).__name__} cannot be cross-validated by subtraction: only a "
+            "classifier of naively whose training is addition can; "
+            "sklearn.model_selection.cross_validate refits any"
+        )
+    names = list(settings or {})
+    combined = [dict(zip(names, one, strict=True)) for one in product(*(settings or {}).values())]
+    if not combined:
+        raise ValueError("settings has a parameter without values to try")
+    variants: list[Any] = [clone(estimator).set_params(**one) for one in combined]
+    for one in variants:
+        one._refuse_auto()
+    rows = variants[0]._learnable(X, y, sample_weight)
+    if rows.kept is not None:
+        lacking = int(np.append(rows.kept != np.arange(len(rows.kept)), True).argmax())
+        raise ValueError(f"row {lacking} has no label: leave such rows out before they are split")
+    readings = [rows.reading, *(one._reading(rows) for one in variants[1:])]
+    tests, learned = _splits(cv, rows.labels)
+    folds = variants[0]._folds(rows, tests, learned)
+    with naming(estimator):
+        found = left_out(folds, tests, readings)
+    if settings is None:
+        return found[0]
+    return [replace(one, settings=own) for one, own in zip(found, combined, strict=True)]
+
+
+def _splits(cv: Any, labels: Any) -> tuple[list[Int64], Any]:
+    """(rows that each split tests, whether it learns each row)."""
+    n = len(labels)
+    tests, learned = [], []
+    for k, (train, test) in enumerate(check_cv(cv, labels, classifier=True).split(labels, labels)):
+        train, test = (np.arange(n)[list(rows)] if len(rows) else NONE for rows in (train, test))
+        own = np.bincount(train, minlength=n)
+        if own.max(initial=0) > 1:
+            row = int(own.argmax())
+            raise ValueError(f"split {k} learns row {row} {own[row]} times: weigh rows instead")
+        tests.append(test)
+        learned.append(own > 0)
+    return tests, np.array(learned)

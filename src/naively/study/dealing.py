@@ -1,0 +1,110 @@
+"""Which part a row is in: by what is in the row, each class evenly."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import Float64, Int64
+from naively.schema import Schema
+from naively.statistics.base import Data, dense, is_sparse
+from naively.statistics.levels import Encoded
+from naively.statistics.logs import blocks
+from naively.tables.holdout import GOLDEN, UInt64, mixed
+
+CELLS = 1 << 20  # of dense rows whose keys are made at a time
+
+
+def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts: int) -> Int64:
+    """The part of each row, (n,), from 0 to below `parts`.
+
+    The rows of a class are sorted by a hash of what is in them, and dealt to the parts in turn. So
+    the order in which rows come does not matter, nor does chance, and each part has its share of
+    every class. Which of two equal rows is in which part does depend on their order.
+
+    Parameters
+    ----------
+    schema : of the rows.
+    X : (n, ...) rows, as a model of this schema takes them.
+    codes : (n,) the class of each row.
+    weights : (n,) or None, by which rows that are alike are sorted.
+    parts : how many.
+    """
+    weights = np.zeros(len(codes)) if weights is None else weights
+    order = np.lexsort([weights, row_keys(schema, X), codes])
+    part = np.empty(len(order), np.int64)
+    part[order] = np.arange(len(order)) % parts
+    return part
+
+
+def row_keys(schema: Schema, X: Data) -> UInt64:
+    """64 bits that stand for what is in each row, (n,): equal rows have equal ones.
+
+    The same numbers have the same keys as any type of number, dense or sparse; -0 is 0.
+    """
+    rows = [X] if schema.is_single else X.parts
+    keys = np.zeros(X.shape[0], np.uint64)
+    for number, (part, own) in enumerate(zip(schema.parts, rows, strict=True)):
+        if part.summary.takes == "documents":
+            found = _document_keys(own)
+        elif isinstance(own, Encoded):
+            found = _level_keys(own)
+        else:
+            found = _sparse_keys(own) if is_sparse(own) else _dense_keys(own)
+        keys = mixed(keys + found + np.uint64(number))
+    return keys
+
+
+def _dense_keys(X: npt.NDArray[Any]) -> UInt64:
+    keys = np.empty(len(X), np.uint64)
+    columns = np.arange(X.shape[1])
+    for rows in blocks(0, len(X), CELLS // max(1, X.shape[1])):
+        cells = dense(X[rows])
+        keys[rows] = (
+            _cell_keys(cells.ravel(), np.tile(columns, len(cells)))
+            .reshape(cells.shape)
+            .sum(axis=1, dtype=np.uint64)
+        )
+    return keys
+
+
+def _sparse_keys(X: Any) -> UInt64:
+    sums = np.append(np.uint64(0), np.cumsum(_cell_keys(X.data, X.indices), dtype=np.uint64))
+    return sums[X.indptr[1:]] - sums[X.indptr[:-1]]  # modulo 2^64
+
+
+def _cell_keys(values: npt.NDArray[Any], columns: npt.NDArray[Any]) -> UInt64:
+    """A key of each number and its column; 0 of zeros, so that they add nothing."""
+    numbers = values.astype(np.float64)
+    numbers[np.isnan(numbers)] = np.nan  # of which there are many
+    keys = mixed(numbers.view(np.uint64) + _steps(columns))
+    keys[numbers == 0.0] = 0
+    return keys
+
+
+def _level_keys(X: Encoded) -> UInt64:
+    keys = np.zeros(X.shape[0], np.uint64)
+    for column, levels in enumerate(X.levels):
+        own = [_hash(str(level).encode("utf-8", "surrogatepass")) for level in levels.tolist()]
+        known = np.array([*own, 0], np.uint64)  # the last one of a missing value
+        keys += mixed(known[X.codes[:, column]] + _steps(np.array([column])))
+    return keys
+
+
+def _document_keys(X: Any) -> UInt64:
+    spans = pairwise(X.offsets.tolist())
+    keys = np.array([_hash(X.data[start:stop].tobytes()) for start, stop in spans], np.uint64)
+    return keys if X.valid is None else np.where(X.valid, keys, np.uint64(0))
+
+
+def _hash(content: bytes) -> int:
+    return int.from_bytes(blake2b(content, digest_size=8).digest(), "little")
+
+
+def _steps(numbers: npt.NDArray[Any]) -> UInt64:
+    """What tells the columns of these numbers apart."""
+    return (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)

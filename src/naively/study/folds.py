@@ -1,0 +1,283 @@
+"""Rows scored by models that did not learn them: sums of all parts of the rows, less some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import Float64, Int64
+from naively.labels import Labels, encode_labels
+from naively.model import Model
+from naively.prior import Prior
+from naively.schema import Schema
+from naively.statistics.base import Data, InvalidValueError, is_sparse
+from naively.study.sharing import serves, taken
+from naively.study.splits import told_apart
+from naively.tables.names import few
+from naively.workers import SERIAL, Workers
+
+T = TypeVar("T")
+
+Reading = tuple[Schema, Prior]
+"""How sums are read: families with their hyperparameters, and the class prior."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unlearned:
+    """What a model says of rows that it did not learn.
+
+    Attributes
+    ----------
+    rows : (m,) which ones.
+    log_proba : (m, C) log P(c | x), in nats; -inf of classes that it does not know.
+    log_prior : (m,) log π of each row's own class.
+    unknown : (m,) whether it does not know that class.
+    losses : (m,) -log P(label | x).
+    """
+
+    rows: Int64
+    log_proba: Float64
+    log_prior: Float64
+    unknown: npt.NDArray[np.bool_]
+    losses: Float64
+
+
+Answer = Callable[[Unlearned], T]
+
+
+@dataclass(frozen=True, eq=False)
+class Learnable:
+    """Rows that a model can learn.
+
+    Attributes
+    ----------
+    blank : Model that has learned nothing, with the columns and families of these rows.
+    X : (n, ...) rows as the model takes them.
+    labels : (n,)
+    weights : (n,) not negative; None if every row weighs 1.
+    kept : (n,) which of the rows that were given these are; None if they are all of them.
+    source : what the families were inferred from; None if they were not.
+    """
+
+    blank: Model
+    X: Data
+    labels: Labels
+    weights: Float64 | None = None
+    kept: Int64 | None = None
+    source: Any = None
+
+    @property
+    def reading(self) -> Reading:
+        """How the blank model would read its sums."""
+        return self.blank.schema, self.blank.prior
+
+    def summarise(self, workers: Workers) -> Model:
+        """A model that learned all of them."""
+        return self.blank.summarise(self.X, self.labels, self.weights, workers)
+
+
+class Folds:
+    """Models that learned some of the rows each, from counts of the parts that these tell apart.
+
+    Each part is counted once, and a model is the sum of its parts, or the sum of all of them less
+    the others, whichever are fewer. Sums are exact, so that it is the model that learned these
+    rows alone, bit for bit. Grids of values are only ever summed: see `GridStatistics`.
+
+    Parameters
+    ----------
+    rows : Learnable
+    learned : (S, n) truth values, whether each of S models learns each row.
+    workers : who count and score.
+
+    Attributes
+    ----------
+    classes : (C,) the labels of all rows, sorted.
+    codes : (n,) the class of each row.
+
+    Raises
+    ------
+    ValueError : for rows that cannot be learned; and if rare terms were dropped (`max_terms`),
+        for then counts depend on the order of the rows.
+    """
+
+    def __init__(
+        self, rows: Learnable, learned: npt.NDArray[np.bool_], workers: Workers = SERIAL
+    ) -> None:
+        self.rows, self.workers = rows, workers
+        self.classes, self.codes = encode_labels(rows.labels)
+        self.learned, parts = told_apart(learned)
+        self._parts = workers.map(self._counted, parts)
+        if refused := self.total.statistics.refused():
+            raise ValueError(f"no rows can be left out: {refused}")
+
+    def _counted(self, part: Int64) -> Model:
+        """A model of some rows alone, whose labels are the numbers of the classes."""
+        rows = self.rows
+        weights = None if rows.weights is None else rows.weights[part]
+        if weights is not None and not weights.all():
+            part, weights = part[weights > 0], weights[weights > 0]
+        try:
+            return rows.blank.summarise(rows.X[part], self.codes[part], weights)
+        except InvalidValueError as error:
+            raise self._placed(error, part) from None
+
+    def _placed(self, error: InvalidValueError, rows: Int64) -> InvalidValueError:
+        """An error about some rows, with the number of the row among all that were given."""
+        row = rows[error.row]
+        error.row = int(row if self.rows.kept is None else self.rows.kept[row])
+        return error.named(self.rows.blank.feature_names)
+
+    @cached_property
+    def total(self) -> Model:
+        """The model of all rows; its labels are the numbers of the classes."""
+        return self._sum(np.arange(len(self._parts)))
+
+    def _sum(self, parts: Int64) -> Model:
+        total = self.rows.blank.copy()
+        for part in parts:
+            total.absorb(self._parts[part])
+        return total
+
+    def whole(self) -> Model:
+        """The model that learned all rows."""
+        model = self._named(self.total)
+        return replace(model, rows=len(self.codes))
+
+    def model(self, split: int) -> Model:
+        """The model that learned the rows of a split, and knows their classes only."""
+        return self._named(self._without(split))
+
+    def _without(self, split: int, columns: Int64 | None = None) -> Model:
+        """The sums of the rows of a split; of some columns, and of all together, if some do."""
+        inside = self.learned[split]
+        own, others = np.flatnonzero(inside), np.flatnonzero(~inside)
+        if len(own) <= len(others) or not self.total.statistics.reversible:
+            return _met(self._sum(own), columns)
+        gone = self._parts[others[0]] if len(others) == 1 else self._sum(others)
+        return _met(self.total, columns).less(_met(gone, columns))
+
+    def _asked(self, split: int, test: Int64, met_only: bool) -> tuple[Model, Data]:
+        """(the model of a split, its test rows); by the columns that these have, if these do.
+
+        Columns with the same sums have the same weights: one does for all of them.
+        """
+        X = self.rows.X[test]
+        if not met_only:
+            return self.model(split), X
+        columns, places = np.unique(X.indices, return_inverse=True)
+        model = self._named(self._without(split, columns))
+        sums, which = model.statistics.distinct()  # type: ignore[attr-defined]
+        shape = len(test), sums.tables["sum"].shape[1]
+        indices = which[places].astype(X.indices.dtype)
+        X = type(X)((X.data, indices, X.indptr), shape=shape)
+        return replace(model, statistics=sums), X
+
+    def _named(self, model: Model) -> Model:
+        """A model with its labels, and without classes that it has not met."""
+        kept = np.flatnonzero(model.class_weight.nonzero())
+        return replace(
+            model, classes=self.classes[model.classes[kept]],
+            class_weight=model.class_weight.gather(0, kept),
+            statistics=model.statistics.gather_classes(kept).canonical(),
+        )  # fmt: skip
+
+    def ask(
+        self, tests: Sequence[Int64], readings: Sequence[Reading], answer: Answer[T]
+    ) -> list[list[T]]:
+        """For each split the answers about its test rows, one a reading of what was counted.
+
+        Raises
+        ------
+        ValueError : if the rows of a split cannot be read so, or one of its test rows not scored.
+        """
+        met_only = all(schema.is_single and schema.family.met_only for schema, _ in readings)
+        met_only = met_only and is_sparse(self.rows.X)
+        inner = SERIAL if len(tests) > 1 else self.workers
+
+        def one(split: int) -> list[T]:
+            test = tests[split]
+            try:
+                model, X = self._asked(split, test, met_only)
+                if not len(model.classes):
+                    raise ValueError("there are no rows to learn")
+                return [answer(self._scored(model, own, test, X, inner)) for own in readings]
+            except InvalidValueError as error:
+                raise self._placed(error, test) from None
+            except ValueError as error:
+                raise ValueError(f"split {split}: {error}") from None
+
+        return self.workers.map(one, range(len(tests)))
+
+    def _scored(
+        self, model: Model, reading: Reading, test: Int64, X: Data, workers: Workers
+    ) -> Unlearned:
+        """What a model says, over all classes."""
+        schema, prior = reading
+        own = model.schema
+        rows = schema.rows(_read(own, schema, [X] if own.is_single else X.parts), len(test))
+        sums = schema.statistics(_read(own, schema, model.parts))
+        model = replace(model, schema=schema, prior=prior, statistics=sums)
+        model.check(workers)
+        posterior = model.posterior(workers)
+        known = np.searchsorted(self.classes, model.classes)
+        log_proba = posterior.log_proba(rows, workers)
+        if len(known) < len(self.classes):
+            spread = np.full((len(test), len(self.classes)), -np.inf)
+            spread[:, known] = log_proba
+            log_proba = spread
+        log_prior = np.full(len(self.classes), -np.inf)
+        log_prior[known] = posterior.log_prior
+        codes = self.codes[test]
+        return Unlearned(
+            test, log_proba, log_prior[codes], ~np.isin(codes, known),
+            -log_proba[np.arange(len(test)), codes],
+        )  # fmt: skip
+
+
+def _met(model: Model, columns: Int64 | None) -> Model:
+    """A model's sums of some columns, and of all of them together; itself if no columns are given.
+
+    It is good for nothing but its sums.
+    """
+    return model if columns is None else replace(model, statistics=model.statistics.met(columns))  # type: ignore[attr-defined]
+
+
+def _read(own: Schema, other: Schema, wholes: list[Any]) -> list[Any]:
+    """What each part of another schema takes of the rows, or the sums, of each part of its own.
+
+    Raises ValueError if it counts something else.
+    """
+    if own is other:
+        return wholes
+    found = []
+    for part in other.parts:
+        k = next((k for k, one in enumerate(own.parts) if serves(one, part)), None)
+        if k is None:
+            raise ValueError(
+                "settings must not change what is counted of the columns, as these do of "
+                f"{few(part.names)}"
+            )
+        found.append(taken(own.parts[k], part, wholes[k]))
+    return found
+
+
+def log_losses(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) -> Float64:
+    """The mean -log P(label | x) of test rows by models that did not learn them, a reading each.
+
+    In nats, by weight. Rows whose class a model does not know do not count: see `LeftOut`.
+    """
+    weights = folds.rows.weights
+
+    def answer(said: Unlearned) -> tuple[float, float]:
+        weight = np.ones(len(said.rows)) if weights is None else weights[said.rows]
+        counts = ~said.unknown & (weight > 0)
+        return float((said.losses * weight)[counts].sum()), float(weight[counts].sum())
+
+    sums = np.array(folds.ask(tests, readings, answer)).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums[:, 0] / sums[:, 1], np.float64)

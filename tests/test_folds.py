@@ -1,0 +1,458 @@
+"""Rows scored by models that did not learn them: the same as refitting, bit for bit."""
+
+import numpy as np
+import pytest
+from cases import DRAWN, examples
+from corpora import corpus
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kit import CLASSIFIERS, domain, new, numbers
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.metrics import log_loss
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    LeaveOneOut,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+    cross_val_predict,
+)
+from sklearn.naive_bayes import MultinomialNB as TheirMultinomialNB
+
+import naively
+from naively import (
+    NBSVM,
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    Gaussian,
+    GaussianNB,
+    JointBayes,
+    KernelDensity,
+    MultinomialNB,
+    NaiveBayes,
+    PoissonNB,
+    TextNB,
+)
+from naively.calibration import Reliability
+from naively.estimators.leaving_out import ALPHAS
+
+SPLITTERS = {
+    "int": 4,
+    "k-fold": KFold(3, shuffle=True, random_state=1),
+    "repeated": RepeatedStratifiedKFold(n_splits=2, n_repeats=3, random_state=1),
+    "shuffled": ShuffleSplit(5, test_size=0.3, train_size=0.4, random_state=1),
+    "growing": TimeSeriesSplit(4),
+    "one row": LeaveOneOut(),
+}
+
+
+REFUSED = (
+    "has no density", "no rows to learn", "max_terms", "the documents hold no terms",
+    "no terms remain", "all terms were dropped", "are zero", "no column",
+)  # fmt: skip
+
+
+def refitted(whole, X, y, weights):
+    """A classifier like another that learned other rows, of the same columns and families."""
+    again = clone(whole)
+    again._keep(*whole._summarise(X, y, weights, whole.model_))
+    return again
+
+
+def same_bits(a, b):
+    assert_array_equal(a.view(np.int64), b.view(np.int64))
+
+
+# ---- the law: left out by subtraction is refitted without ----------------------------------------
+
+
+@pytest.mark.parametrize("case", DRAWN.values(), ids=DRAWN)
+@settings(max_examples=8)
+@given(data=st.data())
+def test_left_out_is_refitted_without_bit_for_bit(case, data):
+    own = data.draw(examples(case, tame=data.draw(st.booleans()), least=2))
+    X, y, weights = own.rows, own.y, own.weights
+    parts = data.draw(st.integers(2, 5))
+    if len(set(y)) < 2:
+        with pytest.raises(ValueError, match="one class"):
+            own.new().left_out(case.given(X), y, weights, parts=parts)
+        return
+    try:
+        with np.errstate(all="ignore"):
+            found = clone(own.new()).left_out(case.given(X), y, weights, parts=parts)
+    except ValueError as error:  # a covariance without a density, or no row with a weight
+        if not any(text in str(error) for text in REFUSED):
+            raise
+        return
+    assert_array_equal(found.rows, np.arange(len(y)))
+    whole = clone(own.new()).partial_fit(case.given(X), y, sample_weight=weights)
+    for k in np.unique(found.split):
+        test = np.flatnonzero(found.split == k)
+        rest = np.flatnonzero(found.split != k)
+        without = None if weights is None else weights[rest]
+        model = refitted(whole, case.given(X[rest]), y[rest], without)
+        with np.errstate(all="ignore"):
+            expected = model.predict_log_proba(case.given(X[test]))
+        known = np.searchsorted(found.classes, model.classes_)
+        same_bits(np.ascontiguousarray(found.log_proba[test][:, known]), expected)
+        others = np.setdiff1d(np.arange(len(found.classes)), known)
+        assert (found.log_proba[test][:, others] == -np.inf).all()
+        assert_array_equal(found.unknown[test], np.isin(found.codes[test], others))
+
+
+@pytest.mark.parametrize("case", DRAWN.values(), ids=DRAWN)
+@settings(max_examples=8)
+@given(data=st.data())
+def test_the_order_of_rows_does_not_matter(case, data):
+    own = data.draw(examples(case, tame=True, least=4))
+    X, y, weights = own.rows, own.y, own.weights
+    order = np.array(data.draw(st.permutations(range(len(y)))))
+
+    def told(rows):
+        w = None if weights is None else weights[rows]
+        try:
+            found = own.new().left_out(case.given(X[rows]), y[rows], w, parts=3)
+        except ValueError:
+            return None
+        entries = np.column_stack([found.codes, found.weights, found.log_proba])
+        return entries[np.lexsort(entries.T)]
+
+    a, b = told(np.arange(len(y))), told(order)
+    assert (a is None) == (b is None)
+    if a is not None:
+        assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("splitter", SPLITTERS)
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_cross_validation_of_arrays_is_refitting(name, splitter):
+    X, y = numbers(domain(name), 60, 4)
+    X[3, 1], weights = np.nan, np.arange(60) % 4 / 2.0
+    cv = SPLITTERS[splitter]
+    for form, w in ((X, None), (sparse.csr_array(X), weights)):
+        found = naively.cross_validate(new(name), form, y, cv=cv, sample_weight=w)
+        splits = list((StratifiedKFold(cv) if isinstance(cv, int) else cv).split(X, y))
+        assert len(found.rows) == sum(len(test) for _, test in splits)
+        assert len(found.folds) == len(splits)
+        for fold, (train, test) in zip(found.folds, splits, strict=True):
+            own = None if w is None else w[train]
+            model = new(name).partial_fit(form[train], y[train], sample_weight=own)
+            assert_array_equal(fold.rows, np.sort(test))
+            known = np.searchsorted(found.classes, model.classes_)
+            expected = model.predict_log_proba(form[np.sort(test)])
+            same_bits(np.ascontiguousarray(fold.log_proba[:, known]), expected)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"event": "complement", "norm": True}, {"event": "bernoulli", "min_df": 3},
+     {"event": "binary", "ngram_range": (1, 2), "max_features": 9}, {"n_features": 64}],
+    ids=str,
+)  # fmt: skip
+def test_cross_validation_of_text_is_refitting(options, n_jobs):
+    texts, y = corpus(120)
+    texts, model = np.array(texts, object), TextNB(**options, n_jobs=n_jobs)
+    found = naively.cross_validate(model, texts, y, cv=4)
+    expected = cross_val_predict(model, texts, y, cv=4, method="predict_log_proba")
+    same_bits(found.log_proba, expected)
+    assert_array_equal(found.predicted, cross_val_predict(model, texts, y, cv=4))
+
+
+def test_an_idf_refers_to_all_documents():
+    texts, y = corpus(60)
+    model = TextNB(weighting="tfidf", length_norm="l2")
+    found = naively.cross_validate(model, texts, y, cv=3)
+    whole = clone(model).fit(texts, y)
+    for train, test in StratifiedKFold(3).split(texts, y):
+        own = [texts[k] for k in train]
+        expected = refitted(whole, own, y[train], None).predict_log_proba([texts[k] for k in test])
+        same_bits(found.log_proba[test], expected)
+
+
+def table(n=90):
+    rng = np.random.default_rng(5)
+    y = rng.choice(["no", "yes", "so"], n)
+    number = rng.normal(np.searchsorted(["no", "so", "yes"], y), 1.0, n)
+    return {
+        "size": np.where(rng.random(n) < 0.1, np.nan, number),
+        "level": [None if k == 7 else f"level {k}" for k in rng.integers(0, 8, n)],
+        "few": rng.integers(0, 3, n),
+        "same": ["x"] * n,
+    }, y
+
+
+PAIR = {("size",): KernelDensity(), ("few", "level"): "joint"}
+
+
+@pytest.mark.parametrize(
+    "model", [NaiveBayes(), NaiveBayes(family="auto"), JointBayes(), NaiveBayes(PAIR)]
+)
+def test_cross_validation_of_tables_is_refitting_like_the_whole(model):
+    columns, y = table()
+    found = naively.cross_validate(model, columns, y, cv=4)
+    whole = clone(model).fit(columns, y)
+    for train, test in StratifiedKFold(4).split(y, y):
+        part, rest = ({k: np.asarray(v)[own] for k, v in columns.items()} for own in (test, train))
+        expected = clone(model).fit(rest, y[train], like=whole).predict_log_proba(part)
+        same_bits(found.log_proba[test], expected)
+
+
+def test_grids_that_were_coarsened_are_summed_not_subtracted():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(9000, 1)), rng.integers(0, 2, 9000)  # 3/4 of it fits no grid of values
+    model = NaiveBayes(family=KernelDensity())
+    found = naively.cross_validate(model, X, y, cv=KFold(4))
+    whole = clone(model).fit(X, y)
+    for train, test in KFold(4).split(X):
+        expected = clone(model).fit(X[train], y[train], like=whole).predict_log_proba(X[test])
+        same_bits(found.log_proba[test], expected)
+
+
+# ---- what is said of it --------------------------------------------------------------------------
+
+
+def test_scores_are_those_of_scikit_learn():
+    X, y = load_wine(return_X_y=True)
+    found = naively.cross_validate(GaussianNB(), X, y, cv=5)
+    proba = cross_val_predict(GaussianNB(), X, y, cv=5, method="predict_proba")
+    assert_allclose(found.proba, proba, rtol=1e-12)
+    assert found.log_loss == pytest.approx(log_loss(y, proba), rel=1e-9)
+    assert found.accuracy == np.mean(found.predicted == y)
+    prior = cross_val_predict(_Prior(), X, y, cv=5, method="predict_proba")
+    assert found.prior_log_loss == pytest.approx(log_loss(y, prior))
+    confidence, right = proba.max(axis=1), proba.argmax(axis=1) == y
+    assert found.calibration_error == pytest.approx(Reliability.of(confidence, right).error)
+    sizes = np.array([len(fold.rows) for fold in found.folds])
+    mean = np.average([fold.log_loss for fold in found.folds], weights=sizes)
+    assert mean == pytest.approx(found.log_loss)
+
+
+class _Prior(GaussianNB):
+    """The class prior alone."""
+
+    def predict_proba(self, X):
+        return np.tile(self.class_prior_, (len(X), 1))
+
+
+def test_a_weight_is_so_many_rows():
+    X, y = load_iris(return_X_y=True)
+    w = np.arange(150) % 3
+    splits = list(StratifiedKFold(5).split(X, y))
+    found = naively.cross_validate(GaussianNB(), X, y, cv=splits, sample_weight=w)
+    again = np.repeat(np.arange(150), w)
+    repeated = [tuple(np.flatnonzero(np.isin(again, own)) for own in one) for one in splits]
+    expected = naively.cross_validate(GaussianNB(), X[again], y[again], cv=repeated)
+    for name in ("accuracy", "log_loss", "prior_log_loss", "calibration_error"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-12)
+
+
+def test_a_class_in_one_part_only_is_unknown_without_it():
+    X, y = load_iris(return_X_y=True)
+    y = np.where(np.arange(150) == 149, 3, y)
+    found = GaussianNB().left_out(X, y, parts=5)
+    assert_array_equal(np.flatnonzero(found.unknown), [149])
+    assert found.proba[149, 3] == 0
+    assert np.isfinite(found.log_loss)
+    assert found.predicted[149] != 3
+    assert "1 rows are of a class that is in one part only" in str(found)
+    rest = np.arange(150) != 149
+    assert found.log_loss == pytest.approx(-found.log_proba[rest, y[rest]].mean())
+
+
+def test_a_probability_of_0_for_a_known_class_is_an_infinite_loss():
+    X, y = np.array([[1, 0], [2, 0], [3, 0], [0, 1], [0, 2], [1, 0]]), np.array([0, 0, 0, 1, 1, 1])
+    assert MultinomialNB(alpha=0).left_out(X, y, parts=6).log_loss == np.inf
+
+
+def test_parts_have_their_share_of_each_class_and_equal_rows_stay_where_they_are():
+    X, y = load_digits(return_X_y=True)
+    found = MultinomialNB().left_out(X, y)
+    shares = np.array([np.bincount(y[found.split == k], minlength=10) for k in range(10)])
+    assert (np.ptp(shares, axis=0) <= 1).all()
+    same_bits(MultinomialNB().left_out(sparse.csr_array(X), y).log_proba, found.log_proba)
+    same_bits(MultinomialNB().left_out(X.astype(np.float32), y).log_proba, found.log_proba)
+    few = MultinomialNB().left_out(X[:5], y[:5])
+    assert len(np.unique(few.split)) == 5
+
+
+def test_rows_without_a_label_are_left_out_of_it():
+    columns, y = table()
+    y = y.astype(object)
+    y[[4, 89]] = None
+    found = NaiveBayes().left_out(columns, y)
+    assert_array_equal(found.rows, np.setdiff1d(np.arange(90), [4, 89]))
+    with pytest.raises(ValueError, match="row 4 has no label"):
+        naively.cross_validate(NaiveBayes(), columns, y)
+    y[4] = "no"
+    with pytest.raises(ValueError, match="row 89 has no label"):
+        naively.cross_validate(NaiveBayes(), columns, y)
+
+
+def test_the_classifier_stays_as_it_is():
+    X, y = load_wine(return_X_y=True)
+    model = GaussianNB().fit(X, y)
+    before = model.predict_log_proba(X)
+    model.left_out(X[:100], y[:100])
+    naively.cross_validate(model, X, y)
+    same_bits(model.predict_log_proba(X), before)
+    fresh = GaussianNB()
+    fresh.left_out(X, y)
+    assert not hasattr(fresh, "model_")
+
+
+def test_labels_are_the_users():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    found = GaussianNB().left_out(X, names)
+    assert_array_equal(found.labels, names)
+    assert found.classes.tolist() == ["setosa", "versicolor", "virginica"]
+    assert set(found.predicted) == set(names)
+
+
+# ---- settings ------------------------------------------------------------------------------------
+
+
+def test_settings_are_those_of_grid_search():
+    X, y = load_digits(return_X_y=True)
+    alphas = [0.01, 0.3, 2.0]
+    found = naively.cross_validate(
+        MultinomialNB(), X, y, settings={"alpha": alphas, "fit_prior": [True, False]}
+    )
+    grid = {"alpha": alphas, "fit_prior": [True, False]}
+    search = GridSearchCV(TheirMultinomialNB(), grid, cv=5, scoring=likelihood).fit(X, y)
+    for one, params, score in zip(
+        found, search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
+    ):
+        assert one.settings == params
+        assert np.mean([fold.log_loss for fold in one.folds]) == pytest.approx(-score, abs=1e-9)
+        assert str(one).startswith(f"alpha={params['alpha']}, fit_prior={params['fit_prior']}\n")
+
+
+def likelihood(model, X, y):
+    """Mean log P(label | x); scikit-learn's log_loss cuts it at 36 nats."""
+    return model.predict_log_proba(X)[np.arange(len(y)), y].mean()
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [(GaussianNB(), {"tie": [None, "classes"], "var_smoothing": [1e-9, 1e-2]}),
+     (NaiveBayes(), {"alpha": [0.1, 5.0], "prior": ["uniform", "empirical"]}),
+     (NaiveBayes(family=Gaussian(floor="feature")), {"family__tie": [None, "classes"]}),
+     (JointBayes(), {"alpha": [0.0, 3.0]})],
+)  # fmt: skip
+def test_a_setting_is_cross_validated_as_if_alone(model, settings):
+    columns, y = table()
+    X = np.nan_to_num(columns["size"])[:, np.newaxis] if isinstance(model, GaussianNB) else columns
+    for one in naively.cross_validate(model, X, y, settings=settings):
+        alone = naively.cross_validate(clone(model).set_params(**one.settings), X, y)
+        same_bits(one.log_proba, alone.log_proba)
+
+
+def test_settings_of_text():
+    texts, y = corpus(90)
+    tried = {"alpha": [0.1, 1.0], "min_df": [2, 3], "prior": ["uniform"]}
+    for one in naively.cross_validate(
+        TextNB(min_df=2, weighting="tfidf"), texts, y, settings=tried
+    ):
+        model = TextNB(weighting="tfidf", **one.settings)
+        same_bits(one.log_proba, naively.cross_validate(model, texts, y).log_proba)
+
+
+# ---- alpha="auto" --------------------------------------------------------------------------------
+
+SMOOTHED = {
+    "multinomial": MultinomialNB, "bernoulli": BernoulliNB, "complement": ComplementNB,
+    "categorical": CategoricalNB, "poisson": PoissonNB,
+}  # fmt: skip
+
+
+def least(model, X, y):
+    """The alpha that predicts rows left out best, by trying one after the other."""
+    losses = {a: clone(model).set_params(alpha=a).left_out(X, y).log_loss for a in ALPHAS}
+    return min(losses, key=lambda a: (losses[a], abs(np.log(a))))
+
+
+@pytest.mark.parametrize("kind", SMOOTHED.values(), ids=SMOOTHED)
+def test_auto_is_the_alpha_that_predicts_left_out_rows_best(kind):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[::4], y[::4]
+    model = kind(alpha="auto").fit(X, y)
+    assert model.alpha_ == least(kind(), X, y)
+    plain = kind(alpha=model.alpha_).fit(X, y)
+    same_bits(model.predict_log_proba(X), plain.predict_log_proba(X))
+    model.partial_fit(X[:9], y[:9])
+    same_bits(model.predict_log_proba(X), plain.partial_fit(X[:9], y[:9]).predict_log_proba(X))
+
+
+def test_auto_of_text_and_tables(tmp_path):
+    texts, y = corpus(90)
+    columns, labels = table()
+    for model, X, own in ((TextNB("binary"), texts, y), (NaiveBayes(), columns, labels),
+                          (JointBayes(), columns, labels)):  # fmt: skip
+        fitted = clone(model).set_params(alpha="auto").fit(X, own)
+        assert fitted.alpha_ == least(model, X, own)
+        plain = clone(model).set_params(alpha=fitted.alpha_).fit(X, own)
+        same_bits(fitted.predict_log_proba(X), plain.predict_log_proba(X))
+        fitted.save(tmp_path / "model")
+        again = naively.load(tmp_path / "model")
+        assert (again.alpha_, again.alpha) == (fitted.alpha_, "auto")
+        again.partial_fit(X, own)
+        same_bits(again.predict_log_proba(X), (plain + plain).predict_log_proba(X))
+
+
+def test_auto_leaves_given_families_as_they_are():
+    columns, y = table()
+    model = NaiveBayes({"level": naively.Categorical(alpha=7.0)}, alpha="auto").fit(columns, y)
+    assert model.model_.schema.known["level"].alpha == 7.0
+    assert model.model_.schema.known["few"].alpha == model.alpha_ != 7.0
+
+
+def test_auto_is_chosen_by_fit_alone():
+    X, y = load_digits(return_X_y=True)
+    for call in ("partial_fit", "left_out"):
+        with pytest.raises(ValueError, match='alpha="auto" is chosen when `fit` is called'):
+            getattr(MultinomialNB(alpha="auto"), call)(X, y)
+    with pytest.raises(ValueError, match='alpha="auto" is chosen'):
+        naively.cross_validate(MultinomialNB(alpha="auto"), X, y)
+    with pytest.raises(ValueError, match='alpha must be a number: "auto"'):
+        NBSVM(alpha="auto").fit(["a word", "another one"], [0, 1])
+
+
+# ---- bad input -----------------------------------------------------------------------------------
+
+
+def test_bad_input_is_refused():
+    X, y = load_wine(return_X_y=True)
+    for parts in (1, 0, 2.5, True, None):
+        with pytest.raises(ValueError, match="parts must be a whole number of 2 or more"):
+            GaussianNB().left_out(X, y, parts=parts)
+    with pytest.raises(ValueError, match="one row only"):
+        GaussianNB().left_out(X[:1], y[:1])
+    with pytest.raises(TypeError, match="NBSVM cannot be cross-validated by subtraction"):
+        naively.cross_validate(NBSVM(), ["a", "b"], [0, 1])
+    with pytest.raises(ValueError, match="must not change what is counted"):
+        naively.cross_validate(BernoulliNB(), X, y, settings={"binarize": [0.0, 1.0]})
+    with pytest.raises(ValueError, match="without values"):
+        naively.cross_validate(MultinomialNB(), X, y, settings={"alpha": []})
+    with pytest.raises(ValueError, match="split 0 learns row 3 2 times"):
+        naively.cross_validate(GaussianNB(), X, y, cv=[([3, 3, 60, 150], [1])])
+    with pytest.raises(ValueError, match="split 0: there are no rows to learn"):
+        naively.cross_validate(GaussianNB(), X, y, cv=[([], [1])])
+    X[70, 2] = -1.0
+    with pytest.raises(
+        ValueError, match=r"Negative values in data passed to MultinomialNB.*row 70"
+    ):
+        MultinomialNB().left_out(X, y)
+    texts = [f"word{k} word{k + 1} common" for k in range(40)]
+    with pytest.raises(ValueError, match="max_terms"):
+        TextNB(max_terms=5).left_out(texts, np.arange(40) % 2)
+    columns = np.array([[0], [1], [0], [1], [0], [7]])
+    with pytest.raises(ValueError, match="row 5, column 0"):
+        CategoricalNB(unseen="error").left_out(columns, [0, 1, 0, 1, 0, 1], parts=6)
