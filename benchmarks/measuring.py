@@ -43,9 +43,10 @@ def measure(method: Method, X: pd.DataFrame, y: np.ndarray, parts: Iterable[Any]
     Returns
     -------
     dict of `rows`, `columns`, `classes`; `accuracy`; `log_loss` in nats, probabilities clipped at
-    1e-15; `calibration_error`, as in `naively.calibration`; `auc` and `auc_deviation` of two classes,
-    mean and standard deviation of folds; `fit`, `predict` and `processor`, seconds of all
-    folds; `version` of its package; `warned`, warnings and how often. Of a failure `failed`.
+    1e-15; `calibration_error`, as in `naively.calibration`; of two classes `auc` and
+    `auc_deviation`, mean and standard deviation of folds; `fit`, `predict` and `processor`,
+    seconds of all folds; `version` of its package; `warned`, warnings and how often. Of a failure
+    `failed`.
     """
     entry: Entry = {"rows": len(X), "columns": X.shape[1], "classes": len(np.unique(y))}
     entry["version"] = version(method.package)
