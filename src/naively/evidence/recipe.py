@@ -30,15 +30,15 @@ ROUNDS = 6
 ONE_MORE = 0.002
 """Part of the log-loss that a round must gain, for there to be one more."""
 ROWS = 50
-"""Rows, at least, for each block that a round adds."""
+"""Rows, at least, for each block that a round adds, and for a weight below 0 to be believed."""
 OFTEN = 4
 """Blocks of one round that a column is in, at most."""
 TRIPLES, WIDE = 4000, 20
 """Triples that are tried, at most; columns up to which these are all that there are."""
 TABLE = 4_000_000
 """Cells times classes times parts of a table that is tried, at most."""
-SCREENED = 100_000
-"""Entries by which blocks are screened, at most: those of the smallest hashes."""
+SCREENED, LEAST_SCREENED = 50_000_000, 10_000
+"""Entries times blocks times classes by which blocks are screened, at most; but so many entries."""
 WEIGHED, LEAST_WEIGHED = 20_000_000, 5000
 """Entries times blocks times classes by which weights are chosen, at most; but so many entries."""
 TRIED = 16
@@ -133,7 +133,11 @@ class _Recipe:
             none = np.zeros(self.entries.n_classes)
             return Plan(self.columns, [], np.empty(0), none, self._prior_loss())
         found = self._weighed(known, np.zeros(len(known), bool), None, None)
-        while (found.of_blocks <= 0).any() and (found.of_blocks > 0).any():
+        rows = self.entries.weight.sum()
+        while (
+            rows < ROWS * len(known)  # so few that a sign is chance
+            and (found.of_blocks <= 0).any() and (found.of_blocks > 0).any()
+        ):  # fmt: skip
             known = [one for one, w in zip(known, found.of_blocks, strict=True) if w > 0]
             found = self._weighed(known, np.zeros(len(known), bool), None, None)
         added = np.zeros(len(known), bool)
@@ -286,7 +290,9 @@ class _Recipe:
 
     def _gains(self, candidates: list[tuple[int, tuple[int, ...]]], proba: Float64) -> Float64:
         """What each would gain by each strength, in nats."""
-        entries, few = self.entries, self.entries.first(SCREENED)
+        entries = self.entries
+        most = SCREENED // max(1, len(candidates) * entries.n_classes)
+        few = entries.first(max(LEAST_SCREENED, most))
         found = np.zeros((len(candidates), len(STRENGTHS)))
         part, y, weight = entries.part[few], entries.y[few], entries.weight[few]
         p = np.ascontiguousarray(proba[few])

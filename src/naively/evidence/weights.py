@@ -18,7 +18,7 @@ Float32 = npt.NDArray[np.float32]
 
 RIDGES = (0.3, 3.0, 30.0, 300.0, 3000.0)
 """Of the first blocks, by how far each weight is from their mean."""
-MORE_RIDGES = (1.0, 10.0, 100.0)
+MORE_RIDGES = (0.1, 1.0, 10.0, 100.0)
 """Of the blocks that were added, by how far each weight is from 0."""
 LEAST, BIAS = 1e-3, 0.1
 """Ridges that hold all weights, and the biases, finite where classes are separable."""
@@ -28,7 +28,7 @@ WORSE = 1.01
 """Where the log-loss is so many times the best, weaker ridges are not tried."""
 RENEWED = (3, 8, 14, 20, 30)
 """Steps after which the curvature is computed anew,"""
-TERMS = 30_000_000
+TERMS = 4_000_000
 """from so many products."""
 
 
