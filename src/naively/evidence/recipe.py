@@ -39,7 +39,7 @@ TABLE = 4_000_000
 """Cells times classes times parts of a table that is tried, at most."""
 SCREENED, LEAST_SCREENED = 50_000_000, 10_000
 """Entries times blocks times classes by which blocks are screened, at most; but so many entries."""
-WEIGHED, LEAST_WEIGHED = 20_000_000, 5000
+WEIGHED, LEAST_WEIGHED = 8_000_000, 5000
 """Entries times blocks times classes by which weights are chosen, at most; but so many entries."""
 TRIED = 16
 """Blocks that are tried in one piece."""

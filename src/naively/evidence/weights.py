@@ -24,7 +24,7 @@ LEAST, BIAS = 1e-3, 0.1
 """Ridges that hold all weights, and the biases, finite where classes are separable."""
 GROUPS = 5
 """Groups of parts, each of which is left out to choose the ridge."""
-WORSE = 1.01
+WORSE = 1.002
 """Where the log-loss is so many times the best, weaker ridges are not tried."""
 RENEWED = (3, 8, 14, 20, 30)
 """Steps after which the curvature is computed anew,"""
