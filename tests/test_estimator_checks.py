@@ -4,6 +4,7 @@ from kit import TIES
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from naively import (
+    AutoBayes,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -25,6 +26,7 @@ ESTIMATORS = [
     PoissonNB(),
     NaiveBayes(),
     JointBayes(),
+    AutoBayes(),
     *(GaussianBayes(kind) for kind in ("diagonal", "tied_diagonal", "spherical", "tied_spherical")),
     GaussianBayes("full", shrinkage=0.1),
     GaussianBayes("tied", shrinkage=0.1),
