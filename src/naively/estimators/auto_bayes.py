@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 from naively.estimators.table import TableClassifier
-from naively.evidence.recipe import Interactions
+from naively.evidence.screening import Interactions
 from naively.families.pooled import Pooled
 from naively.model import Model
 from naively.schema import Block, Schema, Why

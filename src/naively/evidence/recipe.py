@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,36 +10,20 @@ import numpy.typing as npt
 from naively.evidence.bins import CLOSE, FINE, PAIR, TRIPLE, Column, columns_of
 from naively.evidence.entries import PARTS, Entries
 from naively.evidence.normal import Normal, normals
+from naively.evidence.screening import ROWS, Candidate, Coded, Interactions, Screening
 from naively.evidence.weights import GROUPS, Float32, Pool, Weights
 from naively.exact import Float64
 from naively.kernels import evidence as kernel
 from naively.workers import Workers
 
-Interactions = Literal["auto", 0, 2, 3]
-
-STRENGTHS = np.array([1.0, 4.0, 16.0])
-"""Rows, as expected, that each cell of a pair or triple has besides its own: the best of these."""
 LEVEL, TREE = 1.0, 25.0
-"""The same of a level; of each half of the range of a number, and so on, down to its bins."""
-SURE = 2.0
-"""Nats that a block must gain beyond the log of the number of blocks that were tried."""
+"""Rows, as the prior, that each level has besides its own; each half of the range of a number, each
+half of a half, and so on down to its bins, has such rows as the whole."""
 ROUNDS = 6
 ONE_MORE = 0.002
 """Part of the log-loss that a round must gain, for there to be one more."""
-ROWS = 50
-"""Rows, at least, for each block that a round adds, and for a weight below 0 to be believed."""
-OFTEN = 4
-"""Blocks of one round that a column is in, at most."""
-TRIPLES, WIDE = 4000, 20
-"""Triples that are tried, at most; columns up to which these are all that there are."""
-TABLE = 4_000_000
-"""Cells times classes times parts of a table that is tried, at most."""
-SCREENED, LEAST_SCREENED = 50_000_000, 10_000
-"""Entries times blocks times classes by which blocks are screened, at most; but so many entries."""
 WEIGHED, LEAST_WEIGHED = 8_000_000, 5000
 """Entries times blocks times classes by which weights are chosen, at most; but so many entries."""
-TRIED = 16
-"""Blocks that are tried in one piece."""
 
 
 @dataclass(frozen=True)
@@ -116,16 +97,17 @@ class _Recipe:
         self.priors = prior / prior.sum(axis=1, keepdims=True)
         self.prior = (total + 0.5) / (total + 0.5).sum()
         self.base = np.log(self.priors)[entries.part].astype(np.float32)
-        self.codes, self.sizes = [], []
+        self.coded = []
         bins = [column.bins(known) for column, known in zip(
             self.columns, entries.levels, strict=True)]  # fmt: skip
         for way in (FINE, PAIR, CLOSE, TRIPLE):
             codes = np.empty((len(self.columns), len(entries)), np.uint16)
             for j, column in enumerate(self.columns):
                 codes[j] = column.coarser[way][bins[j]][entries.codes[:, j]][entries.row]
-            self.codes.append(codes)
-            self.sizes.append(np.array([column.size(way) for column in self.columns], np.int64))
-        self.varied = [j for j, own in enumerate(self.codes[FINE]) if (own != own[:1]).any()]
+            sizes = np.array([column.size(way) for column in self.columns], np.int64)
+            self.coded.append(Coded(codes, sizes))
+        fine = self.coded[FINE].codes
+        self.varied = [j for j, own in enumerate(fine) if (own != own[:1]).any()]
 
     def made(self) -> Plan:
         known = self._first()
@@ -141,10 +123,15 @@ class _Recipe:
             known = [one for one, w in zip(known, found.of_blocks, strict=True) if w > 0]
             found = self._weighed(known, np.zeros(len(known), bool), None, None)
         added = np.zeros(len(known), bool)
-        ridge, tried = found.ridge, set[tuple[int, ...]]()
+        ridge, tried = found.ridge, set[Candidate]()
+        screening = Screening(
+            self.entries, self.coded, self.varied, self.prior, self.interactions, self.workers
+        )  # fmt: skip
         for number in range(ROUNDS if self.interactions != 0 and len(self.varied) > 1 else 0):
             proba = self._expected(known, found)
-            more = self._more(number, proba, [one.block for one in known], tried)
+            blocks = [one.block for one in known]
+            pairs = [b.columns for b in blocks if isinstance(b, Cells) and len(b.columns) == 2]
+            more = screening.best(number, proba, pairs, tried)
             if not more and number < 2:
                 continue  # triples may tell what pairs do not
             if not more:
@@ -156,7 +143,7 @@ class _Recipe:
             if better.log_loss > found.log_loss * (1 - ONE_MORE):
                 break
             known, added, found = wider, flags, better
-            tried |= {(way, *block) for block, way, _ in more}
+            tried |= {one for one, _ in more}
         blocks = [one.block for one in known]
         return Plan(self.columns, blocks, found.of_blocks, found.bias, found.log_loss)
 
@@ -173,8 +160,8 @@ class _Recipe:
         entries = self.entries
         known = []
         for j in self.varied:
-            counts = np.zeros((PARTS, int(self.sizes[FINE][j]), entries.n_classes))
-            kernel.count(self.codes[FINE][j], entries.part, entries.y, entries.weight, counts)
+            counts = np.zeros((PARTS, int(self.coded[FINE].sizes[j]), entries.n_classes))
+            kernel.count(self.coded[FINE].codes[j], entries.part, entries.y, entries.weight, counts)
             total = counts.sum(axis=0)
             smooth = _tree if self.columns[j].is_number else _levels
             left = [smooth(total - own, p) for own, p in zip(counts, self.priors, strict=True)]
@@ -187,16 +174,15 @@ class _Recipe:
             known.append(_LeftOut(normal, own.astype(np.float32)))
         return known
 
-    def _surprising(
-        self, block: tuple[int, ...], way: int, strength: float, proba: Float64
-    ) -> _LeftOut:
+    def _surprising(self, one: Candidate, strength: float, proba: Float64) -> _LeftOut:
         """What a block tells beyond what is expected."""
-        entries, sizes = self.entries, self.sizes[way]
+        (way, block), entries = one, self.entries
+        codes, sizes = self.coded[way].codes, self.coded[way].sizes
         shape = PARTS, int(np.prod(sizes[list(block)])), entries.n_classes
         counts, expected, doubt = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
         unsure = entries.weight * (1 - (proba * proba).sum(axis=1))
         kernel.fill(
-            self.codes[way], sizes, np.array(block), entries.part, entries.y, entries.weight,
+            codes, sizes, np.array(block), entries.part, entries.y, entries.weight,
             proba, unsure, counts, expected, doubt,
         )  # fmt: skip
         out = np.empty((PARTS + 1, *shape[1:]), np.float32)
@@ -209,9 +195,10 @@ class _Recipe:
         if isinstance(block, Normal):
             out += np.float32(weight) * one.found[rows]
         else:
+            own = self.coded[block.way]
             kernel.add_evidence(
-                self.codes[block.way], self.sizes[block.way], np.array(block.columns), one.found,
-                np.float32(weight), self.entries.part, rows, out,
+                own.codes, own.sizes, np.array(block.columns), one.found, np.float32(weight),
+                self.entries.part, rows, out,
             )  # fmt: skip
 
     # ---- weights -----------------------------------------------------------------------------
@@ -242,85 +229,6 @@ class _Recipe:
         proba = np.exp((total - total.max(axis=1, keepdims=True)).astype(np.float64))
         proba /= proba.sum(axis=1, keepdims=True)
         return proba
-
-    # ---- pairs and triples -------------------------------------------------------------------
-
-    def _more(
-        self, number: int, proba: Float64, blocks: list[Cells | Normal], tried: set[tuple[int, ...]]
-    ) -> list[tuple[tuple[int, ...], int, float]]:
-        """(columns, way to cut, strength) of the blocks that would gain most."""
-        candidates = list(self._candidates(number, blocks))
-        gains = self._gains(candidates, proba)
-        sure = np.log(max(1, len(candidates))) + SURE
-        chosen: list[tuple[tuple[int, ...], int, float]] = []
-        most = min(max(4, len(self.columns)), int(self.entries.weight.sum()) // ROWS)
-        met, seen = dict[int, int](), set[tuple[int, ...]]()
-        for k in np.argsort(-gains.max(axis=1, initial=0.0), kind="stable").tolist():
-            way, block = candidates[k]
-            if gains[k].max() <= sure or len(chosen) == most:
-                break
-            often = any(met.get(j, 0) >= OFTEN for j in block)
-            if often or block in seen or (way, *block) in tried:
-                continue
-            chosen.append((block, way, float(STRENGTHS[gains[k].argmax()])))
-            seen.add(block)
-            for j in block:
-                met[j] = met.get(j, 0) + 1
-        return chosen
-
-    def _candidates(
-        self, number: int, blocks: list[Cells | Normal]
-    ) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """(way to cut, columns) of what is tried in a round."""
-        for way in (PAIR, CLOSE)[: 1 + (number > 0)]:
-            for pair in itertools.combinations(self.varied, 2):
-                yield way, pair
-        if number < 2 or self.interactions == 2:
-            return
-        if len(self.varied) <= WIDE:
-            triples: list[tuple[int, ...]] = list(itertools.combinations(self.varied, 3))
-        else:  # those that hold a pair which tells something
-            pairs = [b.columns for b in blocks if isinstance(b, Cells) and len(b.columns) == 2]
-            triples = sorted({
-                tuple(sorted((*pair, j)))
-                for pair in pairs[: 2 * len(self.varied)] for j in self.varied if j not in pair
-            })  # fmt: skip
-        for triple in triples[:TRIPLES]:
-            yield TRIPLE, triple
-
-    def _gains(self, candidates: list[tuple[int, tuple[int, ...]]], proba: Float64) -> Float64:
-        """What each would gain by each strength, in nats."""
-        entries = self.entries
-        most = SCREENED // max(1, len(candidates) * entries.n_classes)
-        few = entries.first(max(LEAST_SCREENED, most))
-        found = np.zeros((len(candidates), len(STRENGTHS)))
-        part, y, weight = entries.part[few], entries.y[few], entries.weight[few]
-        p = np.ascontiguousarray(proba[few])
-        unsure = weight * (1 - (p * p).sum(axis=1))
-        for way in (PAIR, CLOSE, TRIPLE):
-            sizes = self.sizes[way]
-            at = [
-                k for k, (own, block) in enumerate(candidates)
-                if own == way and np.prod(sizes[list(block)]) * p.shape[1] * PARTS < TABLE
-            ]  # fmt: skip
-            if not at:
-                continue
-            table = np.full((len(at), 3), kernel.NONE)
-            for row, k in zip(table, at, strict=True):
-                row[: len(candidates[k][1])] = candidates[k][1]
-            codes = np.ascontiguousarray(self.codes[way][:, few])
-            out = np.empty((len(at), len(STRENGTHS)))
-
-            def one(start: int) -> None:
-                stop = min(start + TRIED, len(at))  # noqa: B023
-                kernel.screen(
-                    codes, sizes, table, start, stop, part, PARTS, y, weight, p, unsure,  # noqa: B023
-                    self.prior, STRENGTHS, out,  # noqa: B023
-                )  # fmt: skip
-
-            self.workers.map(one, range(0, len(at), TRIED))
-            found[at] = out
-        return found
 
 
 # ---- the evidence of columns ---------------------------------------------------------------------

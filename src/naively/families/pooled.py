@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from naively.evidence.entries import Entries
 from naively.evidence.normal import Normal
-from naively.evidence.recipe import Cells, Interactions, Plan, plan
+from naively.evidence.recipe import Cells, Plan, plan
+from naively.evidence.screening import Interactions
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import SCORED, Family, Parameters
 from naively.families.describing import Section
