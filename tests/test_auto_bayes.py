@@ -139,6 +139,17 @@ def test_rows_that_are_all_alike_give_the_prior(value):
     assert model.predict_proba(X)[0] == pytest.approx([0.75, 0.25], abs=1e-12)
 
 
+def test_an_identifier_tells_nothing_and_new_levels_are_as_rare_ones():
+    X, y = normal_table(400)
+    named = X.assign(id=[f"row {k}" for k in range(400)])
+    model = AutoBayes().fit(named, y)
+    assert all(4 not in getattr(block, "columns", ()) for block in plan(model).blocks)
+    towns = np.where(y == 1, "rare " + pd.Series(np.arange(400)).astype(str), "town")
+    model = AutoBayes().fit(pd.DataFrame({"town": towns}), y)
+    proba = model.predict_proba(pd.DataFrame({"town": ["never met", "town"]}))[:, 1]
+    assert proba[0] > 0.9 > 0.1 > proba[1]
+
+
 def test_separable_classes_have_finite_weights():
     X = np.linspace(-1, 1, 200)[:, np.newaxis] * [1, 2, 3]
     y = X[:, 0] > 0

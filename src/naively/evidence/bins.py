@@ -20,6 +20,9 @@ NUMBERS = (64, 8, 16, 5)
 LEVELS = (65_000, 16, 32, 10)
 """Bins of numbers and of levels, at most, for each of these; a missing value has one more."""
 
+RARE = 2.0
+"""Rows that a level has, at least, to be told apart from other rare ones."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -28,7 +31,8 @@ class Column:
     Attributes
     ----------
     levels : sorted array of text, or of numbers, of which each is the least of its bin.
-    fine : (len(levels),) the bin of each.
+    fine : (len(levels),) the bin of each. Text has a bin for rare levels, the last but one: new
+        levels are as these.
     coarser : for each way to cut, the bin of each fine bin, the missing value's last.
     """
 
@@ -39,15 +43,17 @@ class Column:
     @classmethod
     def of(cls, levels: Levels, weights: Float64) -> Column:
         """The bins of a column with these levels, which weigh so much."""
-        cut, sizes = (_frequent, LEVELS) if levels.dtype.kind == "T" else (_equal, NUMBERS)
-        fine = cut(weights, sizes[FINE])
-        of_bins = np.bincount(fine, weights=weights, minlength=1).astype(np.float64)
+        if levels.dtype.kind == "T":
+            cut, sizes, (fine, bins) = _frequent, LEVELS, _common(weights, LEVELS[FINE])
+        else:
+            cut, sizes, fine = _equal, NUMBERS, _equal(weights, NUMBERS[FINE])
+            bins, first = int(fine.max(initial=0)) + 1, np.flatnonzero(np.diff(fine, prepend=-1))
+        of_bins = np.bincount(fine, weights=weights, minlength=bins).astype(np.float64)
         coarser = [np.arange(len(of_bins) + 1)]
         for size in sizes[1:]:
-            bins = cut(of_bins, size)
-            coarser.append(np.append(bins, bins.max(initial=-1) + 1))
+            own = cut(of_bins, size)
+            coarser.append(np.append(own, own.max(initial=-1) + 1))
         if cut is _equal:
-            first = np.flatnonzero(np.diff(fine, prepend=-1))
             levels, fine = levels[first], fine[first]
         return cls(levels, fine, tuple(coarser))
 
@@ -61,10 +67,7 @@ class Column:
         return int(self.coarser[way][-1]) + 1
 
     def bins(self, levels: Levels) -> Int64:
-        """The fine bin of each level, of which some may be new; that of the missing value last.
-
-        New levels of text are as the missing value: nothing is known of them.
-        """
+        """The fine bin of each level, of which some may be new; that of the missing value last."""
         missing = self.size(FINE) - 1
         found = np.full(len(levels) + 1, missing, np.int64)
         if len(levels) == 0 or len(self.levels) == 0:
@@ -76,7 +79,8 @@ class Column:
             found[:-1] = np.where(np.isnan(numbers), missing, bins)
         else:
             at, hit = find(self.levels, texts(levels))
-            found[:-1] = np.where(hit, self.fine[np.minimum(at, len(self.fine) - 1)], missing)
+            bins = self.fine[np.minimum(at, len(self.fine) - 1)]
+            found[:-1] = np.where(hit, bins, missing - 1)
         return found
 
 
@@ -108,6 +112,15 @@ def _equal(weights: Float64, most: int) -> Int64:
         bins[k] = at
         own += weight
     return bins
+
+
+def _common(weights: Float64, most: int) -> tuple[Int64, int]:
+    """(the bin of each level, how many there are): rare ones share the last, which may be empty."""
+    common = weights >= RARE
+    if common.sum() >= most:
+        common &= _frequent(weights, most) < most - 1
+    bins = int(common.sum())
+    return np.where(common, np.cumsum(common) - 1, bins), bins + 1
 
 
 def _frequent(weights: Float64, most: int) -> Int64:
