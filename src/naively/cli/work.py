@@ -100,6 +100,14 @@ def fit(
                 f"({model.classes[0]}); a classifier needs two or more"
             )
         model.check()
+        model.posterior(workers(None))
+        known_as = model.schema.known
+        texts = [name for name in known_as if known_as[name].summary.takes == "documents"]
+        if question.wishes.whole is not None and texts:
+            progress.note(
+                f"{source.name}: text is not weighed yet ({some(texts)}): a plain product, as with "
+                "--naive"
+            )
         if said := no_information(model):
             progress.note(f"{source.name}: {said}")
     model.prior.check_room(len(model.classes))
