@@ -250,6 +250,16 @@ def test_a_leak_is_told(people, capsys):
     assert "nearly all" not in fitted(capsys)[0]
 
 
+def test_models_that_keep_fewer_rows_add_to_no_others(people):
+    one = AutoBayes(limit=100).fit(people, "rich")
+    for table in (people, people.rename_columns(["a", "b", "c", "d", "e", "rich"])):
+        other = AutoBayes(limit=200).fit(table, "rich")
+        before = one.model_.copy()
+        with pytest.raises(ValueError, match="limit"):
+            one += other
+        assert one.model_ == before
+
+
 def test_columns_that_tell_nothing_give_the_prior(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text("x,y\n" + "1,a\n" * 30 + "1,b\n" * 10)
@@ -259,12 +269,13 @@ def test_columns_that_tell_nothing_give_the_prior(tmp_path, monkeypatch, capsys)
     assert np.allclose(naively.load("m").predict_proba({"x": [1]}), [[0.75, 0.25]])
 
 
-def test_a_narrow_terminal_has_lines_of_its_width(people, capsys, monkeypatch):
+def test_long_names_leave_room_for_the_numbers(people, capsys):
     long = people.rename_columns([f"{name} of a person in the table" if name != "rich" else name
                                   for name in people.column_names])  # fmt: skip
     pyarrow.csv.write_csv(long, "long.csv")
     out, _ = fitted(capsys, data="long.csv")
     assert max(map(len, out.splitlines())) <= 100
+    assert all(line[-1].isdigit() for line in out.splitlines() if line.startswith("left of a"))
 
 
 # ---- the plain product ---------------------------------------------------------------------------

@@ -117,6 +117,7 @@ def fit(
 def _held_out_scores(model: Model, held: Held, question: Question) -> Scores | None:
     """How the model does on the rows held out; None if there are none."""
     model = with_typed_labels(model.copy())
+    model.posterior(workers(None))
     tally = Tally(model.posterior().class_prior, model.class_weight.rounded())
     for part in held.tables:
         tested = _tested(model, part, question.target, question.wishes.missing, workers(None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
@@ -210,14 +211,23 @@ class PooledParameters(Parameters):
         """(d,) how many bins each column has."""
         return np.array([len(column.coarser[0]) for column in self.plan.columns])
 
-    def evidence(self, names: Sequence[str]) -> Evidences:
-        """The blocks with their weights, and how much they matter in the first rows."""
+    @cached_property
+    def _moves(self) -> list[float]:
+        """By how much each block moves the log-odds of the first rows: see `Evidence`."""
         entries = self.entries
         some = entries.first(LOOKED_AT)
         X = Encoded(entries.codes[entries.row[some]], entries.levels)
         share = entries.weight[some] / max(entries.weight[some].sum(), 1e-300)
+        return [
+            abs(weight) * float(share @ (own.max(axis=0) - own.min(axis=0)))
+            for _, weight, own in self._each(X)
+        ]
+
+    def evidence(self, names: Sequence[str]) -> Evidences:
+        """The blocks with their weights, and how much they matter."""
         found = []
-        for block, weight, own in self._each(X):
+        weighed = zip(self.plan.blocks, self.plan.weights, self._moves, strict=True)
+        for block, weight, moves in weighed:
             if isinstance(block, Normal):
                 columns = tuple(block.scale.columns.tolist())
                 what = "one covariance" if len(block.factors) == 1 else "a covariance a class"
@@ -225,7 +235,6 @@ class PooledParameters(Parameters):
                 columns, cells = block.columns, len(block.table) - 1
                 kind = "bins" if self.plan.columns[columns[0]].is_number else "levels"
                 what = f"{cells:,} {kind}" if len(columns) == 1 else f"{cells + 1:,} cells"
-            moves = weight * float(share @ (own.max(axis=0) - own.min(axis=0)))
             found.append(Evidence([names[j] for j in columns], what, float(weight), moves))
         found.sort(key=lambda one: -one.moves)
         return Evidences(found, self.plan.log_loss)
