@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as parquet
 import pytest
+from product import run
 from sklearn import metrics
 
 import naively
-from naively.cli.main import run
 from naively.families.categorical import Categorical
 from naively.tables.holdout import Draw
 from naively.tables.targets import coded

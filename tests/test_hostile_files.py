@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from product import run
 
 import naively
 from naively.cli import models
 from naively.cli.errors import UserError
-from naively.cli.main import run
 from naively.files.atomic import replacing
 
 pytest.importorskip("fcntl")

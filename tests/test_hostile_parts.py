@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from product import run
 
 import naively
 from naively import Categorical, NaiveBayes
-from naively.cli.main import run
 from naively.tables.left_out import left_out
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from product import run
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -40,7 +41,6 @@ from naively import (
     compare,
     load,
 )
-from naively.cli.main import run
 from naively.text_explanation import TextExplanations
 
 # ---- one thread learns, others predict -----------------------------------------------------------

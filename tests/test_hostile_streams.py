@@ -10,9 +10,9 @@ import threading
 from pathlib import Path
 
 import pytest
+from product import run
 from test_cli import COMMAND
 
-from naively.cli.main import run
 from naively.engines.stream import in_order
 from naively.tables import inputs
 from naively.tables.readers import open_source

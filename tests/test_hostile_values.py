@@ -18,10 +18,10 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from product import run
 
 import naively
 from naively import Categorical, Gaussian, NaiveBayes, Poisson
-from naively.cli.main import run
 from naively.tables import values
 from naively.tables.inputs import MISSING
 

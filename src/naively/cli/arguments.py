@@ -64,6 +64,9 @@ class LearningOptions:
 
     Attributes
     ----------
+    naive
+        Multiply the columns' probabilities, as naive Bayes does; nothing is weighed. Documents, and
+        columns with families, are learned so without being asked.
     columns
         Families of columns, as "age=gamma" or "job=categorical(alpha=0.5)"; may be repeated.
     text
@@ -88,6 +91,7 @@ class LearningOptions:
         Which rows are held out.
     """
 
+    naive: Annotated[bool, Parameter(negative="")] = False
     columns: Names = None
     text: Names = None
     skip: Skip = None

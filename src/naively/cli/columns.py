@@ -9,12 +9,11 @@ import numpy as np
 from rich.console import Console, Group
 from rich.text import Text
 
-from naively.cli import inside
-from naively.cli.inside import Column
+from naively.cli import evidence, inside
+from naively.cli.inside import Column, left_out
 from naively.cli.layout import clean, counted, new_table, note, number, room_beside, with_notes
 from naively.families.describing import Section
 from naively.model import Model
-from naively.tables.left_out import left_out
 from naively.tables.telling import entropy
 
 LEAKS = 3  # columns that tell nearly all, a line each
@@ -22,7 +21,10 @@ LEAKS = 3  # columns that tell nearly all, a line each
 
 def print_columns(out: Console, model: Model, columns: list[Column], limit: int) -> None:
     """The columns that were learned, and those left out."""
-    out.print(_columns(model, columns, limit, out.width))
+    if found := inside.evidence(model):
+        out.print(evidence.tables(columns, found, limit, out.width))
+    else:
+        out.print(_columns(model, columns, limit, out.width))
     _print_leaks(out, model, columns)
     skipped = left_out(model)
     for name, reason in list(skipped.items())[:limit]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from naively.families.describing import Section
+from naively.families.describing import Evidences, Section
 from naively.model import Model
-from naively.tables.left_out import left_out
+from naively.tables import left_out as leaving_out
 from naively.tables.telling import bits, missing_weight, nearly_all
 
 
@@ -28,6 +28,22 @@ class Column:
     missing: float
     bits: float | None
     nearly_all: bool
+
+
+def left_out(model: Model) -> dict[str, str]:
+    """The columns that add nothing to the scores, with the reason."""
+    silent = leaving_out.left_out(model)
+    if found := evidence(model):
+        told = {name for one in found.blocks for name in one.names}
+        names = (name for name in model.schema.ordered if name not in told)
+        silent = dict.fromkeys(names, "weight 0: it tells nothing more") | silent
+    return silent
+
+
+def evidence(model: Model) -> Evidences | None:
+    """What a model weighs, if it does."""
+    whole, *others = model.posterior().blocks
+    return None if others else whole[1].evidence(whole[0].names)
 
 
 def columns(model: Model) -> list[Column]:

@@ -20,9 +20,13 @@ def fit(
 ) -> None:
     """Learn from the rows of a table, and write the model to a file.
 
-    Each column gets the family that fits it: long text is a bag of words, short
-    text categorical, numbers are normal, counts Poisson, and so on; constants and
-    identifiers are left out. The report says which; `inspect --json` also says why.
+    The evidence of each column is weighed, and that of pairs and triples where they tell
+    more: the model is an `AutoBayes`. The file holds the rows, each distinct one once.
+
+    With --naive, columns are multiplied: each gets the family that fits it. Long text is
+    a bag of words, short text categorical, numbers are normal, counts Poisson, and so on;
+    constants and identifiers are left out. The report says which; `inspect --json` also
+    says why. So are documents learned, and tables with a column of text.
 
     Parameters
     ----------
@@ -37,7 +41,7 @@ def fit(
         One class is enough then. For parts of a table that are learned apart.
     """
     from naively.cli import layout, models, progress, report, sources, work
-    from naively.cli.options import params_of
+    from naively.cli.options import noted, weighing
     from naively.files import locks
     from naively.files.safetensors import Saved
 
@@ -45,10 +49,11 @@ def fit(
     sources.check_output(output, data)
     if like is None:
         source, question = sources.opened_new(data, target, options)
+        question = weighing(question, options)
         fitted = work.fit(source, question, alone=options.label is not None)
-        noted = {"weight": options.weight, "documents": source.files.kind}
-        extra = {key: text for key, text in noted.items() if text}
-        saved = Saved(fitted.model, "NaiveBayes", params_of(question), extra)
+        said = {"weight": options.weight, "documents": source.files.kind}
+        extra = {key: text for key, text in said.items() if text}
+        saved = Saved(fitted.model, *noted(question, fitted.model), extra)
     else:
         source, question, saved = sources.opened_like(data, target, options, like)
         fitted = work.fit(source, question, saved.model)

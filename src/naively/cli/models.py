@@ -12,6 +12,7 @@ from naively.cli import progress
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.layout import clean, counted
 from naively.cli.options import wishes_of
+from naively.engines.threads import workers
 from naively.exact import Int64
 from naively.files import locks, safetensors
 from naively.files.safetensors import Saved
@@ -102,7 +103,10 @@ def shown(saved: Saved) -> Model | None:
     if model.feature_names is None:
         names = [f"feature {k}" for k in range(model.n_features)]
         model = _named(model, [TEXT] if _is_text(model) else names, "")
-    return model if len(model.classes) else None
+    if len(model.classes) == 0:
+        return None
+    model.posterior(workers(None))
+    return model
 
 
 def label_of(model: Model, text: str) -> int:
@@ -169,6 +173,7 @@ def with_columns(saved: Saved, names: list[str], data: str) -> Model:
         )
     if lacking:
         progress.note(f"{data} lacks {some(lacking)}: counted as missing")
+    model.posterior(workers(None))
     return model
 
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from naively.calls import named_call
-from naively.cli.arguments import LearningOptions, check_count
+from naively.cli.arguments import LEARNING, LearningOptions, check_count
 from naively.cli.errors import UsageError
 from naively.families.base import AnyFamily
+from naively.families.pooled import Pooled
 from naively.families.registry import FAMILIES
 from naively.families.text import Text
 from naively.files.safetensors import Saved
+from naively.model import Model
 from naively.prior import Prior
 from naively.tables.inference import Wishes, named
 from naively.tables.inputs import MISSING
 from naively.tables.learning import Question
+
+PLAIN = ("naive", "family", "alpha", "unseen")
+"""Options that only a plain product has."""
 
 
 def new_question(target: str, documents: Sequence[str], options: LearningOptions) -> Question:
@@ -44,6 +49,17 @@ def new_question(target: str, documents: Sequence[str], options: LearningOptions
     return Question(target, wishes, Prior(options.prior), weight, holdout, options.seed)
 
 
+def weighing(question: Question, options: LearningOptions) -> Question:
+    """The same with evidence that is weighed, unless what is said makes sense for a product alone.
+
+    That is a family of columns; documents have one.
+    """
+    families = [one for one in question.wishes.columns.values() if one != "skip"]
+    if families or any(getattr(options, name) != getattr(LEARNING, name) for name in PLAIN):
+        return question
+    return replace(question, wishes=replace(question.wishes, whole=Pooled()))
+
+
 def missing_of(options: LearningOptions) -> tuple[str, ...]:
     """What a missing value is spelled as."""
     return MISSING if options.missing is None else ("", *options.missing)
@@ -58,10 +74,13 @@ def learned_question(saved: Saved, weight: str | None) -> Question:
     return Question(model.target, wishes, model.prior, weight or saved.extra.get("weight"))
 
 
-def params_of(question: Question) -> dict[str, Any]:
-    """What a model file notes of a question, as parameters of `NaiveBayes`."""
+def noted(question: Question, model: Model) -> tuple[str, dict[str, Any]]:
+    """(the estimator, its parameters) that a model file notes: what was asked."""
     wishes = question.wishes
-    return {
+    if wishes.whole is not None and model.family == wishes.whole:
+        own = {"prior": question.prior.given, "missing": wishes.missing}
+        return "AutoBayes", {**vars(wishes.whole), **own}
+    return "NaiveBayes", {
         "columns": wishes.columns or None, "family": "auto" if wishes.auto else wishes.numeric,
         "alpha": wishes.alpha, "prior": question.prior.given, "unseen": wishes.unseen,
         "missing": wishes.missing,
@@ -69,15 +88,15 @@ def params_of(question: Question) -> dict[str, Any]:
 
 
 def wishes_of(saved: Saved) -> Wishes:
-    """What was said of columns when a model was fitted: see `params_of`."""
-    noted, missing = saved.params, saved.model.schema.missing
-    auto = noted.get("family") == "auto"
+    """What was said of columns when a model was fitted: see `noted`."""
+    said, missing = saved.params, saved.model.schema.missing
+    auto = said.get("family") == "auto"
     return Wishes(
-        noted.get("columns") or {},
-        None if auto or noted.get("family") is None else named(noted["family"]),
+        said.get("columns") or {},
+        None if auto or said.get("family") is None else named(said["family"]),
         auto,
-        noted.get("alpha", 1.0),
-        noted.get("unseen", "smooth"),
+        said.get("alpha", 1.0),
+        said.get("unseen", "smooth"),
         missing,
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
-from naively.cli import inside, layout, words
+from naively.cli import evidence, inside, layout, words
 from naively.cli.columns import cell, print_columns, telling
 from naively.cli.layout import clean, counted, facts, new_table, note, with_notes
 from naively.cli.models import target_of
@@ -24,7 +24,6 @@ from naively.markup import magnitude
 from naively.model import Model
 from naively.plain import rows_in_words
 from naively.tables.inputs import MISSING
-from naively.tables.left_out import left_out
 from naively.tables.telling import entropy
 
 DEFAULTS: dict[str, Any] = {  # of the estimators' parameters, besides None
@@ -32,6 +31,7 @@ DEFAULTS: dict[str, Any] = {  # of the estimators' parameters, besides None
     "alpha": 1.0, "prior": "empirical", "prior_smoothing": 0.0, "unseen": "smooth",
     "missing": MISSING, "var_smoothing": 1e-9, "ddof": 0, "floor": "largest", "binarize": 0.0,
     "fit_prior": True, "force_alpha": True, "norm": False, "min_categories": None,
+    "interactions": "auto", "limit": 1_000_000,
 }  # fmt: skip
 MOST = 30  # rows of one table
 
@@ -47,6 +47,7 @@ def fitted(result: Fitted, output: Path, limit: int) -> None:
     out.print()
     out.print(
         facts(
+            **_left_out_loss(model),
             parameters=magnitude(model.posterior().n_parameters),
             time=layout.pace(result.seconds, model.rows),
             written=layout.written(output),
@@ -72,6 +73,7 @@ def inspected(saved: Saved, model: Model | None, path: str, limit: int) -> None:
             features=f"{saved.model.n_features:,}",
             classes=f"{len(saved.model.classes):,}",
             written_by=f"naively {clean(saved.written_by)}",
+            **({} if model is None else _left_out_loss(model)),
         )
     )
     if model is None:
@@ -139,6 +141,12 @@ def _parameters(
         table.add_row(name, *(row[c] for c in chosen))
     rest = len(labels) - len(chosen)
     return with_notes(table, f"and {rest:,} more classes: widen the terminal" if rest else None)
+
+
+def _left_out_loss(model: Model) -> dict[str, str]:
+    """That of a model that weighs evidence."""
+    found = inside.evidence(model)
+    return {} if found is None else {"log-loss": evidence.losses_in_words(model, found)}
 
 
 def _classes(model: Model) -> str:
@@ -226,7 +234,7 @@ def countable(value: int) -> int | str:
 
 
 def _model_json(model: Model) -> dict[str, Any]:
-    posterior = model.posterior()
+    posterior, found = model.posterior(), inside.evidence(model)
     return {
         "classes": model.classes.tolist(),
         "class_weight": model.class_weight.rounded().tolist(),
@@ -234,7 +242,8 @@ def _model_json(model: Model) -> dict[str, Any]:
         "class_entropy": entropy(posterior),
         "n_parameters": countable(posterior.n_parameters),
         "columns": [vars(column) for column in inside.columns(model)],
-        "left_out": left_out(model),
+        "left_out": inside.left_out(model),
+        **({} if found is None else {"evidence": evidence.as_json(model, found)}),
         "invalid": {
             name: {"values": one.count, "example": str(one.example)}
             for name, one in model.invalid.items()

@@ -27,7 +27,7 @@ from naively.tables.names import no_column
 from naively.tables.readers import FORMATS, Source, open_source
 from naively.tables.summarising import other_columns
 
-SETTLED = ("columns", "text", "skip", "family", "missing", "alpha", "prior", "unseen")
+SETTLED = ("naive", "columns", "text", "skip", "family", "missing", "alpha", "prior", "unseen")
 """Options that `--like` leaves to a model."""
 
 

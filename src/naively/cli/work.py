@@ -100,6 +100,14 @@ def fit(
                 f"({model.classes[0]}); a classifier needs two or more"
             )
         model.check()
+        model.posterior(workers(None))
+        known_as = model.schema.known
+        texts = [name for name in known_as if known_as[name].summary.takes == "documents"]
+        if question.wishes.whole is not None and texts:
+            progress.note(
+                f"{source.name}: text is not weighed yet ({some(texts)}): a plain product, as with "
+                "--naive"
+            )
         if said := no_information(model):
             progress.note(f"{source.name}: {said}")
     model.prior.check_room(len(model.classes))
@@ -109,6 +117,7 @@ def fit(
 def _held_out_scores(model: Model, held: Held, question: Question) -> Scores | None:
     """How the model does on the rows held out; None if there are none."""
     model = with_typed_labels(model.copy())
+    model.posterior(workers(None))
     tally = Tally(model.posterior().class_prior, model.class_weight.rounded())
     for part in held.tables:
         tested = _tested(model, part, question.target, question.wishes.missing, workers(None))

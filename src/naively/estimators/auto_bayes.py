@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from naively.estimators.table import TableClassifier
 from naively.evidence.screening import Interactions
 from naively.families.pooled import Pooled
-from naively.model import Model
-from naively.schema import Block, Schema, Why
-from naively.tables import union
 from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
-from naively.tables.targets import LabelCodes
 
 
 @dataclass(eq=False, repr=False)
@@ -72,20 +68,5 @@ class AutoBayes(TableClassifier):
     n_jobs: int | None = None
 
     def _wishes(self) -> Wishes:
-        return Wishes({}, missing=tuple(self.missing))
-
-    def _of(self, names: Sequence[str]) -> Schema:
-        """All of some columns."""
-        block = Block(Pooled(self.interactions, self.limit), tuple(names))
-        return Schema((block,), dict.fromkeys(names, Why("evidence")), tuple(self.missing))
-
-    def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
-        before = () if known is None else known.schema.names
-        return self._of([*dict.fromkeys([*before, *table.column_names])])
-
-    def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
-        wider = self._of([*dict.fromkeys([*self.model_.schema.names, *delta.schema.names])])
-        total = union.under(self.model_, wider).copy()
-        total.prior = self._prior()
-        total.absorb(union.under(delta, wider))
-        self._keep(total, noted)
+        whole = Pooled(self.interactions, self.limit)
+        return Wishes({}, missing=tuple(self.missing), whole=whole)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.describing import ClassNumbers, Events, Section
+from naively.families.describing import ClassNumbers, Events, Evidences, Section
 from naively.statistics.base import Data, InvalidValueError, Statistics, Summary
 from naively.workers import SERIAL, Workers
 
@@ -135,6 +135,10 @@ class Parameters(ABC):
         numbers = self.numbers()
         assert numbers is not None, "a family has `numbers`, or describes itself"
         return numbers.section(names)
+
+    def evidence(self, names: Sequence[str]) -> Evidences | None:
+        """What is weighed, if anything is."""
+        return None
 
     def normal(self) -> tuple[Float64, Float64] | None:
         """(means (C, d), variances (C, d) or covariances (C, d, d)) of normal features."""

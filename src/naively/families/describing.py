@@ -82,6 +82,39 @@ class Events:
         return Events(self.names, self.counts[chosen], self.totals[chosen], alpha, whole)
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """What some columns tell together, and how much of it counts.
+
+    Attributes
+    ----------
+    names : of the columns.
+    what : what it is read from, in a few words.
+    weight : by which it is multiplied.
+    moves : by how many nats it moves the log-odds of a row, the best class's against the worst's,
+        on average.
+    """
+
+    names: Sequence[str]
+    what: str
+    weight: float
+    moves: float
+
+
+@dataclass(frozen=True)
+class Evidences:
+    """All evidence of a model.
+
+    Attributes
+    ----------
+    blocks : those first that move the log-odds most.
+    log_loss : of the rows, each by evidence and weights of others, in nats a row.
+    """
+
+    blocks: Sequence[Evidence]
+    log_loss: float
+
+
 def labelled(labels: Sequence[str], p: Float64) -> list[tuple[str, dict[str, Float64]]]:
     """The rows of a section: the probabilities (C, K) of K labels."""
     return [(label, {"p": p[:, k]}) for k, label in enumerate(labels)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
@@ -15,13 +16,16 @@ from naively.evidence.recipe import Cells, Plan, plan
 from naively.evidence.screening import Interactions
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import SCORED, Family, Parameters
-from naively.families.describing import Section
+from naively.families.describing import Evidence, Evidences, Section
 from naively.kernels import evidence as kernel
 from naively.statistics.base import Data
 from naively.statistics.levels import Encoded, Levels
 from naively.statistics.row_encoding import encoded
 from naively.statistics.sample import Sample, SampleStatistics
 from naively.workers import SERIAL, Workers
+
+LOOKED_AT = 4096
+"""Rows that tell how much evidence matters."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ class PooledParameters(Parameters):
     """
 
     bias: Float64
+    claims_least = True
     not_linear = "the log-odds of pooled evidence are linear in no numbers: they are table look-ups"
 
     def __init__(self, made: Plan, entries: Entries) -> None:
@@ -206,6 +211,34 @@ class PooledParameters(Parameters):
     def kinds(self) -> Int64:
         """(d,) how many bins each column has."""
         return np.array([len(column.coarser[0]) for column in self.plan.columns])
+
+    @cached_property
+    def _moves(self) -> list[float]:
+        """By how much each block moves the log-odds of the first rows: see `Evidence`."""
+        entries = self.entries
+        some = entries.first(LOOKED_AT)
+        X = Encoded(entries.codes[entries.row[some]], entries.levels)
+        share = entries.weight[some] / max(entries.weight[some].sum(), 1e-300)
+        return [
+            abs(weight) * float(share @ (own.max(axis=0) - own.min(axis=0)))
+            for _, weight, own in self._each(X)
+        ]
+
+    def evidence(self, names: Sequence[str]) -> Evidences:
+        """The blocks with their weights, and how much they matter."""
+        found = []
+        weighed = zip(self.plan.blocks, self.plan.weights, self._moves, strict=True)
+        for block, weight, moves in weighed:
+            if isinstance(block, Normal):
+                columns = tuple(block.scale.columns.tolist())
+                what = "one covariance" if len(block.factors) == 1 else "a covariance a class"
+            else:
+                columns, cells = block.columns, len(block.table) - 1
+                kind = "bins" if self.plan.columns[columns[0]].is_number else "levels"
+                what = f"{cells:,} {kind}" if len(columns) == 1 else f"{cells + 1:,} cells"
+            found.append(Evidence([names[j] for j in columns], what, float(weight), moves))
+        found.sort(key=lambda one: -one.moves)
+        return Evidences(found, self.plan.log_loss)
 
     def described(self, names: Sequence[str]) -> Section:
         """What each column has of weight, and the pairs and triples that it is in."""

@@ -141,7 +141,7 @@ def ladder(
     """
     rungs = [
         Rung("class prior", "", None, ()),
-        Rung("naive Bayes", "NaiveBayes()", "", rule.blocks),
+        Rung("naive Bayes", "NaiveBayes()", "--naive", rule.blocks),
     ]
     if numbers:
         rest = _without(rule, numbers)

@@ -62,6 +62,7 @@ CELLS = 50_000_000
 ROUNDED = Gaussian(floor="feature", resolution=1.0)
 TRUTHS = Why("true or false", "truths")
 COUNTS = Why("counts, variance about the mean", "counts")
+EVIDENCE = Why("evidence")
 FEW = 20  # different whole numbers that are levels rather than amounts; in few rows, half as many
 MANY = 20  # rows from which on they are many, and a column of different values an identifier
 
@@ -81,6 +82,7 @@ class Wishes:
     auto : whether that is the family that predicts held-out rows best.
     alpha, unseen : of the columns of levels whose families are inferred.
     missing : spellings of a missing value.
+    whole : Family that takes all columns together; None for a family each.
     """
 
     columns: Columns
@@ -89,6 +91,7 @@ class Wishes:
     alpha: float = 1.0
     unseen: Unseen = "smooth"
     missing: tuple[str, ...] = MISSING
+    whole: AnyFamily | None = None
 
     def __post_init__(self) -> None:
         numeric = self.numeric
@@ -123,10 +126,12 @@ class Wishes:
                 if choice is not None and name == key[0]:
                     blocks.append(Block(choice, key))
                 continue
-            family, reasons[name] = self._rule(values.flat(table.column(name)))
+            family, reasons[name] = self.whole, EVIDENCE
+            if family is None:
+                family, reasons[name] = self._rule(values.flat(table.column(name)))
             if family is not None:
                 blocks.append(Block(family, (name,)))
-        return Schema(together(blocks, self.numeric), reasons, self.missing)
+        return Schema(together(blocks, self.whole or self.numeric), reasons, self.missing)
 
     def _given(
         self, names: list[str], known: list[str] | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
@@ -296,9 +296,19 @@ def _schema(table: pa.Table, names: list[str], question: Question) -> Schema:
         first = first.filter(
             pa.array(_weights(first, question.weight, question.wishes.missing) > 0)
         )
-    return infer(
-        question.wishes, first, labelled(first, question.target, question.wishes.missing), names
-    )
+    wishes = question.wishes
+    if wishes.whole is not None and _prose(first, names, wishes.missing):
+        wishes = replace(wishes, whole=None)
+    return infer(wishes, first, labelled(first, question.target, wishes.missing), names)
+
+
+def _prose(table: pa.Table, names: Sequence[str], missing: Collection[str]) -> list[str]:
+    """The columns of text, which no family takes together with others."""
+    return [
+        name
+        for name in names
+        if name in table.column_names and values.prose(values.flat(table.column(name)), missing)
+    ]
 
 
 def _weights(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -71,6 +71,7 @@ def union(a: Schema, b: Schema, open_a: Mapping[str, str], open_b: Mapping[str, 
     ------
     ValueError : if the families of a column do not add up, or one model has left it out.
     """
+    _check_rows([*a.blocks, *b.blocks])
     said = {
         name: _decisive(name, a, b, open_a, open_b) if name in a.why and name in b.why
         else a if name in a.why else b
@@ -78,6 +79,19 @@ def union(a: Schema, b: Schema, open_a: Mapping[str, str], open_b: Mapping[str, 
     }  # fmt: skip
     reasons = {name: one.reason(name) for name, one in said.items()}
     return Schema(together(_blocks(said, a)), reasons, a.missing)
+
+
+def _check_rows(blocks: Sequence[Block]) -> None:
+    """Raise ValueError if some blocks keep rows, and others count something else."""
+    for one in blocks:
+        for other in blocks:
+            if _keeps_rows(one) and one.family.summary != other.family.summary:
+                raise ValueError(f"models that do not add up: {unlike(one.family, other.family)}")
+
+
+def _keeps_rows(block: Block) -> bool:
+    """Whether a block is of whole rows, which may get any columns."""
+    return bool(block.family.summary.takes == "cells")
 
 
 def _hyperparameters(name: str, family: AnyFamily, first: Schema) -> AnyFamily:
@@ -98,6 +112,11 @@ def _blocks(said: dict[str, Schema], first: Schema) -> Iterator[Block]:
                 alone = len(own) == 1
                 family = _hyperparameters(name, block.family, first) if alone else block.family
                 yield Block(family, (name,))
+            elif _keeps_rows(block):
+                if not done:
+                    known = tuple(n for n, one in said.items() if n in one.known)
+                    yield Block(_hyperparameters(name, block.family, first), known)
+                    done.add(known)
             elif (names := tuple(block.names)) not in done:
                 theirs = [said[other].blocks_of.get(other, []) for other in names]
                 if any(names not in [tuple(one.names) for one in found] for found in theirs):

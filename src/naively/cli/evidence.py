@@ -1,0 +1,106 @@
+"""The evidence of a model that weighs it: what `fit` and `inspect` show, a line a block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from rich.console import Group
+from rich.table import Table
+
+from naively.cli import layout
+from naively.cli.inside import Column
+from naively.cli.layout import clean, counted, new_table, note
+from naively.families.describing import Evidence, Evidences
+from naively.model import Model
+
+MOVES = "moves: nats between the best class and the worst, on average over learned rows"
+NUMBERS = 3
+"""Columns of one block that are named; of more, how many there are is said."""
+
+
+def tables(columns: list[Column], found: Evidences, limit: int, width: int) -> Group:
+    """The columns, and what several of them tell together: what moves most first."""
+    own = {one.names[0]: one for one in found.blocks if len(one.names) == 1}
+    places = {name: place for place, name in enumerate(own)}
+    order = sorted(columns, key=lambda column: places.get(column.name, len(own)))
+    several = [one for one in found.blocks if len(one.names) > 1]
+    if not order:
+        return Group(note("no column tells anything"))
+    if limit == 0:
+        said = f"{counted(len(order), 'column')}, {counted(len(several), 'block')} of several"
+        return Group(note(f"{said}; --features shows them"))
+    shown: list[Any] = [_columns(order[:limit], own, width), note(MOVES)]
+    if len(order) > limit:
+        shown.append(note(f"and {counted(len(order) - limit, 'more column')} that move less"))
+    if several:
+        shown += ["", _together(several[:limit], width)]
+    if len(several) > limit:
+        shown.append(note(f"and {len(several) - limit:,} more that move less"))
+    return Group(*shown)
+
+
+def _columns(columns: Sequence[Column], own: dict[str, Evidence], width: int) -> Table:
+    rows = [
+        (
+            own[column.name].what if column.name in own else "with others",
+            f"{column.missing:,.10g}" if column.missing else "·",
+            *_numbers(own.get(column.name)),
+        )
+        for column in columns
+    ]
+    names = [column.name for column in columns]
+    return _table("column", ("told apart", "missing", "weight", "moves"), names, rows, width)
+
+
+def _together(several: Sequence[Evidence], width: int) -> Table:
+    """Pairs, triples, and all numbers together."""
+    names = [
+        " × ".join(clean(name, 24) for name in one.names)
+        if len(one.names) <= NUMBERS else f"{len(one.names):,} numbers"
+        for one in several
+    ]  # fmt: skip
+    rows = [(one.what, *_numbers(one)) for one in several]
+    return _table("together", ("told apart", "weight", "moves"), names, rows, width)
+
+
+def _numbers(one: Evidence | None) -> tuple[str, str]:
+    return ("·", "·") if one is None else (f"{one.weight:.2f}", f"{one.moves:.2f}")
+
+
+def _table(
+    head: str, heads: tuple[str, ...], names: Sequence[str], rows: Sequence[tuple[str, ...]],
+    width: int,
+) -> Table:  # fmt: skip
+    """A line a name, which has the room that its numbers leave."""
+    room = layout.room_beside(list(zip(heads, *rows, strict=True)), width)
+    found = new_table(head, *heads, names=2)
+    for name, row in zip(names, rows, strict=True):
+        found.add_row(clean(name, max(room, 12)), *row)
+    return found
+
+
+def losses(model: Model, found: Evidences) -> dict[str, float]:
+    """The log-loss of rows by evidence and weights of others, and by the class prior, in nats."""
+    weight = model.class_weight.rounded()
+    share = weight[weight > 0] / weight.sum()
+    return {"left_out": found.log_loss, "prior": float(-(share * np.log(share)).sum()) + 0.0}
+
+
+def losses_in_words(model: Model, found: Evidences) -> str:
+    """The same for people."""
+    loss, prior = losses(model, found).values()
+    said = f"{loss:#.4g} nats a row, left out: by evidence and weights of other rows"
+    other = "" if model.prior.given == "empirical" else ", the classes as frequent as learned"
+    return f"{said}{other}; class prior {prior:#.4g}"
+
+
+def as_json(model: Model, found: Evidences) -> dict[str, Any]:
+    """All evidence, for programs."""
+    blocks = [
+        {"columns": list(one.names), "told_apart": one.what, "weight": one.weight,
+         "moves": one.moves}
+        for one in found.blocks
+    ]  # fmt: skip
+    return {"log_loss": losses(model, found), "blocks": blocks}

@@ -1,0 +1,364 @@
+"""`naively fit` weighs evidence: files of `AutoBayes`, equal to Python's in every command."""
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as parquet
+import pytest
+from sklearn.datasets import load_wine
+
+import naively
+from naively import AutoBayes, NaiveBayes
+from naively.cli.main import run
+
+DATA = os.environ.get("NAIVELY_DATA")
+
+
+def said(capsys, *tokens, code=0):
+    """(standard output, standard error) of a command with that exit code."""
+    found = run([str(token) for token in tokens])
+    out, err = capsys.readouterr()
+    assert found == code, err
+    return out, err
+
+
+def asked(capsys, *tokens):
+    return json.loads(said(capsys, *tokens, "--json")[0])
+
+
+def written(folder, name, table):
+    pyarrow.csv.write_csv(table, folder / f"{name}.csv")
+    return pyarrow.csv.read_csv(folder / f"{name}.csv")
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    """A table whose class is the parity of two columns, beside a number, a constant and noise."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    n = 600
+    left, right = rng.integers(0, 2, (2, n))
+    rich = (left ^ right).astype(bool)
+    age = np.where(rng.random(n) < 0.1, np.nan, rng.normal(30 + 5 * rich, 5).round(1))
+    table = pa.table({
+        "left": np.array(["no", "yes"])[left].tolist(),
+        "right": np.array(["in", "out"])[right].tolist(),
+        "age": pa.array(age, from_pandas=True),
+        "planet": ["earth"] * n,
+        "id": [f"person {k}" for k in range(n)],
+        "rich": np.array(["poor", "rich"])[rich.astype(int)].tolist(),
+    })  # fmt: skip
+    parquet.write_table(table, "people.parquet")
+    return written(tmp_path, "people", table)
+
+
+def fitted(capsys, *options, data="people.csv", target="rich", output="m"):
+    return said(capsys, "fit", data, "--target", target, "-o", output, *options)
+
+
+def assert_same(path, model, table):
+    """A file holds what a model in Python learned, and says the same, bit for bit."""
+    loaded = naively.load(path)
+    assert type(loaded) is type(model) is AutoBayes
+    assert loaded.model_ == model.model_
+    assert np.array_equal(loaded.predict_proba(table), model.predict_proba(table))
+
+
+# ---- the same as in Python -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data", ["people.csv", "people.parquet", "-"])
+def test_fit_is_python_s_auto_bayes(people, capsys, monkeypatch, data):
+    if data == "-":
+        stream = io.TextIOWrapper(io.BytesIO(Path("people.csv").read_bytes()))
+        monkeypatch.setattr(sys, "stdin", stream)
+    fitted(capsys, data=data)
+    model = AutoBayes().fit(people, "rich")
+    assert_same("m", model, people.drop_columns("rich"))
+    out, _ = said(capsys, "predict", "m", "people.csv", "--proba", "--only", "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["prediction"] for row in rows] == model.predict(people).tolist()
+    found = [[row["probabilities"][label] for label in model.classes_] for row in rows]
+    assert np.array_equal(found, model.predict_proba(people))
+
+
+def test_options_that_rows_and_columns_have(people, capsys):
+    fitted(capsys, "--skip", "id", "--prior", "uniform", "--missing", "out", "--holdout", "0.2")
+    rest = people.drop_columns("id")
+    model = AutoBayes(prior="uniform", missing=["", "out"]).fit(rest, "rich")
+    assert naively.load("m").model_.statistics == model.model_.statistics.canonical()
+    assert np.array_equal(naively.load("m").predict_proba(people), model.predict_proba(rest))
+    loaded = naively.load(
+        "m"
+    )  # a column that was skipped stays so, where rows are learned in Python
+    loaded.partial_fit(people, "rich")
+    assert "id" not in loaded.model_.schema.names
+
+
+def test_weights_are_rows(people, capsys):
+    weights = np.arange(people.num_rows) % 3
+    table = people.append_column("w", pa.array(weights))
+    pyarrow.csv.write_csv(table, "weighted.csv")
+    fitted(capsys, "--weight", "w", data="weighted.csv")
+    model = AutoBayes().fit(people, "rich", sample_weight=weights)
+    assert_same("m", model, people)
+
+
+def test_update_forget_and_merge_are_the_model_of_the_rows_that_are_left(people, capsys):
+    for name, part in (("a", people.slice(0, 250)), ("b", people.slice(250))):
+        pyarrow.csv.write_csv(part, f"{name}.csv")
+        fitted(capsys, data=f"{name}.csv", output=name)
+    whole = AutoBayes().fit(people, "rich")
+    said(capsys, "merge", "b", "a", "-o", "both")
+    assert_same("both", whole, people)
+    said(capsys, "update", "a", "b.csv", "-o", "more")
+    assert_same("more", whole, people)
+    said(capsys, "forget", "both", "b.csv")
+    assert Path("both").read_bytes() == Path("a").read_bytes()
+    said(capsys, "fit", "b.csv", "--like", "a", "-o", "like")
+    assert_same("like", AutoBayes().fit(people.slice(250), "rich"), people)
+
+
+def test_forgetting_what_was_never_learned_changes_nothing(people, capsys):
+    pyarrow.csv.write_csv(people.slice(0, 300), "a.csv")
+    pyarrow.csv.write_csv(people.slice(299), "b.csv")
+    fitted(capsys, data="a.csv")
+    before = Path("m").read_bytes()
+    assert "never learned" in said(capsys, "forget", "m", "b.csv", code=1)[1]
+    assert Path("m").read_bytes() == before
+
+
+def test_everything_can_be_forgotten(people, capsys):
+    fitted(capsys)
+    assert "everything was forgotten" in said(capsys, "forget", "m", "people.csv")[0]
+    assert "knows no class" in said(capsys, "inspect", "m")[0]
+    assert "no class" in said(capsys, "predict", "m", "people.csv", code=1)[1]
+    said(capsys, "update", "m", "people.csv")
+    assert_same("m", AutoBayes().fit(people, "rich"), people)
+
+
+def test_columns_of_either_model_are_in_the_sum(people, capsys):
+    pyarrow.csv.write_csv(people.drop_columns("age"), "a.csv")
+    pyarrow.csv.write_csv(people.drop_columns(["id", "left"]), "b.csv")
+    fitted(capsys, data="a.csv", output="a")
+    fitted(capsys, data="b.csv", output="b")
+    said(capsys, "merge", "a", "b", "-o", "both")
+    model = AutoBayes().fit(people.drop_columns("age"), "rich")
+    model.partial_fit(people.drop_columns(["id", "left"]), "rich")
+    assert_same("both", model, people)
+    fitted(capsys, "--skip", "age", data="people.csv", output="without")
+    assert "left out of one model" in said(capsys, "merge", "without", "b", "-o", "n", code=1)[1]
+    assert not Path("n").exists()
+
+
+def test_numbers_that_turn_out_to_be_text_are_text_from_the_first_row(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{k % 7}.50,{'ab'[k % 2]}" for k in range(60)]
+    for name, lines in (("a", rows), ("b", [*rows, "seven,a"]), ("ab", [*rows, *rows, "seven,a"])):
+        Path(f"{name}.csv").write_text("\n".join(["x,y", *lines]) + "\n")
+    fitted(capsys, data="a.csv", target="y", output="a")
+    said(capsys, "update", "a", "b.csv")
+    said(capsys, "fit", "a.csv", "b.csv", "-t", "y", "-o", "both")
+    fitted(capsys, data="ab.csv", target="y", output="whole")
+    whole = naively.load("whole").model_
+    assert naively.load("a").model_ == whole == naively.load("both").model_
+
+
+# ---- what is said --------------------------------------------------------------------------------
+
+
+def test_fit_and_inspect_say_what_matters(people, capsys):
+    out, err = fitted(capsys)
+    assert not err
+    plan = AutoBayes().fit(people, "rich").model_.posterior().parameters.plan
+    shown, _ = said(capsys, "inspect", "m")
+    for text in (out, shown):
+        assert "left × right" in text
+        assert f"{plan.log_loss:#.4g} nats a row" in text
+        assert "left out: planet (constant)" in text
+    assert "AutoBayes()" in shown
+
+
+def test_json_has_the_plan(people, capsys):
+    found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")
+    model = AutoBayes().fit(people, "rich").model_
+    plan = model.posterior().parameters.plan
+    evidence = found["evidence"]
+    assert evidence["log_loss"]["left_out"] == plan.log_loss
+    share = model.class_weight.rounded() / people.num_rows
+    assert evidence["log_loss"]["prior"] == pytest.approx(-(share * np.log(share)).sum())
+    blocks = evidence["blocks"]
+    assert sorted(block["weight"] for block in blocks) == sorted(plan.weights.tolist())
+    assert blocks[0]["columns"] == ["left", "right"]
+    moves = [block["moves"] for block in blocks]
+    assert moves == sorted(moves, reverse=True)
+    assert found["left_out"]["planet"] == "constant"
+    used = {name for block in blocks for name in block["columns"]}
+    assert {*found["left_out"]} == {"left", "right", "age", "planet", "id"} - used
+    inspected = asked(capsys, "inspect", "m")
+    assert inspected["evidence"] == evidence
+    assert inspected["estimator"] == "AutoBayes"
+
+
+def test_moves_are_what_explanations_say(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    job = np.array(["cook", "smith", None])[np.where(rng.random(400) < 0.7, y, 2)].tolist()
+    written(tmp_path, "jobs", pa.table({"job": job, "y": np.array(["a", "b"])[y].tolist()}))
+    (block,) = asked(capsys, "fit", "jobs.csv", "-t", "y", "-o", "m")["evidence"]["blocks"]
+    lines = said(capsys, "explain", "m", "jobs.csv", "--row", "all", "--json")[0].splitlines()
+    odds = [json.loads(line)["log_odds"]["columns"]["job"] for line in lines]
+    assert len(odds) == 400
+    assert block["moves"] == pytest.approx(np.abs(odds).mean())
+
+
+def test_explanations_add_up(people, capsys):
+    fitted(capsys)
+    found = asked(capsys, "explain", "m", "people.csv", "--row", "7")
+    log = found["log_odds"]
+    assert log["prior"] + sum(log["columns"].values()) == pytest.approx(log["total"])
+    p = dict(zip(found["classes"], found["probabilities"], strict=True))
+    assert np.log(p[found["label"]] / p[found["against"]]) == pytest.approx(log["total"])
+
+
+def test_evaluate_is_the_log_loss_of_python(people, capsys):
+    pyarrow.csv.write_csv(people.slice(0, 300), "a.csv")
+    pyarrow.csv.write_csv(people.slice(300), "b.csv")
+    fitted(capsys, data="a.csv")
+    found = asked(capsys, "evaluate", "m", "b.csv")
+    model = AutoBayes().fit(people.slice(0, 300), "rich")
+    proba = model.predict_proba(people.slice(300))
+    truth = people["rich"].slice(300).to_numpy(zero_copy_only=False)
+    own = proba[np.arange(300), np.searchsorted(model.classes_, truth)]
+    assert found["log_loss"] == pytest.approx(-np.log(own).mean())
+
+
+def test_a_leak_is_told(people, capsys):
+    table = people.append_column("paid", people["rich"])
+    pyarrow.csv.write_csv(table, "leak.csv")
+    out, _ = fitted(capsys, data="leak.csv")
+    assert "column paid alone tells nearly all about the class" in out
+    assert "nearly all" not in fitted(capsys)[0]
+
+
+def test_models_that_keep_fewer_rows_add_to_no_others(people):
+    one = AutoBayes(limit=100).fit(people, "rich")
+    for table in (people, people.rename_columns(["a", "b", "c", "d", "e", "rich"])):
+        other = AutoBayes(limit=200).fit(table, "rich")
+        before = one.model_.copy()
+        with pytest.raises(ValueError, match="limit"):
+            one += other
+        assert one.model_ == before
+
+
+def test_columns_that_tell_nothing_give_the_prior(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("x,y\n" + "1,a\n" * 30 + "1,b\n" * 10)
+    out, err = fitted(capsys, data="t.csv", target="y")
+    assert "no column tells anything" in out
+    assert "predictions are the class prior" in err
+    assert np.allclose(naively.load("m").predict_proba({"x": [1]}), [[0.75, 0.25]])
+
+
+def test_long_names_leave_room_for_the_numbers(people, capsys):
+    long = people.rename_columns([f"{name} of a person in the table" if name != "rich" else name
+                                  for name in people.column_names])  # fmt: skip
+    pyarrow.csv.write_csv(long, "long.csv")
+    out, _ = fitted(capsys, data="long.csv")
+    assert max(map(len, out.splitlines())) <= 100
+    assert all(line[-1].isdigit() for line in out.splitlines() if line.startswith("left of a"))
+
+
+# ---- the plain product ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--naive"], ["--family", "gaussian"], ["--columns", "age=gaussian"], ["--alpha", "0.5"],
+     ["--unseen", "ignore"]],
+)  # fmt: skip
+def test_what_only_a_product_has_makes_one(people, capsys, options):
+    _, err = fitted(capsys, *options)
+    assert not err
+    assert type(naively.load("m")) is NaiveBayes
+    _, err = said(capsys, "fit", "people.csv", "--like", "m", "-o", "n")
+    assert type(naively.load("n")) is NaiveBayes
+    fitted(capsys, output="auto")
+    assert "AutoBayes" in said(capsys, "merge", "m", "auto", "-o", "sum", code=1)[1]
+    assert not Path("sum").exists()
+
+
+def test_like_leaves_naive_to_the_model(people, capsys):
+    fitted(capsys)
+    err = said(capsys, "fit", "people.csv", "--like", "m", "--naive", "-o", "n", code=2)[1]
+    assert "--naive" in err
+
+
+def test_a_column_of_text_makes_a_product_and_says_so(people, capsys):
+    words = [f"a man of {age} who went from one place to the next" for age in range(600)]
+    table = people.append_column("story", pa.array(words))
+    pyarrow.csv.write_csv(table, "story.csv")
+    _, err = fitted(capsys, data="story.csv")
+    assert err.count("\n") == 1
+    assert "text is not weighed yet (story)" in err
+    assert type(naively.load("m")) is NaiveBayes
+    assert not fitted(capsys, "--naive", data="story.csv")[1]
+    fitted(capsys, "--skip", "story", data="story.csv")
+    assert_same("m", AutoBayes().fit(people, "rich"), people)
+
+
+def test_documents_are_a_product_without_a_word(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("ham.txt").write_text("the meeting is on monday\nsee you at lunch\n")
+    Path("spam.txt").write_text("buy pills now\nwin money now\n")
+    assert not said(capsys, "fit", "ham.txt", "spam.txt", "-o", "m")[1]
+    assert type(naively.load("m")) is NaiveBayes
+
+
+# ---- other tables --------------------------------------------------------------------------------
+
+
+def test_three_wines(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    table = pa.Table.from_pandas(X.assign(wine=np.array(["a", "b", "c"])[y]), preserve_index=False)
+    pyarrow.csv.write_csv(table, "wine.csv")
+    out, _ = fitted(capsys, data="wine.csv", target="wine")
+    assert "13 numbers" in out
+    assert_same("m", AutoBayes().fit(table, "wine"), table)
+
+
+@pytest.mark.skipif(DATA is None, reason="NAIVELY_DATA names the folder of data sets")
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [("titanic/titanic-seaborn-891.csv", "survived"), ("zoo/zoo.arff", "type"),
+     ("vote/vote.arff", "Class")],
+)  # fmt: skip
+def test_real_tables(tmp_path, monkeypatch, capsys, path, target):
+    monkeypatch.chdir(tmp_path)
+    file = Path(DATA) / path
+    fitted(capsys, data=file, target=target)
+    said(capsys, "predict", "m", file, "-o", "p.parquet", "--only", "--proba")
+    model = naively.load("m")
+    again = AutoBayes().fit(*_rows(file, target))
+    assert again.model_.statistics.canonical() == model.model_.statistics
+    found = parquet.read_table("p.parquet")
+    proba = np.column_stack([found[f"P({label})"].to_numpy() for label in model.classes_])
+    assert np.array_equal(proba, again.predict_proba(_rows(file, target)[0]))
+
+
+def _rows(file, target):
+    """(columns, labels) of a file as the command line reads it, but whole."""
+    from naively.tables.readers import open_source
+
+    table = pa.Table.from_batches([task() for task in open_source([str(file)]).tasks()])
+    return table.drop_columns(target), table[target]
