@@ -233,9 +233,10 @@ class PooledParameters(Parameters):
                 columns = tuple(block.scale.columns.tolist())
                 what = "one covariance" if len(block.factors) == 1 else "a covariance a class"
             else:
-                columns, cells = block.columns, len(block.table) - 1
+                columns, met = block.columns, (block.table != 0).any(axis=1)
                 kind = "bins" if self.plan.columns[columns[0]].is_number else "levels"
-                what = f"{cells:,} {kind}" if len(columns) == 1 else f"{cells + 1:,} cells"
+                alone = f"{met[:-1].sum():,} {kind}"  # the last is the missing value
+                what = alone if len(columns) == 1 else f"{met.sum():,} cells"
             found.append(Evidence([names[j] for j in columns], what, float(weight), moves))
         found.sort(key=lambda one: -one.moves)
         return Evidences(found, self.plan.log_loss)
@@ -250,7 +251,7 @@ class PooledParameters(Parameters):
                 if isinstance(block, Normal):
                     continue
                 if block.columns == (j,):
-                    said.insert(0, f"weight {weight:.2f}, {len(block.table) - 1} bins")
+                    said.insert(0, f"weight {weight:.2f}")
                 elif j in block.columns:
                     others = " and ".join(names[k] for k in block.columns if k != j)
                     said.append(f"with {others} {weight:.2f}")
