@@ -216,9 +216,13 @@ def test_moves_are_what_explanations_say(tmp_path, monkeypatch, capsys):
     written(tmp_path, "jobs", pa.table({"job": job, "y": np.array(["a", "b"])[y].tolist()}))
     (block,) = asked(capsys, "fit", "jobs.csv", "-t", "y", "-o", "m")["evidence"]["blocks"]
     lines = said(capsys, "explain", "m", "jobs.csv", "--row", "all", "--json")[0].splitlines()
-    odds = [json.loads(line)["log_odds"]["columns"]["job"] for line in lines]
-    assert len(odds) == 400
-    assert block["moves"] == pytest.approx(np.abs(odds).mean())
+    added = np.array([json.loads(line)["contributions"]["job"] for line in lines])
+    assert added.shape == (400, 2)
+    off = added - added.mean(axis=0)
+    prior = np.bincount(y) / 400
+    off -= (off @ prior)[:, np.newaxis]
+    assert block["moves"] == pytest.approx((np.abs(off) @ prior).mean())
+    assert block["moves"] > 0.1
 
 
 def test_explanations_add_up(people, capsys):

@@ -15,7 +15,7 @@ from naively.cli.layout import clean, counted, new_table, note
 from naively.families.describing import Evidence, Evidences
 from naively.model import Model
 
-MOVES = "moves: nats between the best class and the worst, on average over learned rows"
+MOVES = "moves: nats by which it shifts a class's score; mean of learned rows and classes"
 NUMBERS = 3
 """Columns of one block that are named; of more, how many there are is said."""
 
@@ -66,7 +66,7 @@ def _together(several: Sequence[Evidence], width: int) -> Table:
 
 
 def _numbers(one: Evidence | None) -> tuple[str, str]:
-    return ("·", "·") if one is None else (f"{one.weight:.2f}", f"{one.moves:.2f}")
+    return ("·", "·") if one is None else (f"{one.weight:.2f}", f"{one.moves:.3f}")
 
 
 def _table(

@@ -20,13 +20,13 @@ def fit(
 ) -> None:
     """Learn from the rows of a table, and write the model to a file.
 
-    The evidence of each column is weighed, and that of pairs and triples where they tell
-    more: the model is an `AutoBayes`. The file holds the rows, each distinct one once.
+    The evidence of columns is weighed, and that of pairs and triples where they
+    tell more: an `AutoBayes`. The file holds the rows, each distinct one once.
 
-    With --naive, columns are multiplied: each gets the family that fits it. Long text is
-    a bag of words, short text categorical, numbers are normal, counts Poisson, and so on;
-    constants and identifiers are left out. The report says which; `inspect --json` also
-    says why. So are documents learned, and tables with a column of text.
+    With --naive each column gets the family that fits it, and all are multiplied:
+    long text is a bag of words, short text categorical, numbers are normal, counts
+    Poisson, and so on; constants and identifiers are left out. The report says
+    which; `inspect --json` also says why. Text and documents are learned so, too.
 
     Parameters
     ----------

@@ -91,8 +91,8 @@ class Evidence:
     names : of the columns.
     what : what it is read from, in a few words.
     weight : by which it is multiplied.
-    moves : by how many nats it moves the log-odds of a row, the best class's against the worst's,
-        on average.
+    moves : by how many nats it moves the score of a class off its mean, beside the other classes;
+        the mean over rows and classes.
     """
 
     names: Sequence[str]
@@ -107,7 +107,7 @@ class Evidences:
 
     Attributes
     ----------
-    blocks : those first that move the log-odds most.
+    blocks : those first that move the scores most.
     log_loss : of the rows, each by evidence and weights of others, in nats a row.
     """
 

@@ -214,15 +214,18 @@ class PooledParameters(Parameters):
 
     @cached_property
     def _moves(self) -> list[float]:
-        """By how much each block moves the log-odds of the first rows: see `Evidence`."""
+        """By how much each block moves the scores of the first rows: see `Evidence`."""
         entries = self.entries
         some = entries.first(LOOKED_AT)
         X = Encoded(entries.codes[entries.row[some]], entries.levels)
         share = entries.weight[some] / max(entries.weight[some].sum(), 1e-300)
-        return [
-            abs(weight) * float(share @ (own.max(axis=0) - own.min(axis=0)))
-            for _, weight, own in self._each(X)
-        ]
+        prior = np.bincount(entries.y[some], share, entries.n_classes)
+        found = []
+        for _, weight, own in self._each(X):
+            off = own - (own @ share)[:, np.newaxis]  # what all rows have tells nothing
+            off -= prior @ off
+            found.append(abs(weight) * float(prior @ np.abs(off) @ share))
+        return found
 
     def evidence(self, names: Sequence[str]) -> Evidences:
         """The blocks with their weights, and how much they matter."""
