@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Int64
+from naively.hashing import GOLDEN, UInt64, hashed, mixed
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data, Statistics, Summary
 from naively.statistics.level_counts import count_levels
 from naively.statistics.levels import Encoded, Levels, read_levels, union
 from naively.statistics.row_encoding import TEXT, Codes, distinct, encoded, texts
 from naively.workers import Workers
-
-Hashes = npt.NDArray[np.uint64]
 
 ALL = (1 << 64) - 1
 """The threshold below which all hashes are."""
@@ -135,12 +133,12 @@ class SampleStatistics(Statistics):
 
     # ---- what they say -----------------------------------------------------------------------
 
-    def hashes(self) -> Hashes:
+    def hashes(self) -> UInt64:
         """A hash of each row, by its values alone: whatever their columns, order and type."""
         total = np.zeros(len(self.codes), np.uint64)
         for codes, known in zip(self.codes.T, self.levels, strict=True):
             total += np.append(_hashed(known), np.uint64(0))[codes]
-        return _mixed(total)
+        return mixed(total + np.uint64(GOLDEN))
 
     def impossible(self, class_weight: ExactArray) -> str | None:
         """Why no data can have these rows: each row that was met is one of them."""
@@ -297,28 +295,18 @@ def _as_numbers(levels: Levels) -> npt.NDArray[np.float64] | None:
 # ---- hashes --------------------------------------------------------------------------------------
 
 
-def _hashed(levels: Levels) -> Hashes:
+def _hashed(levels: Levels) -> UInt64:
     """A hash of each level; a number has the same as a number and as text."""
     if levels.dtype.kind != "T":
-        return _mixed((levels.astype(np.float64) + 0.0).view(np.uint64))
+        return mixed((levels.astype(np.float64) + 0.0).view(np.uint64) + np.uint64(GOLDEN))
     found = np.empty(len(levels), np.uint64)
     for k, level in enumerate(levels.tolist()):
         number = _as_numbers(np.array([level], TEXT))
         if number is None:
-            digest = blake2b(level.encode(), digest_size=8).digest()
-            found[k] = int.from_bytes(digest, "little")
+            found[k] = hashed(level.encode())
         else:
             found[k] = _hashed(number)[0]
     return found
-
-
-def _mixed(x: Hashes) -> Hashes:
-    """Numbers well mixed (splitmix64: Steele, Lea & Flood 2014)."""
-    with np.errstate(over="ignore"):
-        x = x + np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return x ^ (x >> np.uint64(31))
 
 
 # ---- rows ----------------------------------------------------------------------------------------

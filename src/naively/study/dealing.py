@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
 
@@ -10,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import Float64, Int64
+from naively.hashing import GOLDEN, UInt64, hashed, mixed
 from naively.schema import Schema
 from naively.statistics.base import Data, dense, is_sparse
 from naively.statistics.levels import Encoded
 from naively.statistics.logs import blocks
-from naively.tables.holdout import GOLDEN, UInt64, mixed
 
 CELLS = 1 << 20  # of dense rows whose keys are made at a time
 
@@ -89,7 +88,7 @@ def _cell_keys(values: npt.NDArray[Any], columns: npt.NDArray[Any]) -> UInt64:
 def _level_keys(X: Encoded) -> UInt64:
     keys = np.zeros(X.shape[0], np.uint64)
     for column, levels in enumerate(X.levels):
-        own = [_hash(str(level).encode("utf-8", "surrogatepass")) for level in levels.tolist()]
+        own = [hashed(str(level).encode("utf-8", "surrogatepass")) for level in levels.tolist()]
         known = np.array([*own, 0], np.uint64)  # the last one of a missing value
         keys += mixed(known[X.codes[:, column]] + _steps(np.array([column])))
     return keys
@@ -97,12 +96,8 @@ def _level_keys(X: Encoded) -> UInt64:
 
 def _document_keys(X: Any) -> UInt64:
     spans = pairwise(X.offsets.tolist())
-    keys = np.array([_hash(X.data[start:stop].tobytes()) for start, stop in spans], np.uint64)
+    keys = np.array([hashed(X.data[start:stop].tobytes()) for start, stop in spans], np.uint64)
     return keys if X.valid is None else np.where(X.valid, keys, np.uint64(0))
-
-
-def _hash(content: bytes) -> int:
-    return int.from_bytes(blake2b(content, digest_size=8).digest(), "little")
 
 
 def _steps(numbers: npt.NDArray[Any]) -> UInt64:

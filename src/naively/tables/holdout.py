@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from naively.exact import Float64, Int64
+from naively.hashing import GOLDEN, UInt64, hashed, mixed
 from naively.tables import values
 from naively.tables.targets import LabelCodes
 
-UInt64 = npt.NDArray[np.uint64]
 FINEST = 10**9  # denominator of the part to hold out: no product below leaves int64
-GOLDEN = 0x9E3779B97F4A7C15
-"""2^64 over the golden ratio: its multiples, modulo 2^64, are spread evenly however many."""
 
 
 class Draw:
@@ -63,8 +59,7 @@ class Draw:
 
     def _key(self, name: str) -> int:
         """64 bits that stand for a class and the seed."""
-        told = f"{self.seed} {name}".encode(errors="surrogatepass")
-        return int.from_bytes(blake2b(told, digest_size=8).digest(), "little")
+        return hashed(f"{self.seed} {name}".encode(errors="surrogatepass"))
 
     def _drawn(self, number: Int64, keys: UInt64) -> Float64:
         """The draws of the rows with these numbers among those of their classes."""
@@ -88,13 +83,6 @@ def _name(label: Any) -> str:
 def _walked(keys: UInt64, steps: Int64) -> UInt64:
     """As many steps of the golden ratio on from each key, modulo 2^64."""
     return keys + (steps.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
-
-
-def mixed(states: UInt64) -> UInt64:
-    """What SplitMix64 makes of its states: numbers without a pattern."""
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        states = (states ^ (states >> np.uint64(shift))) * np.uint64(factor)
-    return states ^ (states >> np.uint64(31))
 
 
 def _part(bits: UInt64) -> Float64:
