@@ -84,6 +84,48 @@ class Column:
         return found
 
 
+@dataclass(frozen=True)
+class Coded:
+    """Columns of rows, cut in one way.
+
+    Attributes
+    ----------
+    codes : (d, n) the bin of each row.
+    sizes : (d,) how many bins each column has.
+    """
+
+    codes: Bins
+    sizes: Int64
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The bin of each level of each column, cut in one way.
+
+    Attributes
+    ----------
+    bins : list of d arrays, the missing value's bin last.
+    sizes : (d,) how many bins each column has.
+    """
+
+    bins: list[Bins]
+    sizes: Int64
+
+    @classmethod
+    def of(cls, columns: list[Column], bins: list[Int64], way: int) -> Lookup:
+        """From the fine bins of the levels."""
+        pairs = zip(columns, bins, strict=True)
+        sizes = np.array([column.size(way) for column in columns], np.int64)
+        return cls([column.coarser[way][own].astype(np.uint16) for column, own in pairs], sizes)
+
+    def coded(self, codes: npt.NDArray[Any]) -> Coded:
+        """Rows (n, d) of places in the levels."""
+        found = np.empty((len(self.bins), len(codes)), np.uint16)
+        for own, bins, column in zip(found, self.bins, codes.T, strict=True):
+            own[:] = bins[column]
+        return Coded(found, self.sizes)
+
+
 def as_numbers(levels: Levels) -> Float64:
     """Levels as numbers; NaN for what is none."""
     if levels.dtype.kind != "T":

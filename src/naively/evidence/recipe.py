@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.bins import CLOSE, FINE, PAIR, TRIPLE, Column, columns_of
+from naively.evidence.bins import CLOSE, FINE, PAIR, TRIPLE, Coded, Column, Lookup, columns_of
 from naively.evidence.entries import PARTS, Entries
 from naively.evidence.normal import Normal, normals
-from naively.evidence.screening import ROWS, Candidate, Coded, Interactions, Screening
+from naively.evidence.screening import ROWS, Candidate, Interactions, Screening
 from naively.evidence.weights import GROUPS, Float32, Pool, Weights
 from naively.exact import Float64
 from naively.kernels import evidence as kernel
@@ -97,15 +97,14 @@ class _Recipe:
         self.priors = prior / prior.sum(axis=1, keepdims=True)
         self.prior = (total + 0.5) / (total + 0.5).sum()
         self.base = np.log(self.priors)[entries.part].astype(np.float32)
-        self.coded = []
-        bins = [column.bins(known) for column, known in zip(
-            self.columns, entries.levels, strict=True)]  # fmt: skip
-        for way in (FINE, PAIR, CLOSE, TRIPLE):
-            codes = np.empty((len(self.columns), len(entries)), np.uint16)
-            for j, column in enumerate(self.columns):
-                codes[j] = column.coarser[way][bins[j]][entries.codes[:, j]][entries.row]
-            sizes = np.array([column.size(way) for column in self.columns], np.int64)
-            self.coded.append(Coded(codes, sizes))
+        bins = [*map(Column.bins, self.columns, entries.levels)]
+        self.coded = [
+            Coded(one.codes[:, entries.row], one.sizes)
+            for one in (
+                Lookup.of(self.columns, bins, way).coded(entries.codes)
+                for way in (FINE, PAIR, CLOSE, TRIPLE)
+            )
+        ]
         fine = self.coded[FINE].codes
         self.varied = [j for j, own in enumerate(fine) if (own != own[:1]).any()]
 

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.bins import CLOSE, PAIR, TRIPLE, Bins
+from naively.evidence.bins import CLOSE, PAIR, TRIPLE, Coded
 from naively.evidence.entries import PARTS, Entries
-from naively.exact import Float64, Int64
+from naively.exact import Float64
 from naively.kernels import evidence as kernel
 from naively.workers import Workers
 
@@ -38,20 +38,6 @@ LIKELY = 4
 """Blocks that are tried by all strengths, for each that may be added: the best by the middle."""
 TRIED = 16
 """Blocks that are tried in one piece."""
-
-
-@dataclass(frozen=True)
-class Coded:
-    """The columns of entries, cut in one way.
-
-    Attributes
-    ----------
-    codes : (d, n) the bin of each entry.
-    sizes : (d,) how many bins each column has.
-    """
-
-    codes: Bins
-    sizes: Int64
 
 
 @dataclass(frozen=True)

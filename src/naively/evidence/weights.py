@@ -150,9 +150,7 @@ class Pool:
             else:
                 break
             x, loss, slope, proba = new, new_loss, new_slope, new_proba
-        assert curve is not None or steps == 0
-        if curve is None:
-            curve = self._curvature(proba, weight)
+        assert curve is not None
         return x, proba, curve
 
     def _slope(

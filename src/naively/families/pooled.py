@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from naively.evidence.bins import Coded, Column, Lookup
 from naively.evidence.entries import Entries
 from naively.evidence.normal import Normal
 from naively.evidence.recipe import Cells, Plan, plan
@@ -116,47 +116,41 @@ class PooledParameters(Parameters):
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Σ_k w_k e_kc(x) for rows start:stop, (C, stop - start)."""
-        X = encoded(X)
+        rows = encoded(X)[start:stop]
         out[:] = self.bias[:, np.newaxis]
-        codes = self._codes(X, X.codes[start:stop])
+        codes = self._codes(rows)
         for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
-            if isinstance(block, Normal):
-                Z = block.scale.rows(X.codes[start:stop], X.levels)
-                out += weight * block.evidence(Z).T
-            else:
-                own, sizes = codes[block.way]
-                columns = np.array(block.columns)
-                table = weight * block.table
-                kernel.add_scores(own, sizes, columns, table, 0, stop - start, out)
+            self._add(block, weight, rows, codes, out)
 
-    def _codes(self, X: Encoded, rows: npt.NDArray[Any]) -> dict[int, tuple[Any, Int64]]:
-        """(bins (d, n), how many each column has) for each way to cut that is used."""
+    def _add(
+        self, block: Cells | Normal, weight: float, X: Encoded, codes: dict[int, Coded],
+        out: Float64,
+    ) -> None:  # fmt: skip
+        """Add weight times the evidence of a block to the scores of rows, (C, n)."""
+        if isinstance(block, Normal):
+            out += weight * block.evidence(block.scale.rows(X.codes, X.levels)).T
+        else:
+            own = codes[block.way]
+            kernel.add_scores(
+                own.codes, own.sizes, np.array(block.columns), block.table, weight, out
+            )  # fmt: skip
+
+    def _codes(self, X: Encoded) -> dict[int, Coded]:
+        """The bins of rows, for each way to cut that is used."""
         last = self._last  # read once: other threads may translate other levels meanwhile
         if last[0] is not X.levels:
-            columns = zip(self.plan.columns, X.levels, strict=True)
-            last = X.levels, [column.bins(known) for column, known in columns]
+            bins = [*map(Column.bins, self.plan.columns, X.levels)]
+            ways = {block.way for block in self.plan.blocks if isinstance(block, Cells)}
+            last = X.levels, {way: Lookup.of(self.plan.columns, bins, way) for way in ways}
             self._last = last
-        ways = {block.way for block in self.plan.blocks if isinstance(block, Cells)}
-        found = {}
-        for way in ways:
-            codes = np.empty((len(self.plan.columns), len(rows)), np.uint16)
-            for j, (column, bins) in enumerate(zip(self.plan.columns, last[1], strict=True)):
-                codes[j] = column.coarser[way][bins][rows[:, j]]
-            sizes = np.array([column.size(way) for column in self.plan.columns], np.int64)
-            found[way] = codes, sizes
-        return found
+        return {way: lookup.coded(X.codes) for way, lookup in last[1].items()}
 
     def _each(self, X: Encoded) -> Iterator[tuple[Cells | Normal, float, Float64]]:
         """(block, its weight, its evidence (C, n)) for some rows."""
-        codes = self._codes(X, X.codes)
-        classes, n = self.entries.n_classes, len(X.codes)
+        codes = self._codes(X)
         for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
-            out = np.zeros((classes, n))
-            if isinstance(block, Normal):
-                out[:] = block.evidence(block.scale.rows(X.codes, X.levels)).T
-            else:
-                own, sizes = codes[block.way]
-                kernel.add_scores(own, sizes, np.array(block.columns), block.table, 0, n, out)
+            out = np.zeros((self.entries.n_classes, len(X.codes)))
+            self._add(block, 1.0, X, codes, out)
             yield block, weight, out
 
     def contributions(self, X: Data) -> Float64:

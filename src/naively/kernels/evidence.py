@@ -162,9 +162,9 @@ def add_evidence(codes, sizes, columns, table, weight, parts, rows, out):
 
 
 @jit
-def add_scores(codes, sizes, columns, table, start, stop, out):
-    """Add a block's evidence (cells, classes) to the scores of rows start:stop, (classes, rows)."""
-    for i in range(start, stop):
+def add_scores(codes, sizes, columns, table, weight, out):
+    """Add weight times a block's evidence (cells, classes) to scores of rows, (classes, rows)."""
+    for i in range(out.shape[1]):
         cell = cell_of(codes, sizes, columns, i)
         for c in range(out.shape[0]):
-            out[c, i - start] += table[cell, c]
+            out[c, i] += weight * table[cell, c]
