@@ -251,6 +251,15 @@ def test_beyond_the_limit_a_sample_is_kept_whatever_the_order_and_split():
     same(model, shuffled, X)
     assert model.class_count_.sum() == 900
     assert (model.predict(X) == y).mean() > 0.75
+    kept = np.isin(np.arange(900), rows_kept(model, X))
+    assert AutoBayes().fit(X[kept], y[kept]).model_.parts[0] != model.model_.parts[0]
+
+
+def rows_kept(model, X):
+    """Where the rows of the sample are among the rows that were learned."""
+    sample = model.model_.parts[0]
+    first = sample.levels[0][sample.codes[:, 0]]
+    return np.flatnonzero(np.isin(X["a"], first))
 
 
 def test_hashes_are_of_values_not_of_types():

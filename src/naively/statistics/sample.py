@@ -173,7 +173,8 @@ class SampleStatistics(Statistics):
     def _agrees(self, other: Self) -> bool:
         same = [a.dtype == b.dtype and np.array_equal(a, b)
                 for a, b in zip(self.levels, other.levels, strict=True)]  # fmt: skip
-        return all(same) and np.array_equal(self.codes, other.codes)
+        kept = self.threshold == other.threshold
+        return kept and all(same) and np.array_equal(self.codes, other.codes)
 
 
 @dataclass(frozen=True)
