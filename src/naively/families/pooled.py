@@ -130,10 +130,7 @@ class PooledParameters(Parameters):
         if isinstance(block, Normal):
             out += weight * block.evidence(block.scale.rows(X.codes, X.levels)).T
         else:
-            own = codes[block.way]
-            kernel.add_scores(
-                own.codes, own.sizes, np.array(block.columns), block.table, weight, out
-            )  # fmt: skip
+            kernel.add_scores(codes[block.way].cells(block.columns), block.table, weight, out)
 
     def _codes(self, X: Encoded) -> dict[int, Coded]:
         """The bins of rows, for each way to cut that is used."""
