@@ -164,5 +164,6 @@ def _error(model: Model, name: str, x: Float64, quantity: CurveKind) -> float:
     with np.errstate(over="ignore"):
         density = np.exp(log_density(model, {name: points}))
     joint = model.posterior().class_prior[:, np.newaxis] * density
-    lost = joint.sum(axis=0) - joint.max(axis=0)
-    return float(lost.sum() if quantity == COUNT else np.trapezoid(lost, points))
+    widths = np.ones(len(points)) if quantity == COUNT else np.gradient(points)
+    total = joint.sum(axis=0)
+    return float((total - joint.max(axis=0)) @ widths / (total @ widths))
