@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from kit import CLASSIFIERS, domain, new, numbers
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multinomial, multivariate_normal, norm
+from sklearn.datasets import load_digits
 
 import naively
 from naively import (
@@ -19,11 +21,19 @@ from naively import (
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
+    Discretized,
+    Exponential,
+    Gamma,
+    Gaussian,
     GaussianBayes,
     GaussianNB,
+    JointBayes,
+    KernelDensity,
+    LogNormal,
     MultinomialNB,
     NaiveBayes,
     PoissonNB,
+    Student,
     TextNB,
 )
 
@@ -31,6 +41,8 @@ FAR = 4.5  # standard errors; the seeds are fixed
 PRIOR = [0.2, 0.5, 0.3]
 COUNTS = np.array([[3, 0, 1], [0, 4, 1], [2, 2, 2], [5, 1, 0]])
 LETTERS = ["a", "b", "a", "b"]
+THREE = np.arange(60) % 3
+POSITIVE = np.random.default_rng(0).gamma(2.0 + THREE[:, None], 1.0, (60, 2)), THREE
 
 
 def floats(low, high):
@@ -219,6 +231,46 @@ def test_the_error_of_a_table_is_that_of_its_parts():
     two = NaiveBayes().fit(table, y).bayes_error(random_state=1)
     assert abs(one.value - two.value) < FAR * math.hypot(one.standard_error, two.standard_error)
     assert 0.1 < one.value < 0.4
+
+
+STORIES = {
+    **{
+        name: lambda name=name: new(name).fit(*numbers(domain(name), 60, 3))
+        for name in CLASSIFIERS
+        if "complement" not in name
+    },
+    **{
+        family.__name__: lambda family=family: NaiveBayes(family=family()).fit(*POSITIVE)
+        for family in (
+            Discretized, Exponential, Gamma, Gaussian, KernelDensity, LogNormal, Student,
+        )
+    },
+    "full": lambda: GaussianBayes().fit(*POSITIVE),
+    "tied": lambda: GaussianBayes("tied").fit(*POSITIVE),
+    "joint": lambda: JointBayes().fit(POSITIVE[0].round(), THREE),
+    "table": lambda: NaiveBayes().fit({"x": POSITIVE[0][:, 0], "k": list("abcd" * 15)}, THREE),
+    "words": lambda: TextNB("bernoulli").fit(["win noon", "win", "noon lunch"] * 20, THREE),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_bayes_error_is_that_of_predictions_for_rows_that_are_drawn(name):
+    """So rows are drawn from the very distribution that scores them."""
+    model = STORIES[name]()
+    found = model.bayes_error(20_000, random_state=0)
+    X, y = model.sample(20_000, random_state=1)
+    wrong = (model.predict(X) != y).mean()
+    bar = math.hypot(found.standard_error, math.sqrt(wrong * (1 - wrong) / 20_000))
+    assert abs(found.value - wrong) < FAR * bar
+
+
+def test_an_image_of_a_3():
+    X, y = load_digits(return_X_y=True)
+    model = BernoulliNB(binarize=7).fit(X, y)
+    images, labels = model.sample(200, 0, label=3)
+    assert set(labels.tolist()) == {3}
+    assert images.shape == (200, 64)
+    assert (model.predict(images) == 3).mean() > 0.9
 
 
 def test_no_error_is_told_of_scores_that_draw_no_rows():
