@@ -357,3 +357,16 @@ def test_rows_without_events_have_no_length(model):
 def test_the_examples(module):
     found = doctest.testmod(import_module(f"naively.estimators.{module}"))
     assert found.attempted > 0 == found.failed
+
+
+@pytest.mark.parametrize("length", [3, 40])
+def test_few_events_and_many_are_drawn_alike(length):
+    theta = np.array([[0.0, 0.2, 0.5, 0.1, 0.2, 0.0], [0.3, 0.1, 0.1, 0.1, 0.1, 0.3]])
+    counts, labels = MultinomialNB.from_parameters(theta).sample(6000, 0, length=length)
+    assert set(counts.sum(axis=1).tolist()) == {length}
+    for c in (0, 1):
+        own = counts[labels == c]
+        bar = np.sqrt(length * theta[c] * (1 - theta[c]) / len(own))
+        assert (abs(own.mean(axis=0) - length * theta[c]) <= FAR * bar).all()
+        variance = length * theta[c] * (1 - theta[c])
+        assert_allclose(own.var(axis=0), variance, rtol=0.15)

@@ -158,7 +158,14 @@ class MultinomialParameters(SharedEvents):
         """Rows of so many events each."""
         theta = np.exp(self.log_theta(slice(0, self.n_features)))
         theta /= theta.sum(axis=1, keepdims=True)
-        return generator.multinomial(length, theta[codes])
+        if length >= self.n_features:
+            return generator.multinomial(length, theta[codes])
+        counts = np.zeros((len(codes), self.n_features), np.int64)
+        for c in np.unique(codes).tolist():  # event by event, as most features have none
+            rows, ends = np.flatnonzero(codes == c), np.cumsum(theta[c])
+            places = generator.random((len(rows), length)) * ends[-1]
+            np.add.at(counts, (rows[:, np.newaxis], np.searchsorted(ends, places)), 1)
+        return counts
 
 
 def total_alpha(alpha: Float64, n_classes: int, n_features: int) -> Float64:
