@@ -46,12 +46,16 @@ from naively import (
 )
 from naively import plot as displays
 from naively.plot import (
+    BayesErrorDisplay,
     CalibrationDisplay,
     ClassDensityDisplay,
+    CoinDisplay,
     DecisionBoundaryDisplay,
+    IdenticalRowsDisplay,
     ImageDisplay,
     LearningCurvesDisplay,
     LevelsDisplay,
+    NaiveAssumptionDisplay,
     ParametersDisplay,
     TellingDisplay,
 )
@@ -1007,6 +1011,7 @@ def _displays():
     digits = GaussianNB().fit(
         DIGITS.data[DIGITS.target < 4] * 0.5, DIGITS.target[DIGITS.target < 4]
     )
+    coins = BernoulliNB.from_parameters([[0.1, 0.5, 0.3], [0.7, 0.4, 0.3]])
     return {
         "boundary": lambda ax=None: DecisionBoundaryDisplay.from_estimator(
             gaussian, PETALS, SPECIES, feature_names=PETAL_NAMES, ax=ax
@@ -1031,6 +1036,20 @@ def _displays():
         ),
         "parameters": lambda ax=None: ParametersDisplay.from_estimator(digits, ax=ax),
         "curves": lambda ax=None: LearningCurvesDisplay.from_comparison(curves(), ax=ax),
+        "bayes-error": lambda ax=None: BayesErrorDisplay.from_estimator(
+            gaussian, feature=1, feature_names=PETAL_NAMES, ax=ax
+        ),
+        "assumption": lambda ax=None: NaiveAssumptionDisplay.from_estimator(
+            gaussian, PETALS, SPECIES, feature_names=PETAL_NAMES, ax=ax
+        ),
+        "coin": lambda ax=None: CoinDisplay.from_estimator(coins, feature=0, label=1, ax=ax),
+        "identical": lambda ax=None: IdenticalRowsDisplay.from_estimator(
+            JointBayes().fit(TENNIS, "play"), {"wind": "weak"}, "yes", ax
+        ),
+        "dice": lambda ax=None: LevelsDisplay.from_estimator(
+            MultinomialNB.from_parameters([[1 / 6] * 6, [0.1] * 5 + [0.5]]), ax=ax
+        ),
+        "coins": lambda ax=None: LevelsDisplay.from_estimator(coins, ax=ax),
     }  # fmt: skip
 
 
@@ -1055,7 +1074,9 @@ def test_a_display_draws_where_it_is_told_and_again(name):
     assert display.figure_ is not figure
 
 
-@pytest.mark.parametrize("name", ["densities", "images", "levels", "telling", "curves"])
+@pytest.mark.parametrize(
+    "name", ["densities", "images", "levels", "telling", "curves", "assumption", "coin"]
+)
 def test_panels_need_a_place_in_a_grid(name):
     ax = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
     with pytest.raises(ValueError, match=r"plt\.subplots"):

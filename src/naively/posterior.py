@@ -217,7 +217,48 @@ class Posterior:
             return np.arange(size), np.full(size, None)
         return columns
 
-    def sample(self, n: int, generator: np.random.Generator) -> tuple[npt.NDArray[Any], Labels]:
-        """N rows and their labels, drawn from the model: a class from the prior, then its row."""
-        codes = generator.choice(len(self.classes), size=n, p=self.class_prior)
-        return self.parameters.sample(codes, generator), self.classes[codes]
+    # ---- the story ---------------------------------------------------------------------------
+
+    def sample(
+        self, n: int, generator: np.random.Generator, label: Any = None, length: int | None = None
+    ) -> tuple[Any, Labels]:
+        """N rows and their labels, drawn from the model: a class from the prior, then its row.
+
+        Parameters
+        ----------
+        n : int
+        generator : of chance.
+        label : of all rows; None to draw each from the prior.
+        length : events in each row, such as words; None for 100.
+
+        Raises
+        ------
+        ValueError : if the label is none of the classes, or if rows have no length.
+        """
+        if length is not None:
+            self._check_length(length)
+        if label is None:
+            codes = generator.choice(len(self.classes), size=n, p=self.class_prior)
+        else:
+            codes = np.full(n, self._code(label))
+        if length is None:
+            return self.parameters.sample(codes, generator), self.classes[codes]
+        return self.parameters.sample_events(codes, length, generator), self.classes[codes]
+
+    def _code(self, label: Any) -> int:
+        """The position of a class."""
+        known = self.classes.tolist()
+        plain = label.tolist() if isinstance(label, np.ndarray) else label
+        if plain not in known:
+            some = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
+            raise ValueError(f"label must be one of the classes, {some}, not {plain!r}")
+        return known.index(plain)
+
+    def _check_length(self, length: Any) -> None:
+        if not isinstance(length, int | np.integer) or isinstance(length, bool) or length < 0:
+            raise ValueError(f"length must be a number of events, 0 or more, not {length!r}")
+        if not self.parameters.has_length:
+            raise ValueError(
+                "length is for counts of events, such as words (multinomial and complement); "
+                f"a row of the family {self.schema.family.name} has none"
+            )

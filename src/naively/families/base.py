@@ -98,6 +98,13 @@ class Parameters(ABC):
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
         """One row for each class code, (n, d), as the family takes it."""
 
+    has_length: ClassVar[bool] = False
+    """Whether a row is so many events, such as words: see `sample_events`."""
+
+    def sample_events(self, codes: Int64, length: int, generator: np.random.Generator) -> Any:
+        """As `sample`, of so many events a row; for parameters that have a length."""
+        return self.sample(codes, generator)
+
     # ---- linear forms ------------------------------------------------------------------------
 
     not_linear: ClassVar[str] = "this family is not linear in x"
@@ -184,6 +191,8 @@ class Family(ABC, Generic[S, P]):
     summary: Summary[S]
     """What it is estimated from."""
     is_density: ClassVar[bool] = True
+    is_story: ClassVar[bool] = True
+    """Whether rows are drawn from the p(x | y) that scores them."""
     may_be_singular: ClassVar[bool] = False
     """Whether `estimate` may refuse statistics that more rows would mend."""
     independent: ClassVar[bool] = True

@@ -54,7 +54,7 @@ class Pooled(Family[SampleStatistics, "PooledParameters"]):
 
     name = "pooled"
     independent = False
-    is_density = False
+    is_density = is_story = False
 
     def __post_init__(self) -> None:
         if self.interactions not in get_args(Interactions) or isinstance(self.interactions, bool):
