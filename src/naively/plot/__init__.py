@@ -17,6 +17,7 @@ except ImportError as error:
 from naively.plot.boundary import DecisionBoundaryDisplay
 from naively.plot.calibration import CalibrationDisplay
 from naively.plot.density import ClassDensityDisplay
+from naively.plot.evidence import EvidenceDisplay
 from naively.plot.images import ImageDisplay
 from naively.plot.learning import LearningCurvesDisplay
 from naively.plot.levels import LevelsDisplay
@@ -27,6 +28,7 @@ __all__ = [
     "CalibrationDisplay",
     "ClassDensityDisplay",
     "DecisionBoundaryDisplay",
+    "EvidenceDisplay",
     "ImageDisplay",
     "LearningCurvesDisplay",
     "LevelsDisplay",
