@@ -88,9 +88,10 @@ def _print_cells(out: Any, shape: Shape) -> None:
     if len(classes) == 2:
         share = rows[places, 1] / total[places]
         cells = [(*own, f"{100 * p:.1f}%") for own, p in zip(cells, share, strict=True)]
-        heads.append(f"{classes[1]}")
+        heads.append("share")
         out.print(_with_bars(out, heads, len(shape.names), cells, added[:, 1] - added[:, 0]))
-        out.print(note(f"adds: to the log-odds of {classes[1]} against {classes[0]}, in nats"))
+        one, other = classes[1], classes[0]
+        out.print(note(f"share: of rows of {one}; adds: to its log-odds against {other}, in nats"))
     else:
         _print_classes(out, heads, len(shape.names), cells, added, classes)
     rest = int((total > 0).sum()) - len(places)

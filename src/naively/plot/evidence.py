@@ -33,11 +33,11 @@ class EvidenceDisplay:
     """What each column and pair adds to the scores of `AutoBayes`, weight times evidence, in nats.
 
     Of two classes it is what the log-odds have of it, and colours tell for which class it speaks.
-    Of a number it is drawn as steps over its values, with the rows that were learned in grey below
-    them; of levels as bars, with how many rows each has; of a pair as a heat map, with the rows of
-    each bin beside it: cells without rows are grey, "?" is a missing number. Of more than two
-    classes each has a line, or a mark, and a heat map is of one class. Values that few rows have (1
-    of 200) may be out of view.
+    Of a number it is drawn as steps over its values, with the rows behind each bin (their
+    logarithm) in grey below; of levels as bars, with how many rows each has; of a pair as a heat
+    map, with the rows of each bin beside it: cells without rows are grey, "?" is a missing number.
+    Of more than two classes each has a line, or a mark, and a heat map is of one class. Values that
+    few rows have (1 of 200) may be out of view.
 
     Parameters
     ----------
@@ -90,8 +90,7 @@ class EvidenceDisplay:
         for k, shape in enumerate(self.shapes):
             panel = self.figure_.add_subplot(grid[divmod(k, columns)])
             drawing.draw(panel, shape, view)
-            above = drawing.ABOVE if len(shape.bins) == 2 else 1.0
-            panel.set_title(drawing.title(shape), fontsize="medium", y=above)
+            drawing.set_title(panel, shape)
             self.axes_.append(panel)
         corner = self.figure_.add_subplot(grid[0, columns])
         corner.set_axis_off()

@@ -26,8 +26,8 @@ END = 0.08
 """Part of an axis that its first and last bin take, at most: they have no end."""
 CROWDED = 0.15
 """Where half of the bins are in so small a part of the axis, it is logarithmic."""
-SHARE = 0.995
-"""Part of the rows whose cells are in view."""
+SHARE, FAR = 0.995, 2.0
+"""Part of the rows whose cells are in view; so are values up to so many times theirs."""
 STRIP = 0.15
 """Height of the rows behind a curve, as a part of the panel."""
 ABOVE = 1.14
@@ -83,9 +83,12 @@ def draw(panel: Axes, shape: Shape, view: View) -> None:
         _bars(panel, shape, view)
 
 
-def title(shape: Shape) -> str:
-    """What it is of, and what it weighs."""
-    return f"{' × '.join(map(style.label, shape.names))}\nweight {shape.weight:.2f}"
+def set_title(panel: Axes, shape: Shape) -> None:
+    """Say what it is of, and what it weighs."""
+    names = " × ".join(map(style.label, shape.names))
+    size = "medium" if len(names) <= 34 else "small" if len(names) <= 44 else "x-small"
+    above = ABOVE if len(shape.bins) == 2 else 1.0
+    panel.set_title(f"{names}\nweight {shape.weight:.2f}", fontsize=size, y=above)
 
 
 # ---- numbers -------------------------------------------------------------------------------------
@@ -131,8 +134,15 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
 
 def _edges(panel: Axes, low: Float64, high: Float64) -> Float64:
     """The edges of bins along an axis, which is scaled so that they are told apart."""
+    if 1 < len(low) <= FACES and (low == high).all():  # each value has a step around it
+        gaps = np.diff(low / 2)
+        edges = np.concatenate([low[:1] - gaps[0], low[:-1] + gaps, low[-1:] + gaps[-1]])
+        at = low[:: -(-len(low) // (TICKS + 2))]
+        panel.set_xticks(at, [*map(short, at)])
+        panel.set_xlim(edges[0], edges[-1])
+        return edges
     edges = np.append(low, high[-1])
-    if len(low) > 2:  # the first and the last bin go on: a part of them shows it
+    if len(low) > FACES:  # the first and the last bin go on: a part of them shows it
         inner = END * (low[-1] - low[1]) / (1 - 2 * END)
         edges[0], edges[-1] = max(low[0], low[1] - inner), min(high[-1], low[-1] + inner)
     if edges[-1] == edges[-2]:
@@ -165,15 +175,21 @@ def _decades(least: float, edges: Float64) -> list[float]:
 
 def _limit(panel: Axes, values: Float64, rows: Float64) -> float:
     """Show the values of nearly all rows, and room for a strip below; where the strip's top is."""
-    known = rows > 0
-    own, order = values[:, known], np.argsort(np.abs(values[:, known]).max(axis=0))
-    heaped = np.cumsum(rows[known][order])
-    seen = order[: 1 + np.searchsorted(heaped, SHARE * heaped[-1])]
-    low, high = min(0.0, own[:, seen].min()), max(0.0, own[:, seen].max())
+    own = values[:, rows > 0]
+    most = np.abs(own).max(axis=0)
+    seen = own[:, most <= FAR * _nearly_all(most, rows[rows > 0])]
+    low, high = min(0.0, seen.min(initial=0.0)), max(0.0, seen.max(initial=0.0))
     pad = 0.06 * (high - low) or 1.0
     low, high = low - pad, high + pad
     panel.set_ylim(low - (high - low) * STRIP / (1 - STRIP), high)
     return STRIP
+
+
+def _nearly_all(values: Float64, rows: Float64) -> float:
+    """The least number which nearly all rows are not above."""
+    order = np.argsort(values, kind="stable")
+    heaped = np.cumsum(rows[order])
+    return float(values[order][np.searchsorted(heaped, SHARE * heaped[-1])])
 
 
 def _strip(panel: Axes, edges: Float64, rows: Float64, top: float) -> None:
@@ -248,9 +264,7 @@ def _heat(panel: Axes, shape: Shape, view: View) -> None:
         along, across, values, rows = across, along, values.T, rows.T
     x, y = (np.flatnonzero(rows.sum(axis=axis) > 0) for axis in (1, 0))
     values, rows = values[np.ix_(x, y)], rows[np.ix_(x, y)]
-    order = np.argsort(np.abs(values), axis=None)
-    heaped = np.cumsum(rows.ravel()[order])
-    most = np.abs(values).ravel()[order][np.searchsorted(heaped, SHARE * heaped[-1])] or 1.0
+    most = _nearly_all(np.abs(values).ravel(), rows.ravel()) or 1.0
     two = GREY, dict(view.styles())[view.of].colour
     if view.against is not None:
         two = view.speaks_for(-1.0), view.speaks_for(1.0)
@@ -284,15 +298,16 @@ def _heat(panel: Axes, shape: Shape, view: View) -> None:
 
 
 def _ticks(panel: Axes, bins: Bins, places: Int64, axis: Literal["x", "y"]) -> None:
-    """Names of levels in the middle of cells, numbers where bins begin."""
-    if bins.low is None:
+    """Names of levels and of single numbers in the middle of cells, others where bins begin."""
+    if bins.low is None or bins.high is None:
         _names(panel, bins, places, axis, 0.5)
         return
     known = places[np.isfinite(bins.low[places])]
     every = [short(value) for value in bins.low[known]]
     most = TICKS - 2 if axis == "x" and max(map(len, every), default=0) > 4 else TICKS
-    at = np.unique(np.linspace(0, len(known) - 1, min(most, len(known))).astype(int))
-    where, names = [*map(float, at)], [every[k] for k in at]
+    at = range(0, len(known), max(1, -(-len(known) // most)))
+    middle = 0.5 if (bins.low[known] == bins.high[known]).all() else 0.0
+    where, names = [k + middle for k in at], [every[k] for k in at]
     if len(known) < len(places):
         where.append(len(known) + 0.5)
         names.append("?" if axis == "x" else MISSING)
