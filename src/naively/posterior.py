@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.shapes import Shape
 from naively.exact import ExactArray, Float64, Int64
 from naively.explanation import Explanation
 from naively.families.base import Parameters, SingularCovarianceError
@@ -189,15 +190,46 @@ class Posterior:
 
     # ---- looking inside ----------------------------------------------------------------------
 
-    def explain(self, X: Data, workers: Workers | None = None) -> Explanation:
-        """What the prior and each feature contribute to the score of each class."""
+    def explain(
+        self, X: Data, workers: Workers | None = None, by_block: bool = False
+    ) -> Explanation:
+        """What the prior and each feature contribute to the score of each class.
+
+        `by_block` has what several features tell together as one, in place of their shares of it.
+        """
         proba, codes = self.proba(X, workers), self.predict_codes(X, workers)
-        names = self.feature_names
+        names = self.schema.names if by_block else self.feature_names
+        blocks, parameters = self.together if by_block else None, self.parameters
+        added = parameters.contributions(X) if blocks is None else self._by_block(X)
         return Explanation(
             self.classes, None if names is None else list(names),
-            self.log_prior + self.parameters.bias,
-            self.parameters.contributions(X), proba, codes,
+            self.log_prior + parameters.bias, added, proba, codes, blocks=blocks,
         )  # fmt: skip
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """What each block of evidence that is weighed says; what moves the scores most first."""
+        return [
+            shape for block, part in self.blocks for shape in part.shapes(block.names, self.classes)
+        ]
+
+    @property
+    def together(self) -> list[tuple[int, ...]]:
+        """The features, by position, of each block that adds something of its own."""
+        place = {name: k for k, name in enumerate(self.schema.names)}
+        return [
+            tuple(place[block.names[j]] for j in own)
+            for block, part in self.blocks
+            for own in _blocks(block, part)
+        ]
+
+    def _by_block(self, X: Data) -> Float64:
+        """What each of these adds, (n, C, K)."""
+        found = []
+        for (block, part), rows in zip(self.blocks, self.schema.rows_of(X), strict=True):
+            added = part.by_block(rows)
+            found.append(added.sum(axis=2, keepdims=True) if block.family.in_turn else added)
+        return np.concatenate(found, axis=2)
 
     def linear(self) -> tuple[Float64, Float64]:
         """(w, b), (C, d) and (C,): log P(c | x) = w_c . x + b_c up to a term in x alone.
@@ -262,3 +294,12 @@ class Posterior:
                 "length is for counts of events, such as words (multinomial and complement); "
                 f"a row of the family {self.schema.family.name} has none"
             )
+
+
+def _blocks(block: Block, part: Parameters) -> list[tuple[int, ...]]:
+    """The columns of a block that add something together: all, where each adds to others."""
+    places = range(len(block.names))
+    if block.family.in_turn:
+        return [tuple(places)]
+    blocks = part.blocks()
+    return [(j,) for j in places] if blocks is None else blocks

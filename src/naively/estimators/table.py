@@ -303,15 +303,22 @@ class TableClassifier(NaiveBayesClassifier):
 
     # ---- looking inside ----------------------------------------------------------------------
 
-    def explain(self, X: Any) -> Explanation:
+    def explain(self, X: Any, *, by_block: bool = False) -> Explanation:
         """What each column and the prior contribute to each class's joint log-likelihood.
 
         The result has a number for each row, class and column: pass the rows to explain. It is a
         sequence of explanations of rows, which can be printed; `to_html` makes a page of it, and
         `to_arrow` a flat table. Of columns of text each term is told.
+
+        Parameters
+        ----------
+        X : the rows.
+        by_block : bool
+            Show pairs, triples and all columns that tell something together as themselves, in place
+            of each column's share of them. The sum is the same.
         """
         posterior = self._posterior()
-        return explain(posterior, *self._encoded(X, posterior))
+        return explain(posterior, *self._encoded(X, posterior), by_block)
 
     def _shown(self, schema: Schema, drawn: Any) -> Any:
         """A table of the kind that was learned last.

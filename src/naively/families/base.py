@@ -10,8 +10,10 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.shapes import Shape
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.describing import ClassNumbers, Events, Evidences, Section
+from naively.labels import Labels
 from naively.statistics.base import Data, InvalidValueError, Statistics, Summary
 from naively.workers import SERIAL, Workers
 
@@ -90,6 +92,14 @@ class Parameters(ABC):
     def contributions(self, X: Data) -> Float64:
         """What each feature adds to `log_prob`: (n, C, d), in nats."""
 
+    def blocks(self) -> list[tuple[int, ...]] | None:
+        """The features of each block that adds something of its own; None if each feature does."""
+        return None
+
+    def by_block(self, X: Data) -> Float64:
+        """What each of these adds to `log_prob`: (n, C, K), in nats."""
+        return self.contributions(X)
+
     def alone(self, X: Data) -> Float64:
         """What each feature would add to `log_prob` by itself: (n, C, d), in nats."""
         return self.contributions(X)
@@ -146,6 +156,10 @@ class Parameters(ABC):
     def evidence(self, names: Sequence[str]) -> Evidences | None:
         """What is weighed, if anything is."""
         return None
+
+    def shapes(self, names: Sequence[str], classes: Labels) -> list[Shape]:
+        """What each block that is weighed says, cell by cell; what moves the scores most first."""
+        return []
 
     def normal(self) -> tuple[Float64, Float64] | None:
         """(means (C, d), variances (C, d) or covariances (C, d, d)) of normal features."""

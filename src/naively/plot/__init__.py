@@ -20,6 +20,7 @@ from naively.plot.boundary import DecisionBoundaryDisplay
 from naively.plot.calibration import CalibrationDisplay
 from naively.plot.coin import CoinDisplay
 from naively.plot.density import ClassDensityDisplay
+from naively.plot.evidence import EvidenceDisplay
 from naively.plot.identical import IdenticalRowsDisplay
 from naively.plot.images import ImageDisplay
 from naively.plot.learning import LearningCurvesDisplay
@@ -33,6 +34,7 @@ __all__ = [
     "ClassDensityDisplay",
     "CoinDisplay",
     "DecisionBoundaryDisplay",
+    "EvidenceDisplay",
     "IdenticalRowsDisplay",
     "ImageDisplay",
     "LearningCurvesDisplay",
