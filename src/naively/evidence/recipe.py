@@ -14,6 +14,7 @@ from naively.evidence.entries import PARTS, Entries
 from naively.evidence.normal import Normal, normals
 from naively.evidence.screening import ROWS, Candidate, Expected, Interactions, Screening
 from naively.evidence.weights import GROUPS, Float32, Piece, Pool, Weights
+from naively.evidence.words import Words, is_prose, words
 from naively.exact import Float64
 from naively.kernels import evidence as kernel
 from naively.workers import Workers
@@ -55,14 +56,14 @@ class Plan:
     Attributes
     ----------
     columns : the bins of each column.
-    blocks : Cells or Normal.
+    blocks : Cells, Normal or Words.
     weights : (K,)
     bias : (C,), in nats.
     log_loss : of the rows, each by evidence and weights without it, in nats a row.
     """
 
     columns: list[Column]
-    blocks: list[Cells | Normal]
+    blocks: list[Cells | Normal | Words]
     weights: Float64
     bias: Float64
     log_loss: float
@@ -86,12 +87,12 @@ class _LeftOut:
 
     Attributes
     ----------
-    block : Cells or Normal
+    block : Cells, Normal or Words
     found : (cells, parts + 1, C - 1) without each part and by all, or the evidence (n, C - 1) of a
-        normal density: relative to the first class.
+        normal density or of words: relative to the first class.
     """
 
-    block: Cells | Normal
+    block: Cells | Normal | Words
     found: Float32
 
 
@@ -180,6 +181,10 @@ class _Recipe:
         ]
         for normal, own in normals(entries, numbers):
             known.append(_LeftOut(normal, _relative(own)))
+        for j in range(len(self.columns)):
+            if is_prose(entries, j):
+                own_words = words(entries, j, self.workers)
+                known += [_LeftOut(block, _relative(own)) for block, own in own_words]
         return known
 
     def _surprising(self, one: Candidate, strength: float, told: Expected) -> _LeftOut:
@@ -202,11 +207,12 @@ class _Recipe:
     def _add(self, one: _LeftOut, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
         """Add weight times the evidence of some entries to their scores, (C - 1, rows)."""
         block = one.block
-        if isinstance(block, Normal):
-            out += np.float32(weight) * one.found[rows].T
-        else:
+        if isinstance(block, Cells):
             cells = self.coded[block.way].cells(block.columns, rows)
-            kernel.add_evidence(cells, one.found, np.float32(weight), self.entries.part, rows, out)
+            part = self.entries.part
+            kernel.add_evidence(cells, one.found, np.float32(weight), part, rows, out)
+        else:
+            out += np.float32(weight) * one.found[rows].T
 
     def _pieces(self, rows: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
         """Rows in pieces of work."""
@@ -253,7 +259,7 @@ class _Recipe:
             shift = np.zeros((len(rows), PARTS + 1, classes - 1), np.float32)
             for one, weight in zip(known, found.of_blocks, strict=True):
                 self._add(one, weight, rows, total)
-                if nested and not isinstance(one.block, Normal):
+                if nested and isinstance(one.block, Cells):
                     cells = self.coded[one.block.way].cells(one.block.columns, rows)
                     kernel.add_all(cells, one.found, np.float32(weight), shift)
             proba[rows] = _softmax(total.T.astype(np.float64))

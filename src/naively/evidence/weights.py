@@ -173,6 +173,16 @@ class Pool:
         assert best is not None
         return Weights(best[: self.blocks], best[self.blocks :], chosen, best_loss)
 
+    def alone(self) -> Weights:
+        """The weights with no ridge to speak of, and how well they do on the entries themselves."""
+        penalty = self._penalty(0.0, 0.0)
+        x, _ = self._solved(
+            penalty, None, np.append(np.ones(self.blocks), np.zeros(self.classes)), None, 40
+        )
+        whole = sum(float(piece.weight.sum(dtype=np.float64)) for piece in self.pieces)
+        loss = (self._slope(x, penalty, None)[0] - 0.5 * float(x @ penalty @ x)) / whole
+        return Weights(x[: self.blocks], x[self.blocks :], 0.0, loss)
+
     def _left_out(self, penalty: Float64, x: Float64, curve: Float64) -> float:
         """The log-loss of each group by weights that did not learn it, in nats a row."""
         total = 0.0

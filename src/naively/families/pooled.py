@@ -15,6 +15,7 @@ from naively.evidence.normal import Normal
 from naively.evidence.recipe import Cells, Plan, plan
 from naively.evidence.screening import Interactions
 from naively.evidence.shapes import Bins, Shape, table_of
+from naively.evidence.words import Words
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import SCORED, Family, Parameters
 from naively.families.describing import Evidence, Evidences, Section
@@ -22,7 +23,7 @@ from naively.kernels import evidence as kernel
 from naively.labels import Labels
 from naively.statistics.base import Data
 from naively.statistics.levels import Encoded, Levels
-from naively.statistics.row_encoding import encoded
+from naively.statistics.row_encoding import encoded, texts
 from naively.statistics.sample import Sample, SampleStatistics
 from naively.workers import SERIAL, Workers
 
@@ -107,7 +108,8 @@ class PooledParameters(Parameters):
             block.means.size + block.factors.size
             for block in made.blocks if isinstance(block, Normal)
         )  # fmt: skip
-        self.n_free = len(made.weights) + classes + tables + normal
+        words = sum(block.log_theta.size for block in made.blocks if isinstance(block, Words))
+        self.n_free = len(made.weights) + classes + tables + normal + words
         self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
 
     # ---- scores ------------------------------------------------------------------------------
@@ -125,26 +127,40 @@ class PooledParameters(Parameters):
             self._add(block, weight, rows, codes, out)
 
     def _add(
-        self, block: Cells | Normal, weight: float, X: Encoded, codes: dict[int, Coded],
+        self, block: Cells | Normal | Words, weight: float, X: Encoded, codes: dict[int, Coded],
         out: Float64,
     ) -> None:  # fmt: skip
         """Add weight times the evidence of a block to the scores of rows, (C, n)."""
-        if isinstance(block, Normal):
+        if isinstance(block, Cells):
+            kernel.add_scores(codes[block.way].cells(block.columns), block.table, weight, out)
+        elif isinstance(block, Normal):
             out += weight * block.evidence(block.scale.rows(X.codes, X.levels)).T
         else:
-            kernel.add_scores(codes[block.way].cells(block.columns), block.table, weight, out)
+            told = self._translated(X)[1][id(block)]
+            out += weight * told[X.codes[:, block.column]].T
 
     def _codes(self, X: Encoded) -> dict[int, Coded]:
         """The bins of rows, for each way to cut that is used."""
+        return {way: lookup.coded(X.codes) for way, lookup in self._translated(X)[0].items()}
+
+    def _translated(self, X: Encoded) -> tuple[dict[int, Lookup], dict[int, Float64]]:
+        """(bins of the levels by the way to cut; evidence of texts by the block of words)."""
         last = self._last  # read once: other threads may translate other levels meanwhile
         if last[0] is not X.levels:
-            bins = [*map(Column.bins, self.plan.columns, X.levels)]
-            ways = {block.way for block in self.plan.blocks if isinstance(block, Cells)}
-            last = X.levels, {way: Lookup.of(self.plan.columns, bins, way) for way in ways}
+            plan = self.plan
+            bins = [*map(Column.bins, plan.columns, X.levels)]
+            ways = {block.way for block in plan.blocks if isinstance(block, Cells)}
+            lookups = {way: Lookup.of(plan.columns, bins, way) for way in ways}
+            told = {
+                id(block): block.evidence(texts(X.levels[block.column]))
+                for block in plan.blocks if isinstance(block, Words)
+            }  # fmt: skip
+            last = X.levels, (lookups, told)
             self._last = last
-        return {way: lookup.coded(X.codes) for way, lookup in last[1].items()}
+        translated: tuple[dict[int, Lookup], dict[int, Float64]] = last[1]
+        return translated
 
-    def _each(self, X: Encoded) -> Iterator[tuple[Cells | Normal, float, Float64]]:
+    def _each(self, X: Encoded) -> Iterator[tuple[Cells | Normal | Words, float, Float64]]:
         """(block, its weight, its evidence (C, n)) for some rows."""
         codes = self._codes(X)
         for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
@@ -255,16 +271,21 @@ class PooledParameters(Parameters):
             found.append(Shape(own, self._what(block), weight, moves, classes, *table))
         return found
 
-    def _ranked(self) -> list[tuple[Cells | Normal, float, float]]:
+    def _ranked(self) -> list[tuple[Cells | Normal | Words, float, float]]:
         """(block, its weight, how far it moves the scores), what moves them most first."""
         weights = self.plan.weights.tolist()
         found = zip(self.plan.blocks, weights, self._moves, strict=True)
         return sorted(found, key=lambda one: -one[2])
 
-    def _what(self, block: Cells | Normal) -> str:
+    def _what(self, block: Cells | Normal | Words) -> str:
         """What a block is, in a few words."""
         if isinstance(block, Normal):
             return "one covariance" if len(block.factors) == 1 else "a covariance a class"
+        if isinstance(block, Words):
+            terms = (
+                f"{len(block.vocabulary):,} {'words' if block.grams == 1 else 'words and pairs'}"
+            )
+            return f"{terms}, met or not" if block.once else f"{terms}, counted"
         met = (block.table != 0).any(axis=1)
         if len(block.columns) > 1:
             return f"{met.sum():,} cells"
@@ -289,7 +310,7 @@ class PooledParameters(Parameters):
         return Section("weights of evidence", rows={name: [] for name in names}, words=words)
 
 
-def _columns(block: Cells | Normal) -> tuple[int, ...]:
+def _columns(block: Cells | Normal | Words) -> tuple[int, ...]:
     """Of which a block is."""
     if isinstance(block, Normal):
         return tuple(block.scale.columns.tolist())
