@@ -68,3 +68,18 @@ def columns(model: Model) -> list[Column]:
 def sections(model: Model) -> list[Section]:
     """What each block's columns look like, by class."""
     return [part.described(block.names) for block, part in model.posterior().blocks]
+
+
+def remedy(model: Model) -> str:
+    """What may help probabilities that are worse than none."""
+    schema = model.schema
+    known = schema.known
+    if any(family.summary.takes == "documents" for family in known.values()):
+        return ": use its labels alone"
+    if any(schema.reason(name).kind == "array" for name in known):
+        return ""
+    if evidence(model) is not None:
+        return (
+            ": these rows do not show that the columns tell the class; learn more rows, or others"
+        )
+    return ": `naively fit` without --naive may do better"

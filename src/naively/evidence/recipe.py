@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from naively.evidence.bins import CLOSE, FINE, PAIR, TRIPLE, Coded, Column, Lookup, columns_of
 from naively.evidence.entries import PARTS, Entries
+from naively.evidence.judged import Judged
 from naively.evidence.normal import Normal, normals
 from naively.evidence.screening import ROWS, Candidate, Interactions, Screening
 from naively.evidence.weights import GROUPS, Float32, Pool, Weights
@@ -52,14 +53,14 @@ class Plan:
     blocks : Cells or Normal.
     weights : (K,)
     bias : (C,), in nats.
-    log_loss : of the rows, each by evidence and weights without it, in nats a row.
+    judged : how rows were predicted, each by evidence and weights without it.
     """
 
     columns: list[Column]
     blocks: list[Cells | Normal]
     weights: Float64
     bias: Float64
-    log_loss: float
+    judged: Judged
 
 
 def plan(entries: Entries, interactions: Interactions, workers: Workers) -> Plan:
@@ -112,7 +113,7 @@ class _Recipe:
         known = self._first()
         if not known:  # the prior is all that there is
             none = np.zeros(self.entries.n_classes)
-            return Plan(self.columns, [], np.empty(0), none, self._prior_loss())
+            return Plan(self.columns, [], np.empty(0), none, self._prior_alone())
         found = self._weighed(known, np.zeros(len(known), bool), None, None)
         rows = self.entries.weight.sum()
         while (
@@ -144,13 +145,14 @@ class _Recipe:
             known, added, found = wider, flags, better
             tried |= {one for one, _ in more}
         blocks = [one.block for one in known]
-        return Plan(self.columns, blocks, found.of_blocks, found.bias, found.log_loss)
+        return Plan(self.columns, blocks, found.of_blocks, found.bias, found.judged)
 
-    def _prior_loss(self) -> float:
-        """The log-loss of the prior, in nats a row."""
+    def _prior_alone(self) -> Judged:
+        """How the prior predicts rows."""
         entries = self.entries
-        hit = self.base[np.arange(len(entries)), entries.y]
-        return float(-(entries.weight * hit).sum() / max(entries.weight.sum(), 1e-300))
+        hit, best = self.base[np.arange(len(entries)), entries.y], self.base.max(axis=1)
+        loss = float(-(entries.weight * hit).sum() / max(entries.weight.sum(), 1e-300))
+        return Judged(loss, np.exp(best), hit == best, entries.weight)
 
     # ---- evidence ----------------------------------------------------------------------------
 

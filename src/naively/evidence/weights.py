@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.judged import Judged
 from naively.exact import Float64, Int64
 
 Float32 = npt.NDArray[np.float32]
@@ -41,13 +42,18 @@ class Weights:
     of_blocks : (K,)
     bias : (C,), in nats.
     ridge : float, what was chosen.
-    log_loss : of rows that were left out, in nats a row.
+    judged : how rows were predicted that were left out.
     """
 
     of_blocks: Float64
     bias: Float64
     ridge: float
-    log_loss: float
+    judged: Judged
+
+    @property
+    def log_loss(self) -> float:
+        """Of rows that were left out, in nats a row."""
+        return self.judged.log_loss
 
 
 class Pool:
@@ -84,24 +90,25 @@ class Pool:
         ridge : of the first blocks, if it is known; then that of the added blocks is chosen.
         start : (K + C,) where to begin.
         """
-        best, best_loss, chosen = None, np.inf, 0.0
+        best, found, chosen = None, None, 0.0
         x = start
         if x is None:
             x = np.append(np.full(self.blocks, self.blocks**-0.5), np.zeros(self.classes))
         for one in sorted(RIDGES if ridge is None else MORE_RIDGES, reverse=True):
             penalty = self._penalty(one if ridge is None else ridge, one)
             x, _, curve = self._solved(penalty, self.weight, x, None, 40)
-            loss = self._left_out(penalty, x, curve)
-            if loss < best_loss:
-                best, best_loss, chosen = x, loss, one
-            elif loss > WORSE * best_loss:
+            judged = self._left_out(penalty, x, curve)
+            if found is None or judged.log_loss < found.log_loss:
+                best, found, chosen = x, judged, one
+            elif judged.log_loss > WORSE * found.log_loss:
                 break
         assert best is not None
-        return Weights(best[: self.blocks], best[self.blocks :], chosen, best_loss)
+        assert found is not None
+        return Weights(best[: self.blocks], best[self.blocks :], chosen, found)
 
-    def _left_out(self, penalty: Float64, x: Float64, curve: Float64) -> float:
-        """The log-loss of each group by weights that did not learn it, in nats a row."""
-        total = 0.0
+    def _left_out(self, penalty: Float64, x: Float64, curve: Float64) -> Judged:
+        """What is said of each group by weights that did not learn it."""
+        total, sure, right = 0.0, np.ones(self.n, np.float32), np.ones(self.n, bool)
         for group in range(GROUPS):
             out = self.group == group
             if not out.any() or out.all():
@@ -110,11 +117,14 @@ class Pool:
             _, proba, _ = self._solved(penalty, own, x, curve * (1 - 1 / GROUPS), 3)
             hit = proba[out]
             if self.classes == 2:
+                sure[out] = np.maximum(hit, 1 - hit)
                 hit = np.where(self.y[out] == 1, hit, 1 - hit)
             else:
+                sure[out] = hit.max(axis=1)
                 hit = hit[np.arange(len(hit)), self.y[out]]
+            right[out] = hit == sure[out]
             total -= float((self.weight[out] * np.log(np.maximum(hit, 1e-12))).sum(dtype=float))
-        return total / float(self.weight.sum(dtype=float))
+        return Judged(total / float(self.weight.sum(dtype=float)), sure, right, self.weight)
 
     def _penalty(self, ridge: float, more: float) -> Float64:
         """The matrix R of the ridge ½ xᵀ R x."""

@@ -236,7 +236,7 @@ class PooledParameters(Parameters):
                 what = alone if len(columns) == 1 else f"{met.sum():,} cells"
             found.append(Evidence([names[j] for j in columns], what, float(weight), moves))
         found.sort(key=lambda one: -one.moves)
-        return Evidences(found, self.plan.log_loss)
+        return Evidences(found, self.plan.judged)
 
     def described(self, names: Sequence[str]) -> Section:
         """What each column has of weight, and the pairs and triples that it is in."""
