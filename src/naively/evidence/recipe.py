@@ -169,7 +169,11 @@ class _Recipe:
             cells = Cells((j,), FINE, smooth(total, self.prior))
             known.append(_LeftOut(cells, np.array(left, np.float32)))
         numbers = [
-            j for j in self.varied if self.columns[j].is_number and len(entries.levels[j]) > 2
+            j
+            for j in self.varied
+            if self.columns[j].is_number
+            and len(entries.levels[j]) > 2
+            and not self.columns[j].dated
         ]
         for normal, own in normals(entries, numbers):
             known.append(_LeftOut(normal, own.astype(np.float32)))

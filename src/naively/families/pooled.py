@@ -231,7 +231,8 @@ class PooledParameters(Parameters):
                 what = "one covariance" if len(block.factors) == 1 else "a covariance a class"
             else:
                 columns, met = block.columns, (block.table != 0).any(axis=1)
-                kind = "bins" if self.plan.columns[columns[0]].is_number else "levels"
+                own = self.plan.columns[columns[0]]
+                kind = "bins of time" if own.dated else "bins" if own.is_number else "levels"
                 alone = f"{met[:-1].sum():,} {kind}"  # the last is the missing value
                 what = alone if len(columns) == 1 else f"{met.sum():,} cells"
             found.append(Evidence([names[j] for j in columns], what, float(weight), moves))
