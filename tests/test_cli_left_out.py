@@ -241,7 +241,7 @@ def test_worse_than_the_prior_says_what_to_do(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 40)
-    noise = rng.normal(size=(30, 40)).round(2)
+    noise = rng.normal(size=(12, 40)).round(2)
     table = {f"x{k}": own for k, own in enumerate(noise)}
     pyarrow.csv.write_csv(pa.table({**table, "y": np.array(["a", "b"])[y].tolist()}), "t.csv")
     worse = "its probabilities are worse than the class prior's: "
@@ -250,3 +250,21 @@ def test_worse_than_the_prior_says_what_to_do(tmp_path, monkeypatch, capsys):
     out, _ = said(capsys, "fit", "t.csv", "-t", "y", "-o", "m")
     found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m")["left_out_rows"]
     assert (f"{worse}these rows do not show" in out) == found["worse_than_prior"]
+
+
+# ---- columns that number the rows ----------------------------------------------------------------
+
+
+def test_a_column_that_counts_the_rows_is_asked_about(tmp_path, monkeypatch, capsys):
+    """Rows that are sorted by class: their numbers tell it, until others come."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200).round(2)
+    for name, own in (("i", np.arange(200)), ("f", np.arange(200) / 2), ("k", np.arange(200) % 99)):
+        table = pa.table({name: own, "x": x, "y": np.repeat(["a", "b"], 100).tolist()})
+        pyarrow.csv.write_csv(table, f"{name}.csv")
+        out, _ = said(capsys, "fit", f"{name}.csv", "-t", "y", "-o", "m")
+        counts = f"column {name} has another whole number in each row: if it only counts the rows"
+        assert (counts in out) == (name == "i")
+    out, _ = said(capsys, "fit", "i.csv", "-t", "y", "-o", "m", "--skip", "i")
+    assert "whole number" not in out

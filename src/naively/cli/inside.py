@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from naively.families.describing import Evidences, Section
 from naively.model import Model
 from naively.tables import left_out as leaving_out
+from naively.tables.inference import MANY
 from naively.tables.telling import bits, missing_weight, nearly_all
 
 
@@ -44,6 +47,21 @@ def evidence(model: Model) -> Evidences | None:
     """What a model weighs, if it does."""
     whole, *others = model.posterior().blocks
     return None if others else whole[1].evidence(whole[0].names)
+
+
+def row_numbers(model: Model) -> list[str]:
+    """The columns that are weighed, though they may but number the rows: whole, each once."""
+    found = evidence(model)
+    if found is None or model.rows < MANY:
+        return []
+    told = {name for one in found.blocks for name in one.names}
+    ((block, own),) = model.posterior().blocks
+    return [
+        name
+        for name, levels in zip(block.names, own.levels, strict=True)
+        if name in told and len(levels) == model.rows and levels.dtype.kind != "T"
+        and (levels == np.floor(levels)).all() and levels[-1] - levels[0] < 2 * model.rows
+    ]  # fmt: skip
 
 
 def columns(model: Model) -> list[Column]:

@@ -134,7 +134,9 @@ def _left_out(
     if kept is None or len(model.classes) < 2:
         return None
     try:
-        return judged(model, kept, question)
+        with progress.doing() as tell:
+            tell("leaving rows out in turn")
+            return judged(model, kept, question)
     except ValueError as error:
         progress.note(f"{source.name}: no rows can be left out in turn: {error}")
         return None
