@@ -237,6 +237,16 @@ def test_what_cannot_be_estimated_without_a_part_is_said(tmp_path, monkeypatch, 
     assert "no rows can be left out in turn" in err
 
 
+def test_models_that_take_much_memory_are_not_made_ten_times(people, capsys, monkeypatch):
+    monkeypatch.setattr(judged, "HEAVY", 1 << 20)
+    found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--naive")
+    assert found["left_out_rows"]["rows"] == 300
+    monkeypatch.setattr(judged, "HEAVY", 0)
+    out, err = said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--naive")
+    assert "left out in turn:" not in out
+    assert "no rows can be left out in turn: the model takes more than 0 MB" in err
+
+
 def test_worse_than_the_prior_says_what_to_do(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(1)

@@ -24,6 +24,8 @@ from naively.tables.learning import Question
 PARTS = 10
 SMALL = 20_000
 """Values of a table that is so small that a model which weighs evidence is made for each part."""
+HEAVY = 1 << 28
+"""Bytes of a model, of which there are to be no several."""
 MODELS = "each row by a model that did not learn it"
 EVIDENCE = "each row by evidence and weights of others; but all rows chose the pairs and triples"
 
@@ -70,11 +72,14 @@ class LeftOutScores:
 def judged(model: Model, kept: Kept, question: Question) -> LeftOutScores | None:
     """The scores of a model that learned rows of which some were kept; None if they are too few.
 
-    Raises ValueError if the model cannot be estimated without a part of the rows.
+    Raises ValueError if the model cannot be estimated without a part of the rows, or takes so much
+    memory that there should be no others beside it.
     """
     found = inside.evidence(model)
     if found is not None and model.rows * model.n_features > SMALL:
         return _of_evidence(model, found)
+    if model.statistics.nbytes > HEAVY:
+        raise ValueError(f"the model takes more than {HEAVY >> 20:,} MB")
     return _of_models(kept.learnable(model, question))
 
 
