@@ -118,6 +118,15 @@ def forest() -> Any:
     return make_pipeline(columns, RandomForestClassifier(n_jobs=-1, random_state=0))
 
 
+STEPS = {
+    "NaiveBayes": Method(named("naively", "NaiveBayes"), "naively", ours=True),
+    "1 bins": Method(named("naively", "NaiveBayes", family="discretized"), "naively", ours=True),
+    "2 weights": Method(named("naively", SUBJECT, interactions=0), "naively", ours=True),
+    "3 pairs": Method(named("naively", SUBJECT, interactions=2), "naively", ours=True),
+    SUBJECT: Method(named("naively", SUBJECT), "naively", ours=True),
+}
+"""From naive Bayes to AutoBayes, as docs/evidence.md tells it."""
+
 METHODS: dict[str, Method] = {
     SUBJECT: Method(named("naively", SUBJECT), "naively", ours=True),
     "NaiveBayes": Method(named("naively", "NaiveBayes"), "naively", ours=True),

@@ -3,6 +3,7 @@
     NAIVELY_DATA=folder python benchmarks/quality.py --json results.json
     python benchmarks/quality.py --only adult car --methods AutoBayes HistGradientBoosting
     python benchmarks/quality.py --small                # what scikit-learn bundles; no folder
+    python benchmarks/quality.py --steps                # what each step of docs/evidence.md brings
 
 Five stratified, shuffled folds (seed 0), the same for all. Log-loss is in nats, probabilities
 clipped at 1e-15. `--json FILE` keeps what was measured; what is there of others is not measured
@@ -23,7 +24,7 @@ import numpy as np
 import rich.box
 import suite
 from measuring import Entry, Results
-from peers import METHODS, SUBJECT
+from peers import METHODS, STEPS, SUBJECT
 from rich.console import Console
 from rich.table import Table
 from sklearn.model_selection import (
@@ -101,7 +102,7 @@ def run(given: argparse.Namespace, status: Callable[[str], None]) -> Results:
         X, y = given.tables[table](given.data)
         own = known.get(table, {})
         for name in given.methods:
-            method = METHODS[name]
+            method = (METHODS | STEPS)[name]
             again = method.ours or not measuring.usable(own.get(name), X)
             if again and not method.missing:
                 status(f"{table}, {name}")
@@ -123,8 +124,9 @@ def notes(found: Results, methods: list[str]) -> Iterator[str]:
     for text, tables in warned.items():
         yield f"{text} ({', '.join(tables)})"
     for name in methods:
-        if METHODS[name].missing and not any(name in entries for entries in found.values()):
-            yield f"{name} is missing: {METHODS[name].missing}"
+        missing = (METHODS | STEPS)[name].missing
+        if missing and not any(name in entries for entries in found.values()):
+            yield f"{name} is missing: {missing}"
 
 
 # ---- what is shown ---------------------------------------------------------------------------
@@ -268,6 +270,9 @@ def arguments() -> argparse.Namespace:
         "--data", type=Path, default=os.environ.get("NAIVELY_DATA"), help="folder of the tables"
     )
     parser.add_argument("--small", action="store_true", help="tables that scikit-learn bundles")
+    parser.add_argument(
+        "--steps", action="store_true", help="the steps from naive Bayes to AutoBayes"
+    )
     parser.add_argument("--only", nargs="+", metavar="TABLE", help="only these tables")
     parser.add_argument("--methods", nargs="+", metavar="METHOD", help="only these methods")
     parser.add_argument("--protocol", choices=PROTOCOLS, default="folds", help="%(default)s")
@@ -283,7 +288,8 @@ def arguments() -> argparse.Namespace:
         if not given.data.is_dir():
             parser.error(f"there is no folder {given.data}")
     given.tables = suite.SMALL if given.small else PROTOCOLS[given.protocol].tables
-    for option, names in (("only", given.tables), ("methods", METHODS)):
+    methods = STEPS if given.steps else METHODS
+    for option, names in (("only", given.tables), ("methods", methods)):
         asked = getattr(given, option) or list(names)
         for name in asked:
             if name not in names:

@@ -17,7 +17,7 @@ from test_cli import asked, naive, piped
 from threadpoolctl import threadpool_limits
 
 import naively
-from naively.cli import compare
+from naively.cli import compare, pictures
 from naively.cli.errors import UserError
 from naively.cli.main import run
 from naively.study import alternatives, rows
@@ -238,7 +238,7 @@ def small():
 def test_a_kind_of_picture_is_drawn_or_refused_before_the_work(suffix, small, folder):
     picture = Path(f"c.{suffix}")
     try:
-        compare.check_picture(picture, ["data.csv"])
+        pictures.check(picture, ["data.csv"])
     except UserError:
         return
     compare.draw(small, picture)

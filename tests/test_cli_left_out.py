@@ -14,10 +14,11 @@ import naively
 from naively import AutoBayes, NaiveBayes
 from naively.cli import judged
 from naively.cli.main import run
-from naively.evidence.weights import GROUPS, Pool
+from naively.evidence.weights import GROUPS, Piece, Pool
 from naively.model import Model
 from naively.study import kept
 from naively.study.kept import Kept
+from naively.workers import SERIAL
 
 DATA = os.environ.get("NAIVELY_DATA")
 
@@ -154,11 +155,11 @@ def test_the_pool_judges_each_group_by_weights_of_the_others(classes):
     n = 500
     y, group = rng.integers(0, classes, n), np.arange(n) % GROUPS
     told = np.where(group == 0, (y + 1) % classes, y)
-    evidence = np.full((1, n, classes), -1.0, np.float32)
-    evidence[0, np.arange(n), told] = 1.0
-    base = np.full((n, classes), -np.log(classes), np.float32)
-    pool = Pool(evidence, base, y, np.ones(n), group, np.zeros(1, bool))
-    found = pool.best(None, None).judged
+    evidence = np.full((1, classes, n), -1.0, np.float32)
+    evidence[0, told, np.arange(n)] = 1.0
+    base = np.zeros((classes - 1, n), np.float32)
+    piece = Piece(evidence[:, 1:] - evidence[:, :1], base, y, np.ones(n, np.float32), group)
+    found = Pool([piece], np.zeros(1, bool), SERIAL).best(None, None).judged
     assert not found.right[group == 0].any()
     assert found.right[group > 0].all()
     assert found.accuracy == pytest.approx(1 - 1 / GROUPS)

@@ -168,6 +168,16 @@ def test_the_report_says_so(tmp_path, monkeypatch, capsys):
     assert "64 bins of time" in capsys.readouterr().out
 
 
+def test_bins_are_shown_as_dates():
+    days, y = joined()
+    (shape,) = AutoBayes().fit({"day": days}, y).evidence_
+    labels = shape.bins[0].labels[:-1]
+    spans = [label.split(" to ") for label in labels]
+    assert spans[0][0] == str(days.min())
+    assert spans[-1][-1] == str(days.max())
+    assert sorted(labels) == labels
+
+
 def test_the_plain_product_leaves_them_out():
     days, y = joined(100)
     with pytest.raises(ValueError, match="dates or times"):

@@ -30,6 +30,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from naively import (
     NBSVM,
+    AutoBayes,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -45,13 +46,19 @@ from naively import (
     TextNB,
 )
 from naively import plot as displays
+from naively.evidence.shapes import Bins, Shape
 from naively.plot import (
+    BayesErrorDisplay,
     CalibrationDisplay,
     ClassDensityDisplay,
+    CoinDisplay,
     DecisionBoundaryDisplay,
+    EvidenceDisplay,
+    IdenticalRowsDisplay,
     ImageDisplay,
     LearningCurvesDisplay,
     LevelsDisplay,
+    NaiveAssumptionDisplay,
     ParametersDisplay,
     TellingDisplay,
 )
@@ -927,6 +934,132 @@ def test_sizes_are_written_where_there_is_room():
     assert all(one.get_text().endswith("%") for one in display.axes_[0].get_yticklabels())
 
 
+# ---- evidence ------------------------------------------------------------------------------------
+
+
+def shapes(classes, seed=0):
+    """A number, a skewed one, levels, and a pair of them; each with a missing value."""
+    rng = np.random.default_rng(seed)
+    names = np.array(["no", "yes"] if classes == 2 else list("abcdefgh")[:classes])
+    low = np.append(np.arange(12.0), np.nan)
+    skewed = np.append([0.0, 100.0, 150.0, 300.0, 500.0, 1500.0, 20_000.0], np.nan)
+    jobs = ["cook", "smith", "clerk", "2 others", "missing"]
+    bins = {
+        "age": Bins("age", [*map(str, range(12)), "missing"], low, low + 0.5),
+        "gain": Bins("gain", [*map(str, range(7)), "missing"], skewed, skewed * 1.01),
+        "job": Bins("job", jobs),
+    }
+    found = []
+    for own in (("age",), ("gain",), ("job",), ("job", "age")):
+        size = [*(len(bins[name]) for name in own), classes]
+        rows = rng.integers(0, 40, size).astype(float)
+        if len(own) == 2:
+            rows[0, 3:6] = 0.0
+        axes = [bins[name] for name in own]
+        evidence = rng.normal(size=size)
+        found.append(Shape(own, "cells", 0.5, 1.0, names, axes, evidence, rows))
+    return found
+
+
+def test_steps_bars_and_cells_are_weight_times_evidence():
+    display = EvidenceDisplay(shapes=shapes(2), classes=np.array(["no", "yes"])).plot()
+    age, gain, job, pair = display.shapes
+    steps, skewed, bars, heat, *_ = display.axes_
+    odds = [0.5 * (one.evidence[..., 1] - one.evidence[..., 0]) for one in display.shapes]
+    for panel, shape, own in ((steps, age, odds[0]), (skewed, gain, odds[1])):
+        line = next(patch for patch in panel.patches if not patch.get_fill())
+        assert np.allclose(line.get_data().values, own[:-1])
+        assert np.allclose(line.get_data().edges[:-1][1:], shape.bins[0].low[1:-1])
+        missing = next(one for one in panel.lines if one.get_marker() not in ("", "None"))
+        assert missing.get_ydata() == pytest.approx(own[-1:])
+    assert (steps.get_xscale(), skewed.get_xscale()) == ("linear", "symlog")
+    said = [text.get_text() for text in bars.get_yticklabels()]
+    widths = [patch.get_width() for patch in bars.patches]
+    assert widths == sorted(widths, reverse=True)
+    drawn = dict(zip(said, widths, strict=True))
+    assert drawn == pytest.approx(dict(zip(job.bins[0].labels, odds[2], strict=True)))
+    counts = [text.get_text() for text in bars.texts]
+    rows = dict(zip(job.bins[0].labels, job.rows.sum(axis=1), strict=True))
+    assert counts == [f"{rows[name]:.0f}" for name in said]
+    cells = heat.collections[0].get_array()
+    assert np.allclose(cells.filled(0.0), np.where(pair.rows.sum(axis=2) > 0, odds[3], 0.0))
+    assert cells.mask.sum() == 3
+    assert heat.get_title() == "job × age\nweight 0.50"
+    assert steps.get_ylabel() == "log-odds of yes (nats)"
+    assert [text.get_text() for text in display.legend_.get_texts()] == ["for yes", "for no"]
+
+
+def test_of_many_classes_each_has_a_line_and_a_heat_map_is_of_one():
+    classes = np.array(list("abcdefgh"))
+    display = EvidenceDisplay(shapes=shapes(8), classes=classes, label="h").plot()
+    steps, _, marks, heat, *_ = display.axes_
+    lines = [patch for patch in steps.patches if not patch.get_fill()]
+    names = [text.get_text() for text in display.legend_.get_texts()]
+    assert len(lines) == len(names) == 6
+    assert "h" in names
+    for line, name in zip(lines, names, strict=True):
+        own = display.shapes[0].evidence[:-1, classes.tolist().index(name)]
+        assert np.allclose(line.get_data().values, 0.5 * own)
+    assert len({line.get_edgecolor() for line in lines}) == 6
+    assert len(marks.lines) == 1 + 6
+    cells = heat.collections[0].get_array()
+    pair = display.shapes[3]
+    seen = pair.rows.sum(axis=2) > 0
+    assert np.allclose(cells.filled(0.0), np.where(seen, 0.5 * pair.evidence[..., 7], 0.0))
+
+
+def test_columns_and_pairs_are_chosen():
+    rng = np.random.default_rng(0)
+    left, right = rng.integers(0, 2, (2, 600))
+    y = np.where(rng.random(600) < 0.95, left ^ right, 1 - (left ^ right))
+    table = {"left": left.astype(str), "right": right.astype(str), "size": rng.normal(size=600) + y}
+    model = AutoBayes().fit(table, y)
+    display = EvidenceDisplay.from_estimator(model, features=[("right", 0), "size"])
+    assert [one.names for one in display.shapes] == [("left", "right"), ("size",)]
+    assert {len(one.bins) for one in EvidenceDisplay.from_estimator(model).shapes} == {1, 2}
+    with pytest.raises(ValueError, match="no evidence of just left × size: it has"):
+        EvidenceDisplay.from_estimator(model, features=("left", "size"))
+    with pytest.raises(ValueError, match="'up' is none of the features"):
+        EvidenceDisplay.from_estimator(model, features="up")
+    with pytest.raises(ValueError, match="has the label 7, which is none of the classes"):
+        EvidenceDisplay.from_estimator(model, label=7)
+    with pytest.raises(ValueError, match="no column of this model has evidence that is weighed"):
+        EvidenceDisplay.from_estimator(GaussianNB().fit(PETALS, SPECIES))
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0, 1e-300, 1e300, -1e8])
+def test_evidence_of_any_numbers_is_drawn(scale):
+    """One bin, a missing value alone, bins that touch, far out."""
+    names = np.array(["$a$", "b"])
+    for count in (0, 1, 2, 5):
+        low = np.append(np.sort(np.arange(count) * scale), np.nan)
+        low = low if scale else np.append(np.arange(count) * 5e-324, np.nan)
+        bins = Bins("_x$", [str(k) for k in range(count + 1)], low, low)
+        rows = np.ones((count + 1, 2))
+        one = Shape(("_x$",), "bins", 1.0, 1.0, names, [bins], rows * 0.0, rows)
+        EvidenceDisplay(shapes=[one], classes=names).plot().figure_.canvas.draw()
+        square = rows[:, np.newaxis] * rows
+        pair = Shape(("_x$",) * 2, "", 1.0, 1.0, names, [bins, bins], square * 0.0, square)
+        EvidenceDisplay(shapes=[pair], classes=names).plot().figure_.canvas.draw()
+        plt.close("all")
+
+
+def test_long_and_many_levels_leave_room():
+    names = np.array(["a", "b"])
+    labels = [f"{'level ' * 5}{k}" for k in range(40)]
+    rng = np.random.default_rng(0)
+    bins = Bins("x", [*labels, "missing"])
+    rows = rng.integers(1, 1000, (41, 2)).astype(float)
+    shape = Shape(("x",), "levels", 1.0, 1.0, names, [bins], rng.normal(size=(41, 2)), rows)
+    display = EvidenceDisplay(shapes=[shape], classes=names).plot()
+    display.figure_.canvas.draw()
+    (panel,) = display.axes_
+    assert panel.get_position().width > 0.3
+    assert "27 more" in [text.get_text() for text in panel.texts]
+    shown = {text.get_text() for text in panel.texts}
+    assert f"{rows.sum(axis=1).max():,.0f}" in shown
+
+
 # ---- reliability --------------------------------------------------------------------------------
 
 
@@ -1007,6 +1140,7 @@ def _displays():
     digits = GaussianNB().fit(
         DIGITS.data[DIGITS.target < 4] * 0.5, DIGITS.target[DIGITS.target < 4]
     )
+    coins = BernoulliNB.from_parameters([[0.1, 0.5, 0.3], [0.7, 0.4, 0.3]])
     return {
         "boundary": lambda ax=None: DecisionBoundaryDisplay.from_estimator(
             gaussian, PETALS, SPECIES, feature_names=PETAL_NAMES, ax=ax
@@ -1024,6 +1158,12 @@ def _displays():
         "densities-of-features": lambda ax=None: ClassDensityDisplay.from_estimator(
             GaussianNB().fit(IRIS.data, SPECIES), feature_names=IRIS.feature_names, ax=ax
         ),
+        "evidence": lambda ax=None: EvidenceDisplay(
+            shapes=shapes(2)[3:], classes=np.array(["no", "yes"])
+        ).plot(ax),
+        "evidence-of-classes": lambda ax=None: EvidenceDisplay(
+            shapes=shapes(3)[:2], classes=np.array(["a", "b", "c"])
+        ).plot(ax),
         "images": lambda ax=None: ImageDisplay.from_estimator(digits, ax=ax),
         "levels": lambda ax=None: LevelsDisplay.from_estimator(tennis, ax=ax),
         "telling": lambda ax=None: TellingDisplay.from_estimator(
@@ -1031,6 +1171,20 @@ def _displays():
         ),
         "parameters": lambda ax=None: ParametersDisplay.from_estimator(digits, ax=ax),
         "curves": lambda ax=None: LearningCurvesDisplay.from_comparison(curves(), ax=ax),
+        "bayes-error": lambda ax=None: BayesErrorDisplay.from_estimator(
+            gaussian, feature=1, feature_names=PETAL_NAMES, ax=ax
+        ),
+        "assumption": lambda ax=None: NaiveAssumptionDisplay.from_estimator(
+            gaussian, PETALS, SPECIES, feature_names=PETAL_NAMES, ax=ax
+        ),
+        "coin": lambda ax=None: CoinDisplay.from_estimator(coins, feature=0, label=1, ax=ax),
+        "identical": lambda ax=None: IdenticalRowsDisplay.from_estimator(
+            JointBayes().fit(TENNIS, "play"), {"wind": "weak"}, "yes", ax
+        ),
+        "dice": lambda ax=None: LevelsDisplay.from_estimator(
+            MultinomialNB.from_parameters([[1 / 6] * 6, [0.1] * 5 + [0.5]]), ax=ax
+        ),
+        "coins": lambda ax=None: LevelsDisplay.from_estimator(coins, ax=ax),
     }  # fmt: skip
 
 
@@ -1055,7 +1209,9 @@ def test_a_display_draws_where_it_is_told_and_again(name):
     assert display.figure_ is not figure
 
 
-@pytest.mark.parametrize("name", ["densities", "images", "levels", "telling", "curves"])
+@pytest.mark.parametrize(
+    "name", ["densities", "evidence", "images", "levels", "telling", "curves", "assumption", "coin"]
+)
 def test_panels_need_a_place_in_a_grid(name):
     ax = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
     with pytest.raises(ValueError, match=r"plt\.subplots"):
@@ -1063,7 +1219,15 @@ def test_panels_need_a_place_in_a_grid(name):
 
 
 @pytest.mark.parametrize(
-    "display", [ClassDensityDisplay, ImageDisplay, LevelsDisplay, ParametersDisplay, TellingDisplay]
+    "display",
+    [
+        ClassDensityDisplay,
+        EvidenceDisplay,
+        ImageDisplay,
+        LevelsDisplay,
+        ParametersDisplay,
+        TellingDisplay,
+    ],
 )
 def test_without_a_model_there_is_nothing_to_display(display):
     with pytest.raises(ValueError, match="this GaussianNB is not fitted yet"):

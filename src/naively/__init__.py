@@ -19,6 +19,7 @@ _HOMES = {
     "NaiveBayes": "naively.estimators.naive_bayes",
     "PoissonNB": "naively.estimators.discrete",
     "TextNB": "naively.estimators.text",
+    "bag_of_words": "naively.text.bag",
     "compare": "naively.study.comparison",
     "cross_validate": "naively.estimators.leaving_out",
     "diagnose": "naively.study.diagnosis",

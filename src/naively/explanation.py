@@ -38,6 +38,8 @@ MOST = 30
 """Features that are listed, those with the largest log-odds."""
 BLOCK = 256
 """Rows whose cells are read together."""
+LONGEST = 3
+"""Features of a block that are named."""
 
 Cells = Callable[[range], Sequence[Sequence[str | None]]]
 """The text of the cells of some rows, feature by feature; None of one that is missing."""
@@ -57,14 +59,17 @@ class RowExplanation(SingleExplanation):
     classes, prior, proba, code : as `SingleExplanation` has them.
     features : list of d names.
     values : list of d, the text of the row's cells; None where a value is missing.
-    contributions : (C, d), what each feature adds to the score of each class.
+    contributions : (C, d), what each feature adds to the score of each class; or (C, K), each
+        block of features.
     texts : why each feature of text has its scores, by name.
+    blocks : the features of each block, by position; None if each stands for itself.
     """
 
     features: list[str]
     values: list[str | None]
     contributions: Float64
     texts: dict[str, TextExplanation]
+    blocks: list[tuple[int, ...]] | None = None
 
     @property
     def _scores(self) -> tuple[Float64, ...]:
@@ -73,11 +78,22 @@ class RowExplanation(SingleExplanation):
     def lines(self, label: Any = None, against: Any = None) -> list[tuple[str, str | None, float]]:
         """(a feature, its value, its log-odds) of each, and of the prior, the largest first.
 
-        What both classes rule out speaks for neither.
+        Of blocks their names and values are joined by " × "; what both classes rule out speaks for
+        neither.
         """
         prior, odds = (part.tolist() for part in self.known_log_odds(label, against))
-        features = zip(self.features, self.values, odds, strict=True)
-        return largest_first([("(prior)", "", prior), *features])
+        names, values = self.features, self.values
+        if self.blocks is not None:
+            names = [_joined([names[j] for j in block]) for block in self.blocks]
+            values = [self._value(block) for block in self.blocks]
+        return largest_first([("(prior)", "", prior), *zip(names, values, odds, strict=True)])
+
+    def _value(self, block: tuple[int, ...]) -> str | None:
+        """The cells of a block."""
+        found = [self.values[j] for j in block]
+        if len(found) == 1:
+            return found[0]
+        return _joined(["missing" if value is None else value for value in found])
 
     def parts(self, label: Any = None, against: Any = None) -> list[Summand]:
         """All parts of the log-odds, the largest first; what both classes rule out is 0."""
@@ -103,7 +119,8 @@ class RowExplanation(SingleExplanation):
         if self.text is not None:
             return self.text.list_of(pair)
         lines, rest = self.listed(*pair)
-        short = [(brief(name, WIDE), brief(value, WIDE), odds) for name, value, odds in lines]
+        wide = WIDE if self.blocks is None else 2 * WIDE
+        short = [(brief(name, wide), brief(value, wide), odds) for name, value, odds in lines]
         found = [*lined(short), *[rest] * bool(rest)]
         for text in self.texts.values():
             found += ["", text.caption(*pair)] * bool(text.text)
@@ -117,14 +134,16 @@ class RowExplanation(SingleExplanation):
             (name, "missing" if value is None else value, odds)
             for name, value, odds in lines[:MOST]
         ]
-        return rows, more_of(lines[MOST:], "column") if len(lines) > MOST else ""
+        what = "column" if self.blocks is None else "block"
+        return rows, more_of(lines[MOST:], what) if len(lines) > MOST else ""
 
     def _html(self, pair: ClassPair, head: str, strongest: float | None) -> str:
         if self.text is not None:
             body = self.text.to_html(*pair, heading=False, strongest=strongest)
             return "\n".join(filter(None, [head, body]))
         lines, rest = self.listed(*pair)
-        rows = [(brief(name, WIDE), brief(value, 2 * WIDE), odds) for name, value, odds in lines]
+        wide = WIDE if self.blocks is None else 2 * WIDE
+        rows = [(brief(name, wide), brief(value, 2 * WIDE), odds) for name, value, odds in lines]
         table = html_table(("column", "value", "log-odds"), rows)
         found = [head, legend(*pair), table, paragraph(rest, PALE) * bool(rest)]
         strongest = strongest or self.strongest(*pair)
@@ -152,12 +171,14 @@ class Explanation(Explanations[RowExplanation]):
     classes : as `Explanations` has them.
     features : list of d names, or None.
     prior : (C,) log π_c.
-    contributions : (n, C, d), what each feature adds to the score of each class.
+    contributions : (n, C, d), what each feature adds to the score of each class; or (n, C, K), each
+        block of features.
     proba : (n, C) P(c | x).
     codes : (n,) position of the class that is predicted.
     cells, texts : where the text of the cells comes from, and why columns of text have their
         scores.
     at : the rows that these are of `cells` and `texts`; all, if None.
+    blocks : the features of each block, by position; None if each stands for itself.
     """
 
     features: list[str] | None
@@ -168,6 +189,7 @@ class Explanation(Explanations[RowExplanation]):
     cells: Cells | None = None
     texts: Texts | None = None
     at: range | None = None
+    blocks: list[tuple[int, ...]] | None = None
 
     @property
     def joint(self) -> Float64:
@@ -188,7 +210,8 @@ class Explanation(Explanations[RowExplanation]):
 
         Returns
         -------
-        ((n,) those of the prior, (n, d) those of the features; NaN where both rule out a value)
+        ((n,) those of the prior, (n, d) those of the features, or (n, K) of blocks; NaN where both
+        rule out a value)
         """
         a, b = compared(self.joint, self.prior, self.codes, self.classes, label, against)
         rows = np.arange(len(self))
@@ -230,19 +253,32 @@ class Explanation(Explanations[RowExplanation]):
     def _values(self, rows: range) -> list[list[str | None]]:
         """The text of the cells of adjacent rows, row by row."""
         if self.cells is None:
-            return [[""] * self.contributions.shape[2] for _ in rows]
+            return [[""] * len(self._names) for _ in rows]
         cells = self.cells(self._places[rows.start : rows.stop])
         return [list(row) for row in zip(*cells, strict=True)]
 
     def _row(self, i: int, values: list[str | None]) -> RowExplanation:
-        names = self.features
-        if names is None:
-            names = [f"x{k}" for k in range(self.contributions.shape[2])]
         return RowExplanation(
-            self.classes, self.prior, self.proba[i], int(self.codes[i]), names, values,
+            self.classes, self.prior, self.proba[i], int(self.codes[i]), self._names, values,
             self.contributions[i], {} if self.texts is None else self.texts(self._places[i]),
+            self.blocks,
         )  # fmt: skip
+
+    @property
+    def _names(self) -> list[str]:
+        """Of the features; of blocks they are known."""
+        if self.features is not None:
+            return self.features
+        return [f"x{k}" for k in range(self.contributions.shape[2])]
 
     def __repr__(self) -> str:
         n, c, d = self.contributions.shape
-        return f"<Explanation: {n:,} rows, {c:,} classes, {d:,} features>"
+        what = "features" if self.blocks is None else "blocks"
+        return f"<Explanation: {n:,} rows, {c:,} classes, {d:,} {what}>"
+
+
+def _joined(parts: list[str]) -> str:
+    """Names or values of a block: of many the first ones, and how many more there are."""
+    if len(parts) > LONGEST:
+        parts = [*parts[: LONGEST - 1], f"{len(parts) - LONGEST + 1} more"]
+    return " × ".join(part.strip() for part in parts)

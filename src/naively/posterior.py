@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.shapes import Shape
 from naively.exact import ExactArray, Float64, Int64
 from naively.explanation import Explanation
 from naively.families.base import Parameters, SingularCovarianceError
@@ -189,15 +190,46 @@ class Posterior:
 
     # ---- looking inside ----------------------------------------------------------------------
 
-    def explain(self, X: Data, workers: Workers | None = None) -> Explanation:
-        """What the prior and each feature contribute to the score of each class."""
+    def explain(
+        self, X: Data, workers: Workers | None = None, by_block: bool = False
+    ) -> Explanation:
+        """What the prior and each feature contribute to the score of each class.
+
+        `by_block` has what several features tell together as one, in place of their shares of it.
+        """
         proba, codes = self.proba(X, workers), self.predict_codes(X, workers)
-        names = self.feature_names
+        names = self.schema.names if by_block else self.feature_names
+        blocks, parameters = self.together if by_block else None, self.parameters
+        added = parameters.contributions(X) if blocks is None else self._by_block(X)
         return Explanation(
             self.classes, None if names is None else list(names),
-            self.log_prior + self.parameters.bias,
-            self.parameters.contributions(X), proba, codes,
+            self.log_prior + parameters.bias, added, proba, codes, blocks=blocks,
         )  # fmt: skip
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """What each block of evidence that is weighed says; what moves the scores most first."""
+        return [
+            shape for block, part in self.blocks for shape in part.shapes(block.names, self.classes)
+        ]
+
+    @property
+    def together(self) -> list[tuple[int, ...]]:
+        """The features, by position, of each block that adds something of its own."""
+        place = {name: k for k, name in enumerate(self.schema.names)}
+        return [
+            tuple(place[block.names[j]] for j in own)
+            for block, part in self.blocks
+            for own in _blocks(block, part)
+        ]
+
+    def _by_block(self, X: Data) -> Float64:
+        """What each of these adds, (n, C, K)."""
+        found = []
+        for (block, part), rows in zip(self.blocks, self.schema.rows_of(X), strict=True):
+            added = part.by_block(rows)
+            found.append(added.sum(axis=2, keepdims=True) if block.family.in_turn else added)
+        return np.concatenate(found, axis=2)
 
     def linear(self) -> tuple[Float64, Float64]:
         """(w, b), (C, d) and (C,): log P(c | x) = w_c . x + b_c up to a term in x alone.
@@ -217,7 +249,57 @@ class Posterior:
             return np.arange(size), np.full(size, None)
         return columns
 
-    def sample(self, n: int, generator: np.random.Generator) -> tuple[npt.NDArray[Any], Labels]:
-        """N rows and their labels, drawn from the model: a class from the prior, then its row."""
-        codes = generator.choice(len(self.classes), size=n, p=self.class_prior)
-        return self.parameters.sample(codes, generator), self.classes[codes]
+    # ---- the story ---------------------------------------------------------------------------
+
+    def sample(
+        self, n: int, generator: np.random.Generator, label: Any = None, length: int | None = None
+    ) -> tuple[Any, Labels]:
+        """N rows and their labels, drawn from the model: a class from the prior, then its row.
+
+        Parameters
+        ----------
+        n : int
+        generator : of chance.
+        label : of all rows; None to draw each from the prior.
+        length : events in each row, such as words; None for 100.
+
+        Raises
+        ------
+        ValueError : if the label is none of the classes, or if rows have no length.
+        """
+        if length is not None:
+            self._check_length(length)
+        if label is None:
+            codes = generator.choice(len(self.classes), size=n, p=self.class_prior)
+        else:
+            codes = np.full(n, self._code(label))
+        if length is None:
+            return self.parameters.sample(codes, generator), self.classes[codes]
+        return self.parameters.sample_events(codes, length, generator), self.classes[codes]
+
+    def _code(self, label: Any) -> int:
+        """The position of a class."""
+        known = self.classes.tolist()
+        plain = label.tolist() if isinstance(label, np.ndarray) else label
+        if plain not in known:
+            some = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
+            raise ValueError(f"label must be one of the classes, {some}, not {plain!r}")
+        return known.index(plain)
+
+    def _check_length(self, length: Any) -> None:
+        if not isinstance(length, int | np.integer) or isinstance(length, bool) or length < 0:
+            raise ValueError(f"length must be a number of events, 0 or more, not {length!r}")
+        if not self.parameters.has_length:
+            raise ValueError(
+                "length is for counts of events, such as words (multinomial and complement); "
+                f"a row of the family {self.schema.family.name} has none"
+            )
+
+
+def _blocks(block: Block, part: Parameters) -> list[tuple[int, ...]]:
+    """The columns of a block that add something together: all, where each adds to others."""
+    places = range(len(block.names))
+    if block.family.in_turn:
+        return [tuple(places)]
+    blocks = part.blocks()
+    return [(j,) for j in places] if blocks is None else blocks

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from naively.cli import arguments as given
 from naively.cli.app import app
@@ -117,6 +120,7 @@ def explain(
     row: given.Names = None,
     label: str | None = None,
     against: str | None = None,
+    by_block: Annotated[bool, Parameter(negative="")] = False,
     output: given.Output = None,
     html: Path | None = None,
     format: given.Format = None,
@@ -135,6 +139,9 @@ def explain(
         The class to speak for; the predicted one of each row unless given.
     against
         The class to compare it with; the next best of each row unless given.
+    by_block
+        Show pairs, triples and all columns that tell something together as themselves, in place of
+        each column's share of them. The sum is the same.
     output
         Write a flat table, a line for each column or word of a row, instead of printing: .csv,
         .csv.gz, .tsv or .parquet.
@@ -155,7 +162,7 @@ def explain(
         sources.check_output(written, data)
     saved = models.load(model)
     source = sources.opened_for(saved, data, format)
-    explained = rows.explained(saved, source, asked, label, against)
+    explained = rows.explained(saved, source, asked, label, against, by_block)
     if json:
         reasons.to_json(explained)
     elif html is not None:
@@ -167,7 +174,15 @@ def explain(
 
 
 @app.command
-def inspect(model: given.ModelFile, /, *, features: int = 10, json: given.Json = False) -> None:
+def inspect(
+    model: given.ModelFile,
+    /,
+    *,
+    features: int = 10,
+    column: given.Names = None,
+    plot: Path | None = None,
+    json: given.Json = False,
+) -> None:
     """Show what a model is and what it learned.
 
     Parameters
@@ -175,16 +190,31 @@ def inspect(model: given.ModelFile, /, *, features: int = 10, json: given.Json =
     features
         How many columns to show, those first that tell most about the class; of columns of text,
         how many words of each class.
+    column
+        Show what each bin or level of a column adds to the scores, and the rows behind it, of a
+        model that weighs evidence; of a pair or triple, name all its columns.
+    plot
+        Draw that too, in a file such as shapes.png, or what moves the scores most; needs
+        naively[plot].
     """
-    from naively.cli import layout, models, report
+    from naively.cli import layout, models, pictures, report, shapes
 
     given.check_count("features", features)
+    if plot is not None:
+        pictures.check(plot, [str(model)])
     saved = models.load(model)
     table = models.shown(saved)
-    if json:
+    chosen = shapes.chosen(table, column, plot is not None)
+    if json and column:
+        layout.print_json(shapes.as_json(chosen))
+    elif json:
         layout.print_json(report.inspect_json(saved, table))
+    elif column:
+        shapes.printed(chosen, table)
     else:
         report.inspected(saved, table, str(model), features)
+    if plot is not None:
+        shapes.draw(chosen, plot)
 
 
 @app.command
@@ -275,10 +305,10 @@ def compare(
         Draw the curves too, in a file such as curves.png; needs naively[plot].
     """
     from naively.cli import compare as comparison
-    from naively.cli import layout, sources
+    from naively.cli import layout, pictures, sources
 
     if plot is not None:
-        comparison.check_picture(plot, data)
+        pictures.check(plot, data)
     options = given.LearningOptions(
         columns=columns, text=text, skip=skip, missing=missing, format=format, seed=seed
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,28 +9,17 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from naively.cli import layout, progress
-from naively.cli.errors import UsageError, UserError, printable
+from naively.cli import layout, pictures, progress
+from naively.cli.errors import UsageError, printable
 from naively.cli.layout import clean, new_table, room_beside
-from naively.cli.sources import Opened, check_output
+from naively.cli.sources import Opened
 from naively.cli.work import sampled
-from naively.files.atomic import replacing
 from naively.study import comparison
 from naively.study.alternatives import alternatives
 from naively.study.comparison import Comparison, check_seconds, check_splits, examine
 from naively.tables.learning import Question
 
-PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
 NAMES = 40  # characters of a name, for which sizes give way
-
-
-def check_picture(picture: Path, data: Sequence[str]) -> None:
-    """Refuse a picture that cannot be drawn or written, before the work."""
-    check_output(picture, data)
-    if picture.suffix.lower() not in PICTURES:
-        raise UsageError(f"{picture}: a picture's name ends in one of {', '.join(PICTURES)}")
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UserError("--plot needs matplotlib: pip install 'naively[plot]'")
 
 
 def run(
@@ -58,15 +46,8 @@ def run(
 
 def draw(found: Comparison, picture: Path) -> None:
     """Write the curves to a file."""
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    from naively.plot import LearningCurvesDisplay
-
-    figure = LearningCurvesDisplay.from_comparison(found).axes_[0].get_figure(root=True)
-    assert figure is not None
-    with replacing(picture) as temporary:
-        figure.savefig(temporary, format=picture.suffix[1:], dpi=150)
+    display = pictures.displays().LearningCurvesDisplay
+    pictures.write(display.from_comparison(found), picture)
 
 
 def compared(found: Comparison) -> None:

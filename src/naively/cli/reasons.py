@@ -64,15 +64,17 @@ def printed(result: Explained) -> None:
             out.print()
             out.rule(style="dim")
         _print_row(out, number, row, row.labels(*result.pair))
-        if in_turn:
+        if in_turn and row.blocks is None:
             out.print(note(IN_TURN))
 
 
 def _print_row(out: Any, number: int, row: RowExplanation, pair: ClassPair) -> None:
     out.print(layout.facts(row=f"{number:,}", **_facts(row)))
+    wide = 24 if out.width >= 80 else 15
     if row.text is None:
         out.print()
-        _print_listed(out, ("column", "value"), row, pair)
+        half = max(wide, min((out.width - 14) // 2, 60))
+        _print_listed(out, ("column", "value"), row, pair, wide if row.blocks is None else half)
     strongest = row.strongest(*pair)
     for text in row.texts.values():
         out.print()
@@ -81,7 +83,7 @@ def _print_row(out: Any, number: int, row: RowExplanation, pair: ClassPair) -> N
         colours = out.color_system is not None and not out.no_color
         out.print(words.beginning(text, text.marks(*pair), strongest, colours))
         out.print()
-        _print_listed(out, ("term", "times"), text, pair)
+        _print_listed(out, ("term", "times"), text, pair, wide)
     a, b = (clean(label, 20) for label in pair)
     total = total_odds(row.total(*pair))
     out.print(note(f"log-odds of {a} against {b}, in nats: {total} in all"))
@@ -100,19 +102,18 @@ def _facts(row: RowExplanation) -> dict[str, str]:
 
 
 def _print_listed(
-    out: Any, heads: tuple[str, str], one: SingleExplanation, pair: ClassPair
+    out: Any, heads: tuple[str, str], one: SingleExplanation, pair: ClassPair, wide: int
 ) -> None:
     """The most telling columns or terms, and what there is besides."""
     rows, rest = one.listed(*pair)
     if rows:
-        out.print(_table(out, (*heads, "log-odds"), rows))
+        out.print(_table(out, (*heads, "log-odds"), rows, wide))
     if rest:
         out.print(note(rest))
 
 
-def _table(out: Any, heads: tuple[str, ...], rows: Sequence[Line]) -> Table:
+def _table(out: Any, heads: tuple[str, ...], rows: Sequence[Line], wide: int) -> Table:
     """Names, what belongs to them, and log-odds with bars as long as there is room for."""
-    wide = 24 if out.width >= 80 else 15
     cells = [(clean(one, wide), brief(own, wide), f"{odds:+.3f}") for one, own, odds in rows]
     table = new_table(*heads, names=2)
     table.add_column("")
@@ -177,15 +178,24 @@ def _as_json(row: RowExplanation, label: Any, against: Any) -> dict[str, Any]:
     """Why a row is of its class, for programs; in nats."""
     classes = row.classes.tolist()
     prior, odds = (part.tolist() for part in row.known_log_odds(label, against))
+    added = row.contributions.T.tolist()
+    log_odds: dict[str, Any] = {"total": row.total(label, against), "prior": prior}
+    if row.blocks is None:
+        log_odds["columns"] = dict(zip(row.features, odds, strict=True))
+        parts: dict[str, Any] = {"contributions": dict(zip(row.features, added, strict=True))}
+    else:
+        each = zip(row.blocks, odds, added, strict=True)
+        parts = {
+            "blocks": [
+                {"columns": [row.features[j] for j in own], "log_odds": one, "contributions": all_}
+                for own, one, all_ in each
+            ]
+        }
     return {
         "predicted": row.predicted,
         "label": label,
         "against": against,
-        "log_odds": {
-            "total": row.total(label, against),
-            "prior": prior,
-            "columns": dict(zip(row.features, odds, strict=True)),
-        },
+        "log_odds": log_odds,
         "classes": classes,
         "probabilities": row.proba.tolist(),
         "prior": row.prior.tolist(),
@@ -195,7 +205,7 @@ def _as_json(row: RowExplanation, label: Any, against: Any) -> dict[str, Any]:
             for name, value in zip(row.features, row.values, strict=True)
             if name not in row.texts
         },
-        "contributions": dict(zip(row.features, row.contributions.T.tolist(), strict=True)),
+        **parts,
         "texts": {name: _text_json(text, label, against) for name, text in row.texts.items()},
     }
 

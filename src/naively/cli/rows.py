@@ -95,8 +95,9 @@ class Explained:
 
 
 def explained(
-    saved: Saved, source: Opened, asked: Asked, label: str | None, against: str | None
-) -> Explained:
+    saved: Saved, source: Opened, asked: Asked, label: str | None, against: str | None,
+    by_block: bool = False,
+) -> Explained:  # fmt: skip
     """What moves rows of files to one class rather than another, in one pass."""
     names = [name for name in source.names if name != target_of(saved)]
     model = with_columns(saved, names, source.name)
@@ -106,11 +107,15 @@ def explained(
     one, other = (None if t is None else classes[label_of(model, t)] for t in (label, against))
     if one is not None and one == other:
         raise UsageError(f"--label and --against are both {label!r}; compare two classes")
-    return Explained(model, (one, other), _chunks(model, source, asked))
+    return Explained(model, (one, other), _chunks(model, source, asked, by_block))
 
 
-def _chunks(model: Model, source: Opened, asked: Asked) -> Iterator[tuple[int, Explanation]]:
-    size, posterior = _size(model), model.posterior()
+def _chunks(
+    model: Model, source: Opened, asked: Asked, by_block: bool
+) -> Iterator[tuple[int, Explanation]]:
+    posterior = model.posterior()
+    width = len(posterior.together if by_block else model.schema.names)
+    size = _size(model, max(1, width))
     without = unvaried_in(posterior)
     invalid: dict[str, Invalid] = {}
     for first, rows in _rows(source, asked):
@@ -120,16 +125,15 @@ def _chunks(model: Model, source: Opened, asked: Asked) -> Iterator[tuple[int, E
             try:
                 encoded, unread_here = encode(model.schema, part, without)
                 add_invalid(invalid, unread_here)
-                yield number, explain(posterior, part, encoded)
+                yield number, explain(posterior, part, encoded, by_block)
             except InvalidValueError as error:
                 error.row += number
                 raise UserError(f"{source.name}: {error.named(model.feature_names)}") from None
     unread(model, invalid)
 
 
-def _size(model: Model) -> int:
-    """How many rows are explained at a time."""
-    width = len(model.schema.names)
+def _size(model: Model, width: int) -> int:
+    """How many rows of so many parts are explained at a time."""
     texts = any(part.summary.takes == "documents" for part in model.schema.parts)
     lines = LINES if texts else width
     return max(1, min(max(FEW, LINES // lines), CELLS // (len(model.classes) * width)))

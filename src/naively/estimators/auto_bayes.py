@@ -8,6 +8,7 @@ from typing import Literal
 
 from naively.estimators.table import TableClassifier
 from naively.evidence.screening import Interactions
+from naively.evidence.shapes import Shape
 from naively.families.pooled import Pooled
 from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
@@ -47,6 +48,9 @@ class AutoBayes(TableClassifier):
     ----------
     classes_ : (C,) the labels met so far, sorted.
     feature_names_in_ : names of the columns that were given, if they had names.
+    evidence_ : list of `naively.evidence.shapes.Shape`: of each block its columns, weight, bins,
+        and the evidence and rows of each cell, as arrays and by `to_arrow()`. What moves the scores
+        most comes first.
     model_ : Model, with the schema.
 
     Examples
@@ -66,6 +70,11 @@ class AutoBayes(TableClassifier):
     prior_smoothing: float = 0.0
     missing: Sequence[str] = MISSING
     n_jobs: int | None = None
+
+    @property
+    def evidence_(self) -> list[Shape]:
+        """What each block of evidence says, what moves the scores most first."""
+        return self._posterior().shapes
 
     def _wishes(self) -> Wishes:
         whole = Pooled(self.interactions, self.limit)

@@ -12,7 +12,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +19,7 @@ from naively.engines.threads import workers
 from naively.estimators.decisions import Deciding
 from naively.estimators.leaving_out import LeavesOut
 from naively.estimators.linear import LinearColumns, LinearForm, logistic
+from naively.estimators.stories import Stories
 from naively.estimators.validation import (
     check_data,
     check_labels,
@@ -53,7 +53,7 @@ def _has_density(estimator: NaiveBayesClassifier) -> bool:
 
 
 class NaiveBayesClassifier(
-    Deciding, LeavesOut, ClassifierMixin, BaseEstimator,  # type: ignore[misc]
+    Deciding, LeavesOut, Stories, ClassifierMixin, BaseEstimator,  # type: ignore[misc]
 ):  # fmt: skip
     """Base of the scikit-learn estimators: checks what comes in, and asks a `Model`."""
 
@@ -285,18 +285,6 @@ class NaiveBayesClassifier(
         """
         themselves = self.model_.posterior().linear_columns() is None
         return None if themselves else LinearColumns.learned(self)
-
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
-        """Rows drawn from the model, (X, y).
-
-        Parameters
-        ----------
-        n_samples : int
-        random_state : None, int or RandomState, as in scikit-learn.
-        """
-        posterior = self._posterior()
-        seed = check_random_state(random_state).randint(2**31)
-        return posterior.sample(n_samples, np.random.default_rng(seed))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, with its exact statistics, to a file: see `naively.load`."""

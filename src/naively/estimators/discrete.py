@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from naively.estimators.base import NaiveBayesClassifier
+from naively.estimators.from_parameters import FromCoins, FromDice, FromRolls
 from naively.exact import Float64
 from naively.families.bernoulli import Bernoulli
 from naively.families.categorical import Categorical
@@ -81,7 +82,7 @@ class FeatureCountNB(DiscreteNB):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MultinomialNB(FeatureCountNB):
+class MultinomialNB(FeatureCountNB, FromRolls):
     """Multinomial naive Bayes, a drop-in for `sklearn.naive_bayes.MultinomialNB`.
 
     Where scikit-learn's differs: counts are summed exactly, whatever their type; alpha=0 is
@@ -165,7 +166,7 @@ class ComplementNB(FeatureCountNB):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BernoulliNB(FeatureCountNB):
+class BernoulliNB(FeatureCountNB, FromCoins):
     """Bernoulli naive Bayes, a drop-in for `sklearn.naive_bayes.BernoulliNB`.
 
     Where scikit-learn's differs: counts are summed exactly; log (1 - p) comes from the count of
@@ -242,7 +243,7 @@ class PoissonNB(FeatureCountNB):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CategoricalNB(DiscreteNB):
+class CategoricalNB(DiscreteNB, FromDice):
     """Categorical naive Bayes, a drop-in for `sklearn.naive_bayes.CategoricalNB`.
 
     Where scikit-learn's differs: levels that were never learned are scored (`unseen`) instead of

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy.typing as npt
 
-from naively.estimators.base import NaiveBayesClassifier
+from naively.estimators.from_parameters import FromCovariances, FromVariances
 from naively.exact import Float64
 from naively.families.base import AnyFamily
 from naively.families.gaussian import Gaussian, Tie
@@ -26,7 +26,7 @@ TIES: dict[str, Tie] = {
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GaussianNB(NaiveBayesClassifier):
+class GaussianNB(FromVariances):
     """Gaussian naive Bayes, a drop-in for `sklearn.naive_bayes.GaussianNB`.
 
     Where scikit-learn's differs: the variance floor here follows from all data seen so far, so
@@ -116,7 +116,7 @@ class QuadraticForm:
 
 
 @dataclass(eq=False, repr=False)
-class GaussianBayes(NaiveBayesClassifier):
+class GaussianBayes(FromCovariances):
     """The Gaussian Bayes classifier: a normal distribution a class, its covariance as you choose.
 
     Lecture 2, "Gaussian Bayes classifier": P(X = x | Y = y) = N(x; μ_y, Σ_y). The choices are the

@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.stream import in_order
@@ -304,27 +303,33 @@ class TableClassifier(NaiveBayesClassifier):
 
     # ---- looking inside ----------------------------------------------------------------------
 
-    def explain(self, X: Any) -> Explanation:
+    def explain(self, X: Any, *, by_block: bool = False) -> Explanation:
         """What each column and the prior contribute to each class's joint log-likelihood.
 
         The result has a number for each row, class and column: pass the rows to explain. It is a
         sequence of explanations of rows, which can be printed; `to_html` makes a page of it, and
         `to_arrow` a flat table. Of columns of text each term is told.
+
+        Parameters
+        ----------
+        X : the rows.
+        by_block : bool
+            Show pairs, triples and all columns that tell something together as themselves, in place
+            of each column's share of them. The sum is the same.
         """
         posterior = self._posterior()
-        return explain(posterior, *self._encoded(X, posterior))
+        return explain(posterior, *self._encoded(X, posterior), by_block)
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
-        """Rows drawn from the model, with their labels.
+    def _shown(self, schema: Schema, drawn: Any) -> Any:
+        """A table of the kind that was learned last.
 
-        They are of the kind that was learned last: a frame of pandas or polars, an Arrow table, a
-        dict of columns or an array. A file does not say which, as equal models are equal files:
-        rows drawn from a loaded model are an Arrow table.
+        A file does not say which, as equal models are equal files: rows drawn from a loaded model
+        are an Arrow table.
         """
-        posterior = self._posterior()
-        seed = check_random_state(random_state).randint(2**31)
-        rows, labels = posterior.sample(n_samples, np.random.default_rng(seed))
-        return as_kind(decode(posterior.schema, rows), self._kind), labels
+        return as_kind(decode(schema, drawn), self._kind)
+
+    def _scored(self, schema: Schema, drawn: Any) -> Any:
+        return drawn if schema.is_single else encode(schema, decode(schema, drawn))[0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

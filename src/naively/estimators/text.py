@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from naively.engines.threads import workers
-from naively.estimators.base import NaiveBayesClassifier
+from naively.estimators.from_parameters import FromWords
 from naively.estimators.validation import check_labels, check_total, check_weights
 from naively.exact import Float64
 from naively.families.text import Event, Text
@@ -54,7 +54,7 @@ OPTIONS = [one.name for one in fields(Text) if one.name != "reference"]
 
 
 @dataclass(eq=False, repr=False)
-class TextNB(TextClassifier, NaiveBayesClassifier):
+class TextNB(TextClassifier, FromWords):
     r"""Naive Bayes for raw text: documents in, labels out.
 
     Terms are those of scikit-learn's `CountVectorizer`, with its options; so are the predictions
@@ -227,10 +227,9 @@ class TextNB(TextClassifier, NaiveBayesClassifier):
         ]  # fmt: skip
         return TextExplanations(model.classes, explained)
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
-        """Documents drawn from the model, (list of str, labels): bags of words, in no order."""
-        documents, labels = super().sample(n_samples, random_state)
-        return list(documents.texts()), labels
+    def _shown(self, schema: Schema, drawn: Documents) -> list[str | None]:
+        """A list of bags of words, in no order."""
+        return list(drawn.texts())
 
     @property
     def terms_(self) -> npt.NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,12 @@ import numpy.typing as npt
 
 from naively.evidence.dates import as_dates, seconds
 from naively.exact import Float64, Int64
+from naively.kernels import evidence as kernel
 from naively.statistics.levels import Levels, find
 from naively.statistics.row_encoding import texts
 
 Bins = npt.NDArray[np.uint16]
+Cells = npt.NDArray[np.uint32]
 
 FINE, PAIR, CLOSE, TRIPLE = 0, 1, 2, 3
 """Ways to cut: columns alone; pairs; pairs that need it closer; triples."""
@@ -103,6 +106,15 @@ class Coded:
 
     codes: Bins
     sizes: Int64
+
+    def cells(self, columns: Sequence[int], rows: npt.NDArray[np.intp] | None = None) -> Cells:
+        """The cell of each row, or of some rows, in the table of some columns."""
+        found = np.empty(self.codes.shape[1] if rows is None else len(rows), np.uint32)
+        if rows is None:
+            kernel.cells_of(self.codes, self.sizes, np.array(columns), found)
+        else:
+            kernel.cells_at(self.codes, self.sizes, np.array(columns), rows, found)
+        return found
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from naively.evidence.bins import CLOSE, FINE, PAIR, TRIPLE, Coded, Column, Lookup, columns_of
 from naively.evidence.entries import PARTS, Entries
 from naively.evidence.judged import Judged
 from naively.evidence.normal import Normal, normals
-from naively.evidence.screening import ROWS, Candidate, Interactions, Screening
-from naively.evidence.weights import GROUPS, Float32, Pool, Weights
+from naively.evidence.screening import ROWS, Candidate, Expected, Interactions, Screening
+from naively.evidence.weights import GROUPS, Float32, Piece, Pool, Weights
 from naively.exact import Float64
 from naively.kernels import evidence as kernel
 from naively.workers import Workers
@@ -25,6 +27,10 @@ ONE_MORE = 0.002
 """Part of the log-loss that a round must gain, for there to be one more."""
 WEIGHED, LEAST_WEIGHED = 8_000_000, 5000
 """Entries times blocks times classes by which weights are chosen, at most; but so many entries."""
+NESTED = 1_000_000
+"""Entries times classes up to which it is known what models without two parts expect."""
+AT_ONCE = 16_384
+"""Entries times classes in one piece of work."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,8 @@ def plan(entries: Entries, interactions: Interactions, workers: Workers) -> Plan
     3. Pairs and triples: what a cell tells beyond what the model so far expects of its rows. Those
        that gain most are added and weighed with all others, as long as left-out rows gain.
     """
-    return _Recipe(entries, interactions, workers).made()
+    with threadpool_limits(1, "blas"):  # with more threads it adds in another order
+        return _Recipe(entries, interactions, workers).made()
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,8 @@ class _LeftOut:
     Attributes
     ----------
     block : Cells or Normal
-    found : (parts or more, cells, C) tables, or the evidence (n, C) of a normal density.
+    found : (cells, parts + 1, C - 1) without each part and by all, or the evidence (n, C - 1) of a
+        normal density: relative to the first class.
     """
 
     block: Cells | Normal
@@ -97,7 +105,7 @@ class _Recipe:
         prior = total - own + 0.5  # half a row of each class more: one may be in one part alone
         self.priors = prior / prior.sum(axis=1, keepdims=True)
         self.prior = (total + 0.5) / (total + 0.5).sum()
-        self.base = np.log(self.priors)[entries.part].astype(np.float32)
+        self.base = _relative(np.log(self.priors))
         bins = [*map(Column.bins, self.columns, entries.levels)]
         self.coded = [
             Coded(one.codes[:, entries.row], one.sizes)
@@ -111,7 +119,7 @@ class _Recipe:
 
     def made(self) -> Plan:
         known = self._first()
-        if not known:  # the prior is all that there is
+        if not known or self.entries.n_classes < 2:  # the prior is all that there is
             none = np.zeros(self.entries.n_classes)
             return Plan(self.columns, [], np.empty(0), none, self._prior_alone())
         found = self._weighed(known, np.zeros(len(known), bool), None, None)
@@ -128,15 +136,15 @@ class _Recipe:
             self.entries, self.coded, self.varied, self.prior, self.interactions, self.workers
         )  # fmt: skip
         for number in range(ROUNDS if self.interactions != 0 and len(self.varied) > 1 else 0):
-            proba = self._expected(known, found)
+            expected = self._expected(known, found)
             blocks = [one.block for one in known]
             pairs = [b.columns for b in blocks if isinstance(b, Cells) and len(b.columns) == 2]
-            more = screening.best(number, proba, pairs, tried)
+            more = screening.best(number, expected, pairs, tried)
             if not more and number < 2:
                 continue  # triples may tell what pairs do not
             if not more:
                 break
-            wider = known + [self._surprising(*one, proba) for one in more]
+            wider = known + [self._surprising(*one, expected) for one in more]
             flags = np.append(added, np.ones(len(more), bool))
             start = np.concatenate([found.of_blocks, np.full(len(more), 0.5), found.bias])
             better = self._weighed(wider, flags, ridge, start)
@@ -150,7 +158,8 @@ class _Recipe:
     def _prior_alone(self) -> Judged:
         """How the prior predicts rows."""
         entries = self.entries
-        hit, best = self.base[np.arange(len(entries)), entries.y], self.base.max(axis=1)
+        logs = np.log(self.priors)[entries.part]
+        hit, best = logs[np.arange(len(entries)), entries.y], logs.max(axis=1)
         loss = float(-(entries.weight * hit).sum() / max(entries.weight.sum(), 1e-300))
         return Judged(loss, np.exp(best), hit == best, entries.weight)
 
@@ -165,9 +174,10 @@ class _Recipe:
             kernel.count(self.coded[FINE].codes[j], entries.part, entries.y, entries.weight, counts)
             total = counts.sum(axis=0)
             smooth = _tree if self.columns[j].is_number else _levels
-            left = [smooth(total - own, p) for own, p in zip(counts, self.priors, strict=True)]
-            cells = Cells((j,), FINE, smooth(total, self.prior))
-            known.append(_LeftOut(cells, np.array(left, np.float32)))
+            found = [smooth(total - own, p) for own, p in zip(counts, self.priors, strict=True)]
+            found.append(smooth(total, self.prior))
+            cells = Cells((j,), FINE, found[-1])
+            known.append(_LeftOut(cells, _relative(np.stack(found, axis=1))))
         numbers = [
             j
             for j in self.varied
@@ -176,35 +186,39 @@ class _Recipe:
             and not self.columns[j].dated
         ]
         for normal, own in normals(entries, numbers):
-            known.append(_LeftOut(normal, own.astype(np.float32)))
+            known.append(_LeftOut(normal, _relative(own)))
         return known
 
-    def _surprising(self, one: Candidate, strength: float, proba: Float64) -> _LeftOut:
+    def _surprising(self, one: Candidate, strength: float, told: Expected) -> _LeftOut:
         """What a block tells beyond what is expected."""
         (way, block), entries = one, self.entries
-        codes, sizes = self.coded[way].codes, self.coded[way].sizes
-        shape = PARTS, int(np.prod(sizes[list(block)])), entries.n_classes
+        cells, size = self.coded[way].cells(block), int(np.prod(self.coded[way].sizes[list(block)]))
+        shape = PARTS, size, entries.n_classes
         counts, expected, doubt = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
-        unsure = entries.weight * (1 - (proba * proba).sum(axis=1))
         kernel.fill(
-            codes, sizes, np.array(block), entries.part, entries.y, entries.weight,
-            proba, unsure, counts, expected, doubt,
+            cells, entries.part, entries.y, entries.weight,
+            told.proba * entries.weight[:, np.newaxis],
+            entries.weight * (1 - (told.proba * told.proba).sum(axis=1)), counts, expected, doubt,
         )  # fmt: skip
-        out = np.empty((PARTS + 1, *shape[1:]), np.float32)
-        kernel.left_out_surprises(counts, expected, doubt, self.prior, strength, out)
-        return _LeftOut(Cells(block, way, out[PARTS].astype(np.float64)), out)
+        others = np.zeros((size, PARTS, entries.n_classes), np.float32)
+        kernel.fill_others(cells, told.others, expected, others)
+        out = np.empty((size, PARTS + 1, entries.n_classes), np.float32)
+        kernel.left_out_surprises(counts, expected, others, doubt, self.prior, strength, out)
+        return _LeftOut(Cells(block, way, out[:, PARTS].astype(np.float64)), _relative(out))
 
     def _add(self, one: _LeftOut, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
-        """Add weight times the evidence of some entries to their scores, (rows, C)."""
+        """Add weight times the evidence of some entries to their scores, (C - 1, rows)."""
         block = one.block
         if isinstance(block, Normal):
-            out += np.float32(weight) * one.found[rows]
+            out += np.float32(weight) * one.found[rows].T
         else:
-            own = self.coded[block.way]
-            kernel.add_evidence(
-                own.codes, own.sizes, np.array(block.columns), one.found, np.float32(weight),
-                self.entries.part, rows, out,
-            )  # fmt: skip
+            cells = self.coded[block.way].cells(block.columns, rows)
+            kernel.add_evidence(cells, one.found, np.float32(weight), self.entries.part, rows, out)
+
+    def _pieces(self, rows: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
+        """Rows in pieces of work."""
+        size = max(256, AT_ONCE // self.entries.n_classes)
+        return [rows[start : start + size] for start in range(0, len(rows), size)]
 
     # ---- weights -----------------------------------------------------------------------------
 
@@ -215,25 +229,65 @@ class _Recipe:
         """The weights of blocks, by the first of the entries."""
         entries = self.entries
         most = WEIGHED // (max(1, len(known)) * entries.n_classes)
-        rows = entries.first(max(LEAST_WEIGHED, most))
-        evidence = np.zeros((len(known), len(rows), entries.n_classes), np.float32)
-        for one, out in zip(known, evidence, strict=True):
-            self._add(one, 1.0, rows, out)
-        pool = Pool(
-            evidence, self.base[rows], entries.y[rows], entries.weight[rows],
-            entries.part[rows] % GROUPS, added,
-        )  # fmt: skip
-        return pool.best(ridge, start)
 
-    def _expected(self, known: list[_LeftOut], found: Weights) -> Float64:
-        """What the model expects of each entry, (n, C), by evidence that is not its own."""
-        total = self.base + found.bias.astype(np.float32)
-        rows = np.arange(len(self.entries))
-        for one, weight in zip(known, found.of_blocks, strict=True):
-            self._add(one, weight, rows, total)
-        proba = np.exp((total - total.max(axis=1, keepdims=True)).astype(np.float64))
-        proba /= proba.sum(axis=1, keepdims=True)
-        return proba
+        def piece(rows: npt.NDArray[np.intp]) -> Piece:
+            evidence = np.zeros((len(known), entries.n_classes - 1, len(rows)), np.float32)
+            for one, out in zip(known, evidence, strict=True):
+                self._add(one, 1.0, rows, out)
+            part = entries.part[rows]
+            base, weight = self.base[part].T, entries.weight[rows].astype(np.float32)
+            return Piece(evidence, base, entries.y[rows], weight, part % GROUPS)
+
+        rows = self._pieces(entries.first(max(LEAST_WEIGHED, most)))
+        return Pool(self.workers.map(piece, rows), added, self.workers).best(ridge, start)
+
+    def _expected(self, known: list[_LeftOut], found: Weights) -> Expected:
+        """What the model expects of each entry, by evidence that is not its own.
+
+        What a cell tells without part p must not depend on p, not even by what the model expects of
+        entries of other parts. Evidence without an entry's part and p is had by taking away from
+        the one what p takes away from the whole.
+        """
+        entries, bias = self.entries, _relative(found.bias)
+        n, classes = len(entries), entries.n_classes
+        proba = np.empty((n, classes))
+        nested = n * classes <= NESTED
+        others = np.empty((n if nested else 0, PARTS, classes), np.float32)
+
+        def expect(rows: npt.NDArray[np.intp]) -> None:
+            part, turn = entries.part[rows], np.arange(len(rows))
+            total = (self.base[part] + bias).T.astype(np.float32)
+            shift = np.zeros((len(rows), PARTS + 1, classes - 1), np.float32)
+            for one, weight in zip(known, found.of_blocks, strict=True):
+                self._add(one, weight, rows, total)
+                if nested and not isinstance(one.block, Normal):
+                    cells = self.coded[one.block.way].cells(one.block.columns, rows)
+                    kernel.add_all(cells, one.found, np.float32(weight), shift)
+            proba[rows] = _softmax(total.T.astype(np.float64))
+            if nested:
+                shift -= shift[:, PARTS:]
+                shift += total.T[:, np.newaxis]
+                own = _softmax(shift[:, :PARTS])
+                own *= entries.weight[rows, np.newaxis, np.newaxis].astype(np.float32)
+                own[turn, part] = 0
+                others[rows] = own
+
+        self.workers.map(expect, self._pieces(np.arange(n)))
+        return Expected(proba, others)
+
+
+def _softmax(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The probabilities (..., C) that follow from scores relative to the first class."""
+    whole = np.concatenate([np.zeros_like(scores[..., :1]), scores], axis=-1)
+    whole -= whole.max(axis=-1, keepdims=True)
+    np.exp(whole, out=whole)
+    whole /= whole.sum(axis=-1, keepdims=True)
+    return whole
+
+
+def _relative(evidence: npt.NDArray[np.floating[Any]]) -> Float32:
+    """Evidence of classes (..., C), relative to the first: (..., C - 1)."""
+    return (evidence[..., 1:] - evidence[..., :1]).astype(np.float32)
 
 
 # ---- the evidence of columns ---------------------------------------------------------------------

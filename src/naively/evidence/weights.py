@@ -7,13 +7,16 @@ concave, so that there is one answer. How strong the ridge is, left-out log-loss
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from naively.evidence.judged import Judged
 from naively.exact import Float64, Int64
+from naively.workers import Workers
 
 Float32 = npt.NDArray[np.float32]
 
@@ -30,7 +33,7 @@ WORSE = 1.002
 RENEWED = (3, 8, 14, 20, 30)
 """Steps after which the curvature is computed anew,"""
 TERMS = 4_000_000
-"""from so many products."""
+"""from so many numbers of evidence, at most."""
 
 
 @dataclass(frozen=True)
@@ -56,31 +59,102 @@ class Weights:
         return self.judged.log_loss
 
 
+@dataclass(frozen=True)
+class Piece:
+    """Entries whose evidence is weighed: one of several, for several workers.
+
+    All is relative to the first class, so that of two classes one number says it all.
+
+    Attributes
+    ----------
+    evidence : (K, C - 1, n) float32, in nats.
+    base : (C - 1, n) float32, log π_c.
+    y, weight, group : (n,) class, weight and group of each entry.
+    """
+
+    evidence: Float32
+    base: Float32
+    y: Int64
+    weight: Float32
+    group: Int64
+
+    @cached_property
+    def flat(self) -> Float32:
+        """The evidence, a row a block."""
+        return self.evidence.reshape(len(self.evidence), -1)
+
+    @cached_property
+    def own(self) -> Float32:
+        """Whether an entry is of a class, (C - 1, n)."""
+        classes = np.arange(1, len(self.base) + 1)
+        return (self.y == classes[:, np.newaxis]).astype(np.float32)
+
+    def expected(self, w: Float32, bias: Float32) -> tuple[Float32, Float32]:
+        """(the probabilities but of the first class, (C - 1, n); what each entry loses, (n,))."""
+        scores = (w @ self.flat).reshape(self.base.shape)
+        scores += self.base
+        scores += (bias[1:] - bias[0])[:, np.newaxis]
+        most = np.maximum(scores.max(axis=0), 0)
+        hit = (scores * self.own).sum(axis=0)
+        scores -= most
+        np.exp(scores, out=scores)
+        whole = scores.sum(axis=0) + np.exp(-most)
+        scores /= whole
+        return scores, np.log(whole) + most - hit
+
+    def slope(self, x: Float64, weight: Float32) -> tuple[float, Float64]:
+        """(the loss, its gradient) where the entries weigh so much."""
+        w, bias = np.split(x.astype(np.float32), [len(self.evidence)])
+        proba, loss = self.expected(w, bias)
+        proba -= self.own
+        proba *= weight
+        of_bias = proba.sum(axis=1, dtype=np.float64)
+        found = [self.flat @ proba.ravel(), [-of_bias.sum()], of_bias]
+        return float((weight * loss).sum(dtype=np.float64)), np.concatenate(found)
+
+    def every(self, step: int) -> Piece:
+        """Some of the entries."""
+        evidence = np.ascontiguousarray(self.evidence[:, :, ::step])
+        base = np.ascontiguousarray(self.base[:, ::step])
+        return Piece(evidence, base, self.y[::step], self.weight[::step], self.group[::step])
+
+    def curvature(self, x: Float64, weight: Float32) -> Float64:
+        """The second derivatives of the loss."""
+        blocks, n = len(self.evidence), len(self.y)
+        w, bias = np.split(x.astype(np.float32), [blocks])
+        proba, _ = self.expected(w, bias)
+        classes = len(proba) + 1
+        inputs = np.zeros((blocks + classes, classes, n), np.float32)
+        inputs[:blocks, 1:] = self.evidence
+        inputs[:blocks] -= np.einsum("kcn,cn->kn", self.evidence, proba)[:, np.newaxis]
+        proba = np.concatenate([np.maximum(1 - proba.sum(axis=0, keepdims=True), 0), proba])
+        inputs[blocks:] -= proba[:, np.newaxis]
+        for c in range(classes):
+            inputs[blocks + c, c] += 1
+        inputs *= np.sqrt(weight * proba)
+        flat = inputs.reshape(blocks + classes, -1)
+        return (flat @ flat.T).astype(np.float64)
+
+
 class Pool:
     """Evidence to be weighed.
 
     Parameters
     ----------
-    evidence : (K, n, C) float32, in nats.
-    base : (n, C) float32, log π_c.
-    y, weight, group : (n,) class, weight and group of each entry.
+    pieces : of the entries.
     added : (K,) bool, the blocks whose weights are drawn to 0.
+    workers : Workers
     """
 
     def __init__(
-        self, evidence: Float32, base: Float32, y: Int64, weight: Float64, group: Int64,
-        added: npt.NDArray[np.bool_],
-    ) -> None:  # fmt: skip
-        self.evidence, self.base, self.y, self.group = evidence, base, y, group
-        self.weight = weight.astype(np.float32)
-        self.added = added
-        self.n, self.classes = base.shape
-        self.blocks = len(evidence)
-        self.hit = np.zeros((self.n, self.classes), np.float32)
-        self.hit[np.arange(self.n), y] = 1
-        self.flat = evidence.reshape(self.blocks, -1)
-        if self.classes == 2:  # the log-odds say it all
-            self.flat = evidence[:, :, 1] - evidence[:, :, 0]
+        self, pieces: Sequence[Piece], added: npt.NDArray[np.bool_], workers: Workers
+    ) -> None:
+        self.pieces, self.added, self.workers = pieces, added, workers
+        self.blocks, self.classes = len(added), len(pieces[0].base) + 1
+        n = sum(len(piece.y) for piece in pieces)
+        step = max(1, n * self.classes * self.blocks // TERMS)
+        self.few = [piece.every(step) for piece in pieces]
+        self.more = n / sum(len(piece.y) for piece in self.few)
 
     def best(self, ridge: float | None, start: Float64 | None) -> Weights:
         """The weights by the ridge that predicts best.
@@ -91,12 +165,12 @@ class Pool:
         start : (K + C,) where to begin.
         """
         best, found, chosen = None, None, 0.0
-        x = start
+        x, curve = start, None
         if x is None:
             x = np.append(np.full(self.blocks, self.blocks**-0.5), np.zeros(self.classes))
         for one in sorted(RIDGES if ridge is None else MORE_RIDGES, reverse=True):
             penalty = self._penalty(one if ridge is None else ridge, one)
-            x, _, curve = self._solved(penalty, self.weight, x, None, 40)
+            x, curve = self._solved(penalty, None, x, curve, 40)
             judged = self._left_out(penalty, x, curve)
             if found is None or judged.log_loss < found.log_loss:
                 best, found, chosen = x, judged, one
@@ -108,23 +182,26 @@ class Pool:
 
     def _left_out(self, penalty: Float64, x: Float64, curve: Float64) -> Judged:
         """What is said of each group by weights that did not learn it."""
-        total, sure, right = 0.0, np.ones(self.n, np.float32), np.ones(self.n, bool)
+        weight = np.concatenate([piece.weight for piece in self.pieces])
+        groups = np.concatenate([piece.group for piece in self.pieces])
+        losses, sure = np.zeros((2, len(weight)), np.float32)
+        right = np.ones(len(weight), bool)
         for group in range(GROUPS):
-            out = self.group == group
-            if not out.any() or out.all():
-                continue
-            own = self.weight * ~out
-            _, proba, _ = self._solved(penalty, own, x, curve * (1 - 1 / GROUPS), 3)
-            hit = proba[out]
-            if self.classes == 2:
-                sure[out] = np.maximum(hit, 1 - hit)
-                hit = np.where(self.y[out] == 1, hit, 1 - hit)
-            else:
-                sure[out] = hit.max(axis=1)
-                hit = hit[np.arange(len(hit)), self.y[out]]
-            right[out] = hit == sure[out]
-            total -= float((self.weight[out] * np.log(np.maximum(hit, 1e-12))).sum(dtype=float))
-        return Judged(total / float(self.weight.sum(dtype=float)), sure, right, self.weight)
+            out = groups == group
+            own, _ = self._solved(penalty, group, x, curve * (1 - 1 / GROUPS), 3)
+            w, bias = np.split(own.astype(np.float32), [self.blocks])
+
+            def said(piece: Piece) -> tuple[Float32, Float32, npt.NDArray[np.bool_]]:
+                proba, loss = piece.expected(w, bias)  # noqa: B023
+                rest, most = 1 - proba.sum(axis=0), proba.max(axis=0)
+                best = np.where(rest >= most, 0, proba.argmax(axis=0) + 1)
+                return loss, np.maximum(rest, most), best == piece.y
+
+            found = self.workers.map(said, self.pieces)
+            for kept, own_said in zip((losses, sure, right), zip(*found, strict=True), strict=True):
+                kept[out] = np.concatenate(own_said)[out]
+        total = float((weight * losses).sum(dtype=np.float64))
+        return Judged(total / float(weight.sum(dtype=np.float64)), sure, right, weight)
 
     def _penalty(self, ridge: float, more: float) -> Float64:
         """The matrix R of the ridge ½ xᵀ R x."""
@@ -136,14 +213,14 @@ class Pool:
         return found + np.diag(diagonal)
 
     def _solved(
-        self, penalty: Float64, weight: Float32, x: Float64, curve: Float64 | None, steps: int
-    ) -> tuple[Float64, Float32, Float64]:
-        """(the weights, what they expect, the curvature): Newton's method, with few curvatures."""
-        loss, slope, proba = self._slope(x, penalty, weight)
+        self, penalty: Float64, without: int | None, x: Float64, curve: Float64 | None, steps: int
+    ) -> tuple[Float64, Float64]:
+        """(the weights without a group, the curvature): Newton's method, with few curvatures."""
+        loss, slope = self._slope(x, penalty, without)
         inverse = None
         for step in range(steps):
             if curve is None or step in RENEWED:
-                curve, inverse = self._curvature(proba, weight), None
+                curve, inverse = self._curvature(x, without), None
             if inverse is None:
                 whole = curve + penalty
                 inverse = np.linalg.inv(whole + 1e-7 * np.trace(whole) / len(x) * np.eye(len(x)))
@@ -153,57 +230,29 @@ class Pool:
                 break
             while length > 1e-3:
                 new = x + length * direction
-                new_loss, new_slope, new_proba = self._slope(new, penalty, weight)
+                new_loss, new_slope = self._slope(new, penalty, without)
                 if new_loss <= loss - 1e-4 * length * descent:
                     break
                 length /= 2
             else:
                 break
-            x, loss, slope, proba = new, new_loss, new_slope, new_proba
+            x, loss, slope = new, new_loss, new_slope
         assert curve is not None
-        return x, proba, curve
+        return x, curve
 
-    def _slope(
-        self, x: Float64, penalty: Float64, weight: Float32
-    ) -> tuple[float, Float64, Float32]:
-        """(the loss, its gradient, the probabilities); of two classes those of the second."""
-        w, bias = np.split(x.astype(np.float32), [self.blocks])
-        if self.classes == 2:
-            odds = self.base[:, 1] - self.base[:, 0] + w @ self.flat + (bias[1] - bias[0])
-            small = np.exp(-np.abs(odds))
-            proba = np.where(odds >= 0, 1, small) / (1 + small)
-            loss = np.log1p(small) + np.maximum(odds, 0) - self.hit[:, 1] * odds
-            off = weight * (proba - self.hit[:, 1])
-            total = float(off.sum(dtype=float))
-            slope = np.append(self.flat @ off, [-total, total])
-        else:
-            scores = self.base + (w @ self.flat).reshape(self.n, self.classes) + bias
-            scores -= scores.max(axis=1, keepdims=True)
-            proba = np.exp(scores)
-            whole = proba.sum(axis=1, keepdims=True)
-            proba /= whole
-            loss = np.log(whole[:, 0]) - scores[np.arange(self.n), self.y]
-            off = (proba - self.hit) * weight[:, np.newaxis]
-            slope = np.append(self.flat @ off.ravel(), off.sum(axis=0, dtype=float))
+    def _slope(self, x: Float64, penalty: Float64, without: int | None) -> tuple[float, Float64]:
+        """(the loss, its gradient)."""
+        found = self.workers.map(lambda piece: piece.slope(x, _weight(piece, without)), self.pieces)
         held = penalty @ x
-        value = float((weight * loss).sum(dtype=float)) + 0.5 * float(x @ held)
-        return value, slope.astype(np.float64) + held, proba
+        loss = sum(one for one, _ in found) + 0.5 * float(x @ held)
+        return loss, np.sum([one for _, one in found], axis=0) + held
 
-    def _curvature(self, proba: Float32, weight: Float32) -> Float64:
+    def _curvature(self, x: Float64, without: int | None) -> Float64:
         """The second derivatives of the loss, from some of the entries if they are many."""
-        step = max(1, self.n * self.classes * self.blocks // TERMS)
-        rows = slice(None, None, step)
-        p, own = proba[rows], weight[rows]
-        if self.classes == 2:
-            ones = np.ones((1, len(p)), np.float32)
-            inputs = np.concatenate([self.flat[:, rows], -ones, ones])
-            found = ((inputs * (own * p * (1 - p))) @ inputs.T).astype(np.float64)
-        else:
-            evidence = self.evidence[:, rows]
-            mean = np.einsum("knc,nc->kn", evidence, p)
-            found = np.zeros((self.blocks + self.classes,) * 2)
-            for c in range(self.classes):
-                inputs = np.concatenate([evidence[:, :, c] - mean, -p.T])
-                inputs[self.blocks + c] += 1
-                found += (inputs * (own * p[:, c])) @ inputs.T
-        return found * (self.n / len(p))
+        found = self.workers.map(lambda few: few.curvature(x, _weight(few, without)), self.few)
+        return np.sum(found, axis=0) * self.more
+
+
+def _weight(piece: Piece, without: int | None) -> Float32:
+    """What entries weigh, those of a group nothing."""
+    return piece.weight if without is None else piece.weight * (piece.group != without)

@@ -10,8 +10,10 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.shapes import Shape
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.describing import ClassNumbers, Events, Evidences, Section
+from naively.labels import Labels
 from naively.statistics.base import Data, InvalidValueError, Statistics, Summary
 from naively.workers import SERIAL, Workers
 
@@ -90,6 +92,14 @@ class Parameters(ABC):
     def contributions(self, X: Data) -> Float64:
         """What each feature adds to `log_prob`: (n, C, d), in nats."""
 
+    def blocks(self) -> list[tuple[int, ...]] | None:
+        """The features of each block that adds something of its own; None if each feature does."""
+        return None
+
+    def by_block(self, X: Data) -> Float64:
+        """What each of these adds to `log_prob`: (n, C, K), in nats."""
+        return self.contributions(X)
+
     def alone(self, X: Data) -> Float64:
         """What each feature would add to `log_prob` by itself: (n, C, d), in nats."""
         return self.contributions(X)
@@ -97,6 +107,13 @@ class Parameters(ABC):
     @abstractmethod
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
         """One row for each class code, (n, d), as the family takes it."""
+
+    has_length: ClassVar[bool] = False
+    """Whether a row is so many events, such as words: see `sample_events`."""
+
+    def sample_events(self, codes: Int64, length: int, generator: np.random.Generator) -> Any:
+        """As `sample`, of so many events a row; for parameters that have a length."""
+        return self.sample(codes, generator)
 
     # ---- linear forms ------------------------------------------------------------------------
 
@@ -139,6 +156,10 @@ class Parameters(ABC):
     def evidence(self, names: Sequence[str]) -> Evidences | None:
         """What is weighed, if anything is."""
         return None
+
+    def shapes(self, names: Sequence[str], classes: Labels) -> list[Shape]:
+        """What each block that is weighed says, cell by cell; what moves the scores most first."""
+        return []
 
     def normal(self) -> tuple[Float64, Float64] | None:
         """(means (C, d), variances (C, d) or covariances (C, d, d)) of normal features."""
@@ -184,6 +205,8 @@ class Family(ABC, Generic[S, P]):
     summary: Summary[S]
     """What it is estimated from."""
     is_density: ClassVar[bool] = True
+    is_story: ClassVar[bool] = True
+    """Whether rows are drawn from the p(x | y) that scores them."""
     may_be_singular: ClassVar[bool] = False
     """Whether `estimate` may refuse statistics that more rows would mend."""
     independent: ClassVar[bool] = True

@@ -12,6 +12,7 @@ from naively.exact import ExactArray, Float64, Int64
 from naively.families.describing import ClassNumbers
 from naively.families.linear import Alpha, Terms, columns_of, counts_of, log
 from naively.families.multinomial import (
+    ROLLS,
     Multinomial,
     MultinomialParameters,
     SharedEvents,
@@ -46,7 +47,7 @@ class Complement(Multinomial):
         if self.norm not in (True, False):
             raise ValueError(f"norm must be True or False, not {self.norm!r}")
 
-    is_density = False
+    is_density = is_story = False
 
     def estimate(
         self, statistics: CountStatistics, class_weight: ExactArray
@@ -113,7 +114,14 @@ class ComplementParameters(SharedEvents):
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
         """Rows of 100 events each, from the multinomial of the same counts."""
-        return MultinomialParameters(self.counts, self.alpha).sample(codes, generator)
+        return self.sample_events(codes, ROLLS, generator)
+
+    def sample_events(
+        self, codes: Int64, length: int, generator: np.random.Generator
+    ) -> npt.NDArray[Any]:
+        """Rows of so many events each, from the multinomial of the same counts."""
+        multinomial = MultinomialParameters(self.counts, self.alpha)
+        return multinomial.sample_events(codes, length, generator)
 
 
 def _complement(own: ExactArray, total: ExactArray) -> ExactArray:

@@ -27,7 +27,7 @@ from naively.statistics.base import Data, is_sparse
 from naively.statistics.powers import CountStatistics, CountSums
 
 ROLLS = 100
-"""Events in a row that is sampled."""
+"""Events in a row that is sampled, unless a length is asked for."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,7 @@ class SharedEvents(LinearParameters):
     """
 
     has_zero = False
+    has_length = True
 
     def __init__(self, counts: ExactArray, alpha: Alpha) -> None:
         super().__init__(*counts.shape)
@@ -149,9 +150,22 @@ class MultinomialParameters(SharedEvents):
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
         """Rows of 100 events each."""
+        return self.sample_events(codes, ROLLS, generator)
+
+    def sample_events(
+        self, codes: Int64, length: int, generator: np.random.Generator
+    ) -> npt.NDArray[Any]:
+        """Rows of so many events each."""
         theta = np.exp(self.log_theta(slice(0, self.n_features)))
         theta /= theta.sum(axis=1, keepdims=True)
-        return generator.multinomial(ROLLS, theta[codes])
+        if length >= self.n_features:
+            return generator.multinomial(length, theta[codes])
+        counts = np.zeros((len(codes), self.n_features), np.int64)
+        for c in np.unique(codes).tolist():  # event by event, as most features have none
+            rows, ends = np.flatnonzero(codes == c), np.cumsum(theta[c])
+            places = generator.random((len(rows), length)) * ends[-1]
+            np.add.at(counts, (rows[:, np.newaxis], np.searchsorted(ends, places)), 1)
+        return counts
 
 
 def total_alpha(alpha: Float64, n_classes: int, n_features: int) -> Float64:

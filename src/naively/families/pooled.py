@@ -14,10 +14,12 @@ from naively.evidence.entries import Entries
 from naively.evidence.normal import Normal
 from naively.evidence.recipe import Cells, Plan, plan
 from naively.evidence.screening import Interactions
+from naively.evidence.shapes import Bins, Shape, table_of
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import SCORED, Family, Parameters
 from naively.families.describing import Evidence, Evidences, Section
 from naively.kernels import evidence as kernel
+from naively.labels import Labels
 from naively.statistics.base import Data
 from naively.statistics.levels import Encoded, Levels
 from naively.statistics.row_encoding import encoded
@@ -54,7 +56,7 @@ class Pooled(Family[SampleStatistics, "PooledParameters"]):
 
     name = "pooled"
     independent = False
-    is_density = False
+    is_density = is_story = False
 
     def __post_init__(self) -> None:
         if self.interactions not in get_args(Interactions) or isinstance(self.interactions, bool):
@@ -130,10 +132,7 @@ class PooledParameters(Parameters):
         if isinstance(block, Normal):
             out += weight * block.evidence(block.scale.rows(X.codes, X.levels)).T
         else:
-            own = codes[block.way]
-            kernel.add_scores(
-                own.codes, own.sizes, np.array(block.columns), block.table, weight, out
-            )  # fmt: skip
+            kernel.add_scores(codes[block.way].cells(block.columns), block.table, weight, out)
 
     def _codes(self, X: Encoded) -> dict[int, Coded]:
         """The bins of rows, for each way to cut that is used."""
@@ -168,6 +167,18 @@ class PooledParameters(Parameters):
             else:
                 for j in block.columns:
                     total[:, :, j] += weight * own.T / len(block.columns)
+        return total
+
+    def blocks(self) -> list[tuple[int, ...]]:
+        """The columns of each block; those of the same columns are one."""
+        return list(dict.fromkeys(_columns(block) for block in self.plan.blocks))
+
+    def by_block(self, X: Data) -> Float64:
+        """What each of these adds, (n, C, K): a pair or triple by itself."""
+        X, places = encoded(X), {columns: k for k, columns in enumerate(self.blocks())}
+        total = np.zeros((len(X.codes), self.entries.n_classes, len(places)))
+        for block, weight, own in self._each(X):
+            total[:, :, places[_columns(block)]] += weight * own.T
         return total
 
     def alone(self, X: Data) -> Float64:
@@ -223,21 +234,43 @@ class PooledParameters(Parameters):
 
     def evidence(self, names: Sequence[str]) -> Evidences:
         """The blocks with their weights, and how much they matter."""
-        found = []
-        weighed = zip(self.plan.blocks, self.plan.weights, self._moves, strict=True)
-        for block, weight, moves in weighed:
-            if isinstance(block, Normal):
-                columns = tuple(block.scale.columns.tolist())
-                what = "one covariance" if len(block.factors) == 1 else "a covariance a class"
-            else:
-                columns, met = block.columns, (block.table != 0).any(axis=1)
-                own = self.plan.columns[columns[0]]
-                kind = "bins of time" if own.dated else "bins" if own.is_number else "levels"
-                alone = f"{met[:-1].sum():,} {kind}"  # the last is the missing value
-                what = alone if len(columns) == 1 else f"{met.sum():,} cells"
-            found.append(Evidence([names[j] for j in columns], what, float(weight), moves))
-        found.sort(key=lambda one: -one.moves)
+        found = [
+            Evidence([names[j] for j in _columns(block)], self._what(block), weight, moves)
+            for block, weight, moves in self._ranked()
+        ]
         return Evidences(found, self.plan.judged)
+
+    def shapes(self, names: Sequence[str], classes: Labels) -> list[Shape]:
+        """What each block says, in the same order."""
+        found = []
+        for block, weight, moves in self._ranked():
+            columns = _columns(block)
+            none: list[Bins] = []
+            table = none, np.empty(0), np.empty(0)
+            if isinstance(block, Cells):
+                table = table_of(
+                    self.entries, self.plan.columns, names, columns, block.way, block.table
+                )
+            own = tuple(names[j] for j in columns)
+            found.append(Shape(own, self._what(block), weight, moves, classes, *table))
+        return found
+
+    def _ranked(self) -> list[tuple[Cells | Normal, float, float]]:
+        """(block, its weight, how far it moves the scores), what moves them most first."""
+        weights = self.plan.weights.tolist()
+        found = zip(self.plan.blocks, weights, self._moves, strict=True)
+        return sorted(found, key=lambda one: -one[2])
+
+    def _what(self, block: Cells | Normal) -> str:
+        """What a block is, in a few words."""
+        if isinstance(block, Normal):
+            return "one covariance" if len(block.factors) == 1 else "a covariance a class"
+        met = (block.table != 0).any(axis=1)
+        if len(block.columns) > 1:
+            return f"{met.sum():,} cells"
+        own = self.plan.columns[block.columns[0]]
+        kind = "bins of time" if own.dated else "bins" if own.is_number else "levels"
+        return f"{met[:-1].sum():,} {kind}"  # the last is the missing value
 
     def described(self, names: Sequence[str]) -> Section:
         """What each column has of weight, and the pairs and triples that it is in."""
@@ -255,3 +288,10 @@ class PooledParameters(Parameters):
                     said.append(f"with {others} {weight:.2f}")
             words[name] = "; ".join(said) or "tells nothing: left out"
         return Section("weights of evidence", rows={name: [] for name in names}, words=words)
+
+
+def _columns(block: Cells | Normal) -> tuple[int, ...]:
+    """Of which a block is."""
+    if isinstance(block, Normal):
+        return tuple(block.scale.columns.tolist())
+    return block.columns

@@ -46,6 +46,11 @@ class Product(Family[BlockStatistics, "ProductParameters"]):
         return all(family.is_density for family in self.families)
 
     @property
+    def is_story(self) -> bool:  # type: ignore[override]
+        """Whether each block draws rows from what scores them."""
+        return all(family.is_story for family in self.families)
+
+    @property
     def may_be_singular(self) -> bool:  # type: ignore[override]
         """Whether any block's family may refuse its statistics."""
         return any(family.may_be_singular for family in self.families)
@@ -176,6 +181,15 @@ class ProductParameters(Parameters):
     def sample(self, codes: Int64, generator: np.random.Generator) -> list[Any]:
         """For each block one row for each class code."""
         return [part.sample(codes, generator) for part in self.parts]
+
+    @property
+    def has_length(self) -> bool:  # type: ignore[override]
+        """Whether any block has a length."""
+        return any(part.has_length for part in self.parts)
+
+    def sample_events(self, codes: Int64, length: int, generator: np.random.Generator) -> list[Any]:
+        """As `sample`, of so many events in each block that has a length."""
+        return [part.sample_events(codes, length, generator) for part in self.parts]
 
     def linear(self) -> tuple[Float64, Float64]:
         """The slopes of all blocks side by side, where each is linear."""

@@ -148,6 +148,11 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         return self.event != "complement" and self.weighting is None and self.length_norm is None
 
     @property
+    def is_story(self) -> bool:  # type: ignore[override]
+        """Whether documents are drawn from what scores them: "binary" draws words repeatedly."""
+        return self.is_density and self.event != "binary"
+
+    @property
     def once(self) -> bool:
         """Whether a term counts once a document."""
         return self.event in ("bernoulli", "binary")

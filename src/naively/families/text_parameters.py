@@ -184,7 +184,16 @@ class TextParameters(Parameters):
     # ---- for people --------------------------------------------------------------------------
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Documents:
-        """Documents of 100 words each; of the words that are present, for "bernoulli".
+        """Documents of 100 words each; of the words that are present, for "bernoulli"."""
+        return self.sample_events(codes, ROLLS, generator)
+
+    @property
+    def has_length(self) -> bool:  # type: ignore[override]
+        """Whether words are drawn one after the other."""
+        return self.inner.has_length
+
+    def sample_events(self, codes: Int64, length: int, generator: np.random.Generator) -> Documents:
+        """Documents of so many words each; of the words that are present, for "bernoulli".
 
         Raises ValueError if terms are hashed, or no words that can stand beside each other.
         """
@@ -203,7 +212,7 @@ class TextParameters(Parameters):
                 drawn = [np.flatnonzero(generator.random(len(words)) < presence[c]) for _ in chosen]
             else:
                 p = np.cumsum(theta[c])
-                drawn = list(np.searchsorted(p, generator.random((len(chosen), ROLLS)) * p[-1]))
+                drawn = list(np.searchsorted(p, generator.random((len(chosen), length)) * p[-1]))
             for k, numbers in zip(chosen.tolist(), drawn, strict=True):
                 texts[k] = " ".join(words[numbers])
         return Documents.of(texts)

@@ -8,27 +8,43 @@ NONE = -1  # in place of a column of a block
 LEAST = 0.02  # part of a cell's rows that counts, however sure the model is of them
 VIRTUAL = 1e-6  # rows that are expected of each cell, spread as the prior
 STEEPEST = 1.5  # weight at which the gain of a block is looked at, at most
+BESIDE = 0.5  # rows that are expected besides of each class in a cell: no single row says much
 
 
 @jit
-def cell_of(codes, sizes, columns, i):
-    """The cell of entry i in the table of some columns."""
-    cell = np.int64(0)
+def cells_of(codes, sizes, columns, cells):
+    """Write the cell of each entry, in the table of some columns, to cells; say how many are."""
+    size = 1
+    cells[:] = 0
     for j in columns:
         if j >= 0:
-            cell = cell * sizes[j] + codes[j, i]
-    return cell
+            wide, own = np.uint32(sizes[j]), codes[j]
+            size *= sizes[j]
+            for i in range(cells.size):
+                cells[i] = cells[i] * wide + own[i]
+    return size
 
 
 @jit
-def fill(codes, sizes, columns, parts, y, weights, proba, unsure, counts, expected, doubt):
+def cells_at(codes, sizes, columns, rows, cells):
+    """The same for some entries only."""
+    cells[:] = 0
+    for j in columns:
+        if j >= 0:
+            wide, own = np.uint32(sizes[j]), codes[j]
+            for k in range(cells.size):
+                cells[k] = cells[k] * wide + own[rows[k]]
+
+
+@jit
+def fill(cells, parts, y, weights, hoped, unsure, counts, expected, doubt):
     """Add to [part, cell]: entries by class; what was expected of them; the doubt in that."""
     for i in range(y.size):
-        cell, part = cell_of(codes, sizes, columns, i), parts[i]
+        cell, part = cells[i], parts[i]
         counts[part, cell, y[i]] += weights[i]
         doubt[part, cell] += unsure[i]
-        for c in range(proba.shape[1]):
-            expected[part, cell, c] += proba[i, c] * weights[i]
+        for c in range(hoped.shape[1]):
+            expected[part, cell, c] += hoped[i, c]
 
 
 @jit
@@ -69,8 +85,31 @@ def surprise(counts, expected, doubt, prior, strength, out):
 
 
 @jit
-def left_out_surprises(counts, expected, doubt, prior, strength, out):
-    """out[part, cell] from all other parts; out[parts, cell] from all. out is float32."""
+def fill_others(cells, others, expected, out):
+    """Fill out[cell, p, class]: what a model without part p expects of the entries of other parts.
+
+    Where `others` (n, parts, classes) is empty, it is what models without their own parts expect.
+    """
+    parts, classes = out.shape[1:]
+    if others.shape[0] > 0:
+        flat, own = others.reshape(cells.size, -1), out.reshape(out.shape[0], -1)
+        for i in range(cells.size):
+            cell = cells[i]
+            for k in range(flat.shape[1]):
+                own[cell, k] += flat[i, k]
+        return
+    for cell in range(out.shape[0]):
+        for c in range(classes):
+            total = 0.0
+            for part in range(parts):
+                total += expected[part, cell, c]
+            for part in range(parts):
+                out[cell, part, c] = total - expected[part, cell, c]
+
+
+@jit
+def left_out_surprises(counts, expected, others, doubt, prior, strength, out):
+    """out[cell, part] from all other parts; out[cell, parts] from all. out is float32."""
     parts, cells, classes = counts.shape
     n, q, told = np.empty(classes), np.empty(classes), np.empty(classes)
     for cell in range(cells):
@@ -82,28 +121,30 @@ def left_out_surprises(counts, expected, doubt, prior, strength, out):
                     for c in range(classes):
                         n[c] += counts[part, cell, c]
                         q[c] += expected[part, cell, c]
+            if left < parts:
+                for c in range(classes):
+                    q[c] = others[cell, left, c]
             surprise(n, q, v, prior, strength, told)
             for c in range(classes):
-                out[left, cell, c] = told[c]
+                out[cell, left, c] = told[c]
 
 
 @jit
-def gains(counts, expected, doubt, prior, strengths, out):
+def gains(counts, expected, others, doubt, prior, strengths, out):
     """What the log-likelihood of left-out rows would gain by a block, for each strength: in nats.
 
     To the second order in the block's weight, by the evidence that each part has from the others.
     """
     parts, cells, classes = counts.shape
-    all_n, all_q = np.empty(classes), np.empty(classes)
+    all_n = np.empty(classes)
     n, q, told = np.empty(classes), np.empty(classes), np.empty(classes)
     slope, bend = np.zeros(strengths.size), np.zeros(strengths.size)
     for cell in range(cells):
-        all_n[:], all_q[:], all_v = 0.0, 0.0, 0.0
+        all_n[:], all_v = 0.0, 0.0
         for part in range(parts):
             all_v += doubt[part, cell]
             for c in range(classes):
                 all_n[c] += counts[part, cell, c]
-                all_q[c] += expected[part, cell, c]
         for part in range(parts):
             rows, most = 0.0, 0.0
             for c in range(classes):
@@ -112,7 +153,7 @@ def gains(counts, expected, doubt, prior, strengths, out):
                 continue
             for c in range(classes):
                 n[c] = all_n[c] - counts[part, cell, c]
-                q[c] = all_q[c] - expected[part, cell, c]
+                q[c] = others[cell, part, c]
                 p = expected[part, cell, c] / rows
                 most += p * (1.0 - p)
             share = doubt[part, cell] / (rows * most + 1e-12)
@@ -133,38 +174,84 @@ def gains(counts, expected, doubt, prior, strengths, out):
 
 
 @jit
-def screen(codes, sizes, blocks, start, stop, parts, n_parts, y, weights, proba, unsure, prior,
-           strengths, out):  # fmt: skip
-    """`gains` of blocks start:stop, each three columns or fewer; out is (blocks, strengths)."""
-    classes = proba.shape[1]
+def rough_gains(codes, sizes, blocks, start, stop, y, weights, off, unsure, strength, out):
+    """About what `gains` finds, of blocks start:stop: from all rows, less what chance gives.
+
+    To the second order in what each cell tells: for each class the square of what was met beyond
+    what was expected, less its variance, over the rows expected. `off` (n, classes) is what each
+    entry is beyond what was expected of it.
+    """
+    classes = off.shape[1]
+    cells = np.empty(y.size, np.uint32)
     for k in range(start, stop):
-        size = 1
-        for j in blocks[k]:
-            if j >= 0:
-                size *= sizes[j]
+        size = cells_of(codes, sizes, blocks[k], cells)
+        met = np.zeros((size, classes), np.float32)
+        beyond = np.zeros((size, classes), np.float32)
+        doubt = np.zeros(size, np.float32)
+        for i in range(y.size):
+            cell = cells[i]
+            met[cell, y[i]] += weights[i]
+            doubt[cell] += unsure[i]
+            for c in range(classes):
+                beyond[cell, c] += off[i, c]
+        total = 0.0
+        for cell in range(size):
+            rows = 0.0
+            for c in range(classes):
+                met[cell, c] = max(met[cell, c] - beyond[cell, c], np.float32(0.0))
+                rows += met[cell, c]
+            if rows <= 0.0:
+                continue
+            most = 0.0
+            for c in range(classes):
+                most += met[cell, c] * (1.0 - met[cell, c] / rows)
+            share = min(1.0, max(LEAST, doubt[cell] / (most + 1e-12)))
+            for c in range(classes):
+                q = np.float64(met[cell, c])
+                chance = share * q * (1.0 - q / rows)
+                square = np.float64(beyond[cell, c]) ** 2 - chance
+                total += 0.5 * square / (q * (share + strength / rows) + BESIDE)
+        out[k] = total
+
+
+@jit
+def screen(codes, sizes, blocks, start, stop, parts, n_parts, y, weights, hoped, others, unsure,
+           prior, strengths, out):  # fmt: skip
+    """`gains` of blocks start:stop, each three columns or fewer; out is (blocks, strengths)."""
+    classes = hoped.shape[1]
+    cells = np.empty(y.size, np.uint32)
+    for k in range(start, stop):
+        size = cells_of(codes, sizes, blocks[k], cells)
         counts = np.zeros((n_parts, size, classes))
         expected = np.zeros((n_parts, size, classes))
         doubt = np.zeros((n_parts, size))
-        fill(
-            codes, sizes, blocks[k], parts, y, weights, proba, unsure, counts, expected, doubt
-        )  # fmt: skip
-        gains(counts, expected, doubt, prior, strengths, out[k])
+        fill(cells, parts, y, weights, hoped, unsure, counts, expected, doubt)
+        without = np.zeros((size, n_parts, classes), np.float32)
+        fill_others(cells, others, expected, without)
+        gains(counts, expected, without, doubt, prior, strengths, out[k])
 
 
 @jit
-def add_evidence(codes, sizes, columns, table, weight, parts, rows, out):
-    """Add weight times table[part, cell] of some entries to out, (rows, classes)."""
-    for k in range(rows.size):
-        i = rows[k]
-        cell, part = cell_of(codes, sizes, columns, i), parts[i]
-        for c in range(out.shape[1]):
-            out[k, c] += weight * table[part, cell, c]
+def add_evidence(cells, table, weight, parts, rows, out):
+    """Add weight times table[cell, part] of some entries to out, (classes, rows)."""
+    for c in range(out.shape[0]):
+        for k in range(rows.size):
+            out[c, k] += weight * table[cells[k], parts[rows[k]], c]
 
 
 @jit
-def add_scores(codes, sizes, columns, table, weight, out):
+def add_all(cells, table, weight, out):
+    """Add weight times table[cell], (cells, parts and all, classes), to out of each entry."""
+    flat, own = table.reshape(table.shape[0], -1), out.reshape(out.shape[0], -1)
+    for i in range(cells.size):
+        cell = cells[i]
+        for k in range(flat.shape[1]):
+            own[i, k] += weight * flat[cell, k]
+
+
+@jit
+def add_scores(cells, table, weight, out):
     """Add weight times a block's evidence (cells, classes) to scores of rows, (classes, rows)."""
-    for i in range(out.shape[1]):
-        cell = cell_of(codes, sizes, columns, i)
-        for c in range(out.shape[0]):
-            out[c, i] += weight * table[cell, c]
+    for c in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            out[c, i] += weight * table[cells[i], c]

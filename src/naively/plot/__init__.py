@@ -14,9 +14,14 @@ try:
 except ImportError as error:
     raise ImportError("naively.plot needs matplotlib: pip install 'naively[plot]'") from error
 
+from naively.plot.assumption import NaiveAssumptionDisplay
+from naively.plot.bayes_error import BayesErrorDisplay
 from naively.plot.boundary import DecisionBoundaryDisplay
 from naively.plot.calibration import CalibrationDisplay
+from naively.plot.coin import CoinDisplay
 from naively.plot.density import ClassDensityDisplay
+from naively.plot.evidence import EvidenceDisplay
+from naively.plot.identical import IdenticalRowsDisplay
 from naively.plot.images import ImageDisplay
 from naively.plot.learning import LearningCurvesDisplay
 from naively.plot.levels import LevelsDisplay
@@ -24,12 +29,17 @@ from naively.plot.parameters import ParametersDisplay
 from naively.plot.telling import TellingDisplay
 
 __all__ = [
+    "BayesErrorDisplay",
     "CalibrationDisplay",
     "ClassDensityDisplay",
+    "CoinDisplay",
     "DecisionBoundaryDisplay",
+    "EvidenceDisplay",
+    "IdenticalRowsDisplay",
     "ImageDisplay",
     "LearningCurvesDisplay",
     "LevelsDisplay",
+    "NaiveAssumptionDisplay",
     "ParametersDisplay",
     "TellingDisplay",
 ]

@@ -116,7 +116,7 @@ class ClassDensityDisplay:
         for k, curves in enumerate(self.curves):
             panel = self.figure_.add_subplot(grid[divmod(k, columns)])
             self.axes_.append(panel)
-            self._draw(panel, curves)
+            draw_curves(panel, curves, self.codes)
             panel.set_xlabel(style.label(curves.name))
             first = k % columns == 0 or curves.quantity != self.curves[k - 1].quantity
             panel.set_ylabel(curves.quantity if first else "")
@@ -133,29 +133,10 @@ class ClassDensityDisplay:
         beside = self.figure_.add_subplot(grid[1, 1], sharey=middle)
         self.axes_ = [middle, above, beside]
         first, second = self.curves
-        if self.codes is not None and first.rows is not None and second.rows is not None:
-            for k in np.unique(self.codes).tolist():
-                own, mine = style.style(k), self.codes == k
-                middle.scatter(
-                    first.rows[mine], second.rows[mine], s=12, c=own.colour, marker=own.marker,
-                    alpha=0.6, lw=0, zorder=1,
-                )  # fmt: skip
-        for k, log_p in enumerate(self.joint):
-            own = style.style(k)
-            levels = [log_p.max() + level for level in CONTOURS]
-            if not np.isfinite(levels).all() or log_p.min() >= levels[0]:
-                continue
-            floor = np.maximum(log_p, levels[0] - 50.0)
-            middle.contourf(
-                *self.grid, floor, levels=[*levels, np.inf], colors=[own.colour], alpha=0.18,
-                zorder=2,
-            )  # fmt: skip
-            middle.contour(
-                *self.grid, floor, levels=levels, colors=[own.dark], linestyles=[own.line],
-                linewidths=[1.0, 1.6], zorder=3,
-            )  # fmt: skip
-        self._draw(above, first)
-        self._draw(beside, second, across=True)
+        draw_joint(middle, self.grid, self.joint)
+        draw_rows(middle, first, second, self.codes)
+        draw_curves(above, first, self.codes)
+        draw_curves(beside, second, self.codes, across=True)
         middle.set_xlabel(style.label(first.name))
         middle.set_ylabel(style.label(second.name))
         above.set_ylabel(first.quantity)
@@ -171,30 +152,6 @@ class ClassDensityDisplay:
         corner.set_axis_off()
         self.legend_ = style.legend(corner, *self._entries(), place=(0.0, 1.0))
 
-    def _draw(self, panel: Axes, curves: Curves, across: bool = False) -> None:
-        """The curves of one feature, and how the rows are spread behind; on its side if across."""
-        side: Literal["horizontal", "vertical"] = "horizontal" if across else "vertical"
-        for k, density in enumerate(curves.density):
-            own = style.style(k)
-            if self.codes is not None and curves.rows is not None and curves.bins is not None:
-                mine = curves.rows[self.codes == k]
-                mine = mine[np.isfinite(mine)]
-                if len(mine):
-                    panel.hist(
-                        mine, curves.bins, density=True, histtype="stepfilled", color=own.colour,
-                        alpha=0.2, orientation=side, zorder=1,
-                    )  # fmt: skip
-            pair = (density, curves.x) if across else (curves.x, density)
-            panel.plot(
-                *pair, color=own.colour, ls=own.line, lw=2.0, zorder=2,
-                drawstyle="default" if curves.quantity == DENSITY else "steps-mid",
-            )  # fmt: skip
-        if across:
-            panel.set_xlim(left=0.0)
-        else:
-            panel.set_ylim(bottom=0.0)
-        style.plain(panel)
-
     def _entries(self) -> tuple[list[Line2D], list[str]]:
         """Of the legend."""
         marked = self.joint is not None and self.codes is not None
@@ -203,3 +160,57 @@ class ClassDensityDisplay:
             for own in style.styles(len(self.classes))
         ]
         return handles, [style.label(name) for name in self.classes.tolist()]
+
+
+def draw_joint(panel: Axes, grid: tuple[Float64, Float64], joint: Float64) -> None:
+    """The contours of each class's p(x | c), of which these are the logarithms over the grid."""
+    for k, log_p in enumerate(joint):
+        own = style.style(k)
+        levels = [log_p.max() + level for level in CONTOURS]
+        if not np.isfinite(levels).all() or log_p.min() >= levels[0]:
+            continue
+        floor = np.maximum(log_p, levels[0] - 50.0)
+        panel.contourf(
+            *grid, floor, levels=[*levels, np.inf], colors=[own.colour], alpha=0.18, zorder=2
+        )
+        panel.contour(
+            *grid, floor, levels=levels, colors=[own.dark], linestyles=[own.line],
+            linewidths=[1.0, 1.6], zorder=3,
+        )  # fmt: skip
+
+
+def draw_rows(panel: Axes, first: Curves, second: Curves, codes: Int64 | None) -> None:
+    """The rows that were given, over two features."""
+    if codes is None or first.rows is None or second.rows is None:
+        return
+    for k in np.unique(codes).tolist():
+        own, mine = style.style(k), codes == k
+        panel.scatter(
+            first.rows[mine], second.rows[mine], s=12, c=own.colour, marker=own.marker, alpha=0.6,
+            lw=0, zorder=1,
+        )  # fmt: skip
+
+
+def draw_curves(panel: Axes, curves: Curves, codes: Int64 | None, across: bool = False) -> None:
+    """The curves of one feature, and how the rows are spread behind; on its side if across."""
+    side: Literal["horizontal", "vertical"] = "horizontal" if across else "vertical"
+    for k, density in enumerate(curves.density):
+        own = style.style(k)
+        if codes is not None and curves.rows is not None and curves.bins is not None:
+            mine = curves.rows[codes == k]
+            mine = mine[np.isfinite(mine)]
+            if len(mine):
+                panel.hist(
+                    mine, curves.bins, density=True, histtype="stepfilled", color=own.colour,
+                    alpha=0.2, orientation=side, zorder=1,
+                )  # fmt: skip
+        pair = (density, curves.x) if across else (curves.x, density)
+        panel.plot(
+            *pair, color=own.colour, ls=own.line, lw=2.0, zorder=2,
+            drawstyle="default" if curves.quantity == DENSITY else "steps-mid",
+        )  # fmt: skip
+    if across:
+        panel.set_xlim(left=0.0)
+    else:
+        panel.set_ylim(bottom=0.0)
+    style.plain(panel)

@@ -64,6 +64,14 @@ def styles(count: int) -> list[Style]:
     return [style(k) for k in range(count)]
 
 
+def shade(depth: float) -> str:
+    """The first colour, from nearly white at 0 to darker than itself at 1: for what is ordered."""
+    ends = np.array([[0.87, 0.92, 0.97], colors.to_rgb(COLOURS[0]), [0.0, 0.18, 0.32]])
+    at = np.interp(depth, [0.0, 0.6, 1.0], [0.0, 1.0, 2.0])
+    red, green, blue = (float(np.interp(at, [0, 1, 2], channel)) for channel in ends.T)
+    return colors.to_hex((red, green, blue))
+
+
 def label(value: Any) -> str:
     """Any value as a short line of text that matplotlib takes as it is."""
     text = "".join(c if c.isprintable() else " " for c in str(value))

@@ -23,7 +23,7 @@ def _texts(
     columns : (a column, its parameters, its documents).
     whole : the explanation of the rows. Its prior is part of a text only if there is no more.
     """
-    alone = whole.contributions.shape[2] == 1
+    alone = len(whole.features or ()) == 1
     prior = whole.prior if alone else np.zeros_like(whole.prior)
     return {
         name: TextExplanation(
@@ -34,21 +34,27 @@ def _texts(
     }  # fmt: skip
 
 
-def explain(posterior: Posterior, batch: Any, rows: Any) -> Explanation:
+def explain(posterior: Posterior, batch: Any, rows: Any, by_block: bool = False) -> Explanation:
     """Why each row of a table has its scores.
 
     Parameters
     ----------
     batch : the rows, as a table or `SparseTable`.
     rows : the same, as the model takes them.
+    by_block : whether columns that tell something together are shown so.
     """
     schema = posterior.schema
     place = {name: k for k, name in enumerate(schema.names)}
     names = schema.ordered
-    whole = posterior.explain(rows)
+    whole = posterior.explain(rows, by_block=by_block)
+    added, blocks = whole.contributions, whole.blocks
+    if blocks is None:
+        added = added[:, :, [place[name] for name in names]]
+    else:
+        blocks = [tuple(sorted(names.index(schema.names[j]) for j in own)) for own in blocks]
     whole = replace(
         whole, features=names, cells=cells_of(batch, names, schema.missing),
-        contributions=whole.contributions[:, :, [place[name] for name in names]],
+        contributions=added, blocks=blocks,
     )  # fmt: skip
     data = schema.rows_of(rows)
     texts = [

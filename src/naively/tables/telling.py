@@ -34,7 +34,7 @@ def bits(posterior: Posterior) -> dict[str, float]:
         told = _information(part, posterior.log_prior, codes, share, generator)
         theta = part.event_probabilities()
         if theta is not None:
-            told = _bits_of_event(theta, posterior.class_prior)
+            told = bits_of_event(theta, posterior.class_prior)
         found.update(zip(block.names, told.tolist(), strict=True))
     return found
 
@@ -125,7 +125,7 @@ def _information(
     return np.maximum(share @ np.nan_to_num(gain) / np.log(2), 0.0)
 
 
-def _bits_of_event(p: Float64, prior: Float64) -> Float64:
+def bits_of_event(p: Float64, prior: Float64) -> Float64:
     """Mutual information of the class and an event of probability p in each, (C, d), in bits."""
     mean = prior @ p
     with np.errstate(divide="ignore", invalid="ignore"):

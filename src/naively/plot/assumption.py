@@ -1,0 +1,140 @@
+"""The naive Bayes assumption in four panels: two marginals, their product, the posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from scipy.special import log_softmax
+
+from naively.exact import Float64, Int64
+from naively.plot import style
+from naively.plot.boundary import DecisionBoundaryDisplay
+from naively.plot.curves import Curves, curves_of, given_rows, joint_of
+from naively.plot.density import draw_curves, draw_joint, draw_rows
+from naively.plot.models import displayed, model_of
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NaiveAssumptionDisplay:
+    """How naive Bayes comes from two features to a decision, in four panels.
+
+    Lecture 1, "Illustration behind the Naive Bayes algorithm": P(x_α | y) is estimated in each
+    dimension (panels 1 and 2), their product is the estimate of P(x | y) (panel 3), and Bayes' rule
+    makes P(y | x) of it (panel 4): each region has the colour of its class, the stronger the
+    surer, and black is the boundary. The contours of the product are where it is e^(-1/2) and
+    e^(-2) of its peak, at 1 and 2 standard deviations of a Gaussian. Of a model that does not
+    assume independence, panel 3 has its own P(x | y).
+
+    Parameters
+    ----------
+    curves : two Curves, of the features.
+    classes : (C,) labels.
+    joint : (C, m, m) log p(x | c) over a grid of the features, rows along the second.
+    grid : (x, y) of it.
+    log_prior : (C,) log π_c.
+    independent : whether the joint is the product of the curves.
+    codes : (n,) positions of the classes of the rows in `curves`; None without rows.
+
+    Attributes
+    ----------
+    axes_ : list of four Axes.
+    figure_, legend_
+    """
+
+    curves: Sequence[Curves]
+    classes: Any
+    joint: Float64
+    grid: tuple[Float64, Float64]
+    log_prior: Float64
+    independent: bool = True
+    codes: Int64 | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        features: Sequence[Any] | None = None,
+        feature_names: Sequence[str] | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Evaluate two features of a fitted estimator of naively, and draw.
+
+        Parameters
+        ----------
+        estimator : fitted.
+        X : (n, d) rows to draw, optional.
+        y : (n,) their labels, or the name of the column of X that has them.
+        features : two names or positions of numbers; the two most telling ones by default. Others
+            are left out of the posterior.
+        feature_names : for a model that learned from an array.
+        ax : axes of `subplots` in whose place to draw; a new figure by default.
+
+        Raises
+        ------
+        TypeError, ValueError : if the estimator is none of naively, or has no two such features; if
+            X is given without y.
+        """
+        model = model_of(estimator, feature_names)
+        known = model.schema.known
+        numeric = [name for name in model.schema.ordered if known[name].curve is not None]
+        chosen = displayed(model, features, numeric, 2)
+        if len(set(chosen)) != 2 or len(chosen) != 2:
+            raise ValueError(f"two features of numbers are drawn together, not {chosen}")
+        given, codes = given_rows(model, X, y, chosen)
+        curves = [curves_of(model, name, given.get(name)) for name in chosen]
+        joint, grid, independent = joint_of(model, curves)
+        return cls(
+            curves=curves, classes=model.classes, joint=joint, grid=grid,
+            log_prior=model.posterior().log_prior, independent=independent, codes=codes,
+        ).plot(ax)  # fmt: skip
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw in the place of the given axes, or in a new figure."""
+        self.figure_, grid = style.grid(ax, 2, 2, (7.6, 6.0))
+        self.axes_ = [self.figure_.add_subplot(grid[divmod(k, 2)]) for k in range(4)]
+        first, second = self.curves
+        for panel, curves, number in zip(self.axes_, self.curves, (1, 2), strict=False):
+            draw_curves(panel, curves, self.codes)
+            panel.set(xlabel=style.label(curves.name), ylabel=curves.quantity)
+            panel.set_title(rf"{number}.  $P(x_{number} \mid y)$", fontsize="medium")
+        product, posterior = self.axes_[2:]
+        draw_joint(product, self.grid, self.joint)
+        draw_rows(product, first, second, self.codes)
+        product.set(xlabel=style.label(first.name), ylabel=style.label(second.name))
+        said = r"P(x \mid y) = P(x_1 \mid y)\,P(x_2 \mid y)"
+        product.set_title(
+            f"3.  ${said}$" if self.independent else r"3.  $P(x \mid y)$, not their product",
+            fontsize="medium",
+        )
+        self._draw_posterior(posterior)
+        posterior.set_title(r"4.  $P(y \mid x) \propto P(x \mid y)\,P(y)$", fontsize="medium")
+        marked = self.codes is not None
+        handles = [
+            Line2D([], [], c=own.colour, ls=own.line, lw=2.0, marker=own.marker if marked else "")
+            for own in style.styles(len(self.classes))
+        ]
+        names = [style.label(name) for name in self.classes.tolist()]
+        self.legend_ = style.legend(self.axes_[1], handles, names)
+        return self
+
+    def _draw_posterior(self, panel: Axes) -> None:
+        """The regions of the most probable classes, and the boundary."""
+        log_proba = log_softmax(self.joint + self.log_prior[:, np.newaxis, np.newaxis], axis=0)
+        first, second = self.curves
+        points = None
+        if first.rows is not None and second.rows is not None:
+            points = np.column_stack([first.rows, second.rows])
+        regions = DecisionBoundaryDisplay(
+            x=self.grid[0], y=self.grid[1], log_proba=np.moveaxis(log_proba, 0, 2),
+            classes=self.classes, feature_names=[first.name, second.name],
+            points=points, codes=self.codes,
+        ).plot(panel)  # fmt: skip
+        regions.legend_.remove()
