@@ -30,8 +30,12 @@ SPAM = ["win a free prize", "free prize, claim now", "cash now", "win cash, free
 
 @pytest.fixture(autouse=True)
 def _no_processes(monkeypatch):
-    """Fits are short here, but a busy machine may make them long enough to start processes."""
+    """Fits are short here, but a busy machine may make them long enough to start processes.
+
+    Boosting, which takes longest, is tried in test_compare_chosen.py.
+    """
     monkeypatch.setattr(alternatives, "PATIENCE", math.inf)
+    monkeypatch.setattr(alternatives, "USUAL", alternatives.USUAL[:1])
     with threadpool_limits(1, "blas"):
         yield
     plt.close("all")

@@ -17,7 +17,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
-from naively import NaiveBayes, diagnose
+from naively import AutoBayes, NaiveBayes, diagnose
 from naively.study import information, rows, trial
 from naively.study.advice import Verdict, recommendation
 from naively.study.diagnosis import FOLDS, examine
@@ -96,7 +96,7 @@ def test_london_taxi_drivers_simulated():
     (pair,) = found.pairs
     assert not pair.dependent
     assert pair.marginal_p_value < 1e-6
-    assert found.rungs[-1].name == "joint table"
+    assert {one.name for one in found.rungs[-2:]} == {"joint table", "AutoBayes"}
     advised = next(one for one in found.rungs if one.use in found.recommendation and one.use)
     assert advised.name == "naive Bayes"
 
@@ -383,12 +383,14 @@ def test_parameters_are_those_of_the_models():
     for name in ("one variance", "one variance a class", "one variance a column",
                  "tied covariance", "full covariance"):  # fmt: skip
         assert models[name].parameters == 2 + rest + parameter_counts(3, 3)[name]
+    assert models["AutoBayes"].parameters == AutoBayes().fit(table, y).n_parameters_
     rooms = len(set(table["rooms"].to_pylist()))
     joint = 3 * (rooms * 2 * 2 * 2 - 1)
     assert models["joint table of levels"].parameters == 2 + joint + 3 * 2 * 2
     for one in found.rungs:
         assert one.rows_per_parameter == pytest.approx(300 / one.parameters)
-        assert one.use.startswith(("NaiveBayes(", "GaussianBayes(")) or one.name == "class prior"
+        usual = "NaiveBayes(", "GaussianBayes(", "AutoBayes("
+        assert one.use.startswith(usual) or one.name == "class prior"
     parameters = [one.parameters for one in found.rungs]
     assert parameters == sorted(parameters)
 
@@ -508,7 +510,11 @@ def test_columns_that_tell_the_class_though_no_probability_shows_it():
     for k in range(25):
         odd = generator.random(n) < 0.01
         table[f"rate {k}"] = np.where(odd, generator.random(n), rate).round(2)
-    found = diagnose(table, np.where(attack, "attack", "normal"))
+    y = np.where(attack, "attack", "normal")
+    weighed = diagnose(table, y)
+    assert weighed.advised.name == "AutoBayes"
+    assert weighed.advised.log_loss < 0.25
+    found = diagnose(table, y, columns={"rate 0": "gaussian"})  # without it, as one has a family
     prior, naive = found.rungs[0], next(r for r in found.rungs if r.name == "naive Bayes")
     assert prior.error > 0.4
     assert naive.log_loss > prior.log_loss
@@ -802,5 +808,7 @@ def test_mushroom_and_vote(data_folder):
                                     ("vote/vote.arff", "Class", 60)]:  # fmt: skip
         found = diagnose(data_folder / path, target)
         assert sum(one.dependent for one in found.pairs) >= dependent
-        assert [one.name for one in found.rungs] == ["class prior", "naive Bayes", "joint table"]
-        assert found.rungs[1].error < 0.12
+        rungs = {one.name: one for one in found.rungs}
+        assert rungs.keys() == {"class prior", "naive Bayes", "AutoBayes", "joint table"}
+        assert rungs["naive Bayes"].error < 0.12
+        assert rungs["AutoBayes"].log_loss < rungs["naive Bayes"].log_loss

@@ -18,6 +18,7 @@ from sklearn import metrics
 from test_cli import asked, fitted, naive
 
 import naively
+from naively.cli.main import run
 from naively.cli.ranking import Ranking
 from naively.study.rows import of_stream
 from naively.tables.holdout import Draw
@@ -392,37 +393,20 @@ def bursts(name):
 def test_worse_than_the_prior_is_said_where_it_is_so(capsys):
     bursts("t.csv")
     worse = "its probabilities are worse than the class prior's"
-    out, _ = fitted(capsys, "--holdout", "0.3", data="t.csv", target="y")
-    assert f"{worse}: `naively fit --family auto` may do better" in out
+    for options in (("--holdout", "0.3"), ()):
+        out, _ = fitted(capsys, *options, data="t.csv", target="y")
+        assert f"{worse}: `naively fit` without --naive may do better" in out
     out, _ = naive(capsys, "evaluate", "m", "t.csv")
-    assert f"{worse}: `naively fit --family auto` may do better" in out
+    assert f"{worse}: `naively fit` without --naive may do better" in out
     found = asked(capsys, "evaluate", "m", "t.csv")
     assert found["worse_than_prior"] is True
     assert found["log_loss"] > found["prior_log_loss"]
-    out, _ = fitted(capsys, "--holdout", "0.3", "--family", "auto", data="t.csv", target="y")
-    assert f"{worse}: `naively diagnose` may tell why" in out
-    assert "auto" not in out
-    out, _ = naive(capsys, "evaluate", "m", "t.csv")
-    assert worse in out
-    assert "auto" not in out
+    assert run(["fit", "t.csv", "-t", "y", "-o", "weighed"]) == 0
+    assert worse not in capsys.readouterr().out
     written("fine.csv", x=np.arange(40) % 2 + np.arange(40) / 100, y=np.arange(40) % 2)
     fitted(capsys, data="fine.csv", target="y")
     assert "worse" not in naive(capsys, "evaluate", "m", "fine.csv")[0]
     assert asked(capsys, "evaluate", "m", "fine.csv")["worse_than_prior"] is False
-
-
-def test_families_that_were_named_are_no_reason_to_try_others(capsys):
-    level = np.random.default_rng(0).random(300) < 0.7
-    y = np.where(level ^ (np.random.default_rng(1).random(300) < 0.35), "a", "b")
-    written("t.csv", **{f"c{k}": np.where(level, "u", "v") for k in range(30)}, y=y)
-    fitted(capsys, data="t.csv", target="y")
-    out, _ = naive(capsys, "evaluate", "m", "t.csv")
-    assert "worse than the class prior's: `naively diagnose` may tell why" in out
-    assert "auto" not in out
-    bursts("n.csv")
-    named = [word for k in range(20) for word in ("--columns", f"x{k}=gaussian")]
-    fitted(capsys, *named, data="n.csv", target="y")
-    assert "auto" not in naive(capsys, "evaluate", "m", "n.csv")[0]
 
 
 # ---- columns that tell too much ---------------------------------------------------------------

@@ -270,6 +270,8 @@ def compare(
     estimators: given.Names = None,
     missing: given.Missing = None,
     format: given.Format = None,
+    only: given.Names = None,
+    seconds: float = float("inf"),
     splits: int = 5,
     seed: int = 0,
     plot: Path | None = None,
@@ -278,8 +280,8 @@ def compare(
     """Is naive Bayes enough here, and would more rows help?
 
     Learning curves: the error on rows held out, by the number of rows learned, of
-    naive Bayes, the other rungs of the ladder, logistic regression, the majority
-    class, and any classifier of scikit-learn.
+    naive Bayes, AutoBayes, the other rungs of the ladder, logistic regression,
+    gradient boosting, the majority class, and any classifier of scikit-learn.
 
     Parameters
     ----------
@@ -290,6 +292,11 @@ def compare(
     estimators
         A classifier to compare too, as sklearn.ensemble.RandomForestClassifier or
         "sklearn.svm.SVC(C=10)"; may be repeated.
+    only
+        A candidate to try, as the table calls it, such as AutoBayes or "gradient boosting"; may be
+        repeated. All unless given.
+    seconds
+        What each candidate may take; one that takes longer is not gone on with.
     splits
         How many random splits; each predicts that part of the rows.
     seed
@@ -306,7 +313,7 @@ def compare(
         columns=columns, text=text, skip=skip, missing=missing, format=format, seed=seed
     )
     source, question = sources.opened_new(data, target, options)
-    found = comparison.run(source, question, estimators, splits)
+    found = comparison.run(source, question, estimators, splits, only, seconds)
     if json:
         layout.print_json(found.to_dict())
     else:

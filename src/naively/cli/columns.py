@@ -26,6 +26,9 @@ def print_columns(out: Console, model: Model, columns: list[Column], limit: int)
     else:
         out.print(_columns(model, columns, limit, out.width))
     _print_leaks(out, model, columns)
+    for name in inside.row_numbers(model)[:LEAKS]:
+        what = f"column {clean(name, 24)} has another whole number in each row"
+        out.print(Text(f"{what}: if it only counts the rows, --skip it", style="yellow"))
     skipped = left_out(model)
     for name, reason in list(skipped.items())[:limit]:
         out.print(note(f"left out: {clean(name)} ({clean(reason, 80)})"))

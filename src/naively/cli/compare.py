@@ -16,27 +16,32 @@ from naively.cli.sources import Opened
 from naively.cli.work import sampled
 from naively.study import comparison
 from naively.study.alternatives import alternatives
-from naively.study.comparison import Comparison, check_splits, examine
+from naively.study.comparison import Comparison, check_seconds, check_splits, examine
 from naively.tables.learning import Question
 
 NAMES = 40  # characters of a name, for which sizes give way
 
 
 def run(
-    source: Opened, question: Question, estimators: Sequence[str] | None, splits: int
-) -> Comparison:
+    source: Opened, question: Question, estimators: Sequence[str] | None, splits: int,
+    only: Sequence[str] | None, seconds: float,
+) -> Comparison:  # fmt: skip
     """The comparison on the rows of files."""
     if estimators:
         sys.path.insert(0, "")  # classifiers of one's own may be in this folder
     try:
         option = "--splits"
         check_splits(splits)
+        option = "--seconds"
+        check_seconds(seconds)
         option = "--estimators"
         others = alternatives(estimators or [])
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from None
     rows = sampled(source, question)
-    return examine(rows, question.wishes, others, splits, question.seed, progress.steps)
+    return examine(
+        rows, question.wishes, others, splits, question.seed, only or (), seconds, progress.steps
+    )
 
 
 def draw(found: Comparison, picture: Path) -> None:

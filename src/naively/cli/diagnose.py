@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import shlex
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from naively.cli import layout
+from naively.cli import layout, progress
 from naively.cli.errors import printable
 from naively.cli.layout import clean, new_table, room_beside
 from naively.cli.sources import Opened
@@ -28,18 +24,8 @@ WIDE = 100  # characters of a terminal, from which on there is room for one colu
 def run(source: Opened, question: Question) -> Diagnosis:
     """The diagnosis of the rows of files."""
     rows = sampled(source, question)
-    with _doing() as tell:
+    with progress.doing() as tell:
         return examine(rows, question.wishes, question.seed, tell)
-
-
-@contextmanager
-def _doing() -> Iterator[Callable[[str], None]]:
-    """Say on standard error what is being done, if somebody is looking."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    with Console(stderr=True).status("") as status:
-        yield lambda what: status.update(f"{what} ...")
 
 
 def diagnosed(found: Diagnosis, limit: int) -> None:

@@ -85,7 +85,7 @@ def losses(model: Model, found: Evidences) -> dict[str, float]:
     """The log-loss of rows by evidence and weights of others, and by the class prior, in nats."""
     weight = model.class_weight.rounded()
     share = weight[weight > 0] / weight.sum()
-    return {"left_out": found.log_loss, "prior": float(-(share * np.log(share)).sum()) + 0.0}
+    return {"left_out": found.judged.log_loss, "prior": float(-(share * np.log(share)).sum()) + 0.0}
 
 
 def losses_in_words(model: Model, found: Evidences) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from naively.families.describing import Evidences, Section
 from naively.model import Model
 from naively.tables import left_out as leaving_out
+from naively.tables.inference import MANY
 from naively.tables.telling import bits, missing_weight, nearly_all
 
 
@@ -46,6 +49,21 @@ def evidence(model: Model) -> Evidences | None:
     return None if others else whole[1].evidence(whole[0].names)
 
 
+def row_numbers(model: Model) -> list[str]:
+    """The columns that are weighed, though they may but number the rows: whole, each once."""
+    found = evidence(model)
+    if found is None or model.rows < MANY:
+        return []
+    told = {name for one in found.blocks for name in one.names}
+    ((block, own),) = model.posterior().blocks
+    return [
+        name
+        for name, levels in zip(block.names, own.levels, strict=True)
+        if name in told and len(levels) == model.rows and levels.dtype.kind != "T"
+        and (levels == np.floor(levels)).all() and levels[-1] - levels[0] < 2 * model.rows
+    ]  # fmt: skip
+
+
 def columns(model: Model) -> list[Column]:
     """The columns of a model, in the order of its table; but for those that are left out."""
     schema = model.schema
@@ -68,3 +86,18 @@ def columns(model: Model) -> list[Column]:
 def sections(model: Model) -> list[Section]:
     """What each block's columns look like, by class."""
     return [part.described(block.names) for block, part in model.posterior().blocks]
+
+
+def remedy(model: Model) -> str:
+    """What may help probabilities that are worse than none."""
+    schema = model.schema
+    known = schema.known
+    if any(family.summary.takes == "documents" for family in known.values()):
+        return ": use its labels alone"
+    if any(schema.reason(name).kind == "array" for name in known):
+        return ""
+    if evidence(model) is not None:
+        return (
+            ": these rows do not show that the columns tell the class; learn more rows, or others"
+        )
+    return ": `naively fit` without --naive may do better"

@@ -67,6 +67,16 @@ def steps(what: str, total: int) -> Iterator[Callable[[], None]]:
             shown.stop()
 
 
+@contextmanager
+def doing() -> Iterator[Callable[[str], None]]:
+    """Say on standard error what is being done, if somebody is looking."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with Console(stderr=True).status("") as status:
+        yield lambda what: status.update(f"{what} ...")
+
+
 def _bar_with(*counts: ProgressColumn) -> Progress:
     """A bar with numbers between it and the time that remains."""
     columns = (TextColumn("{task.description}"), BarColumn(), *counts, TimeRemainingColumn())

@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
-from naively.cli import evidence, inside, layout, words
+from naively.cli import evidence, inside, judged, layout, words
 from naively.cli.columns import cell, print_columns, telling
 from naively.cli.layout import clean, counted, facts, new_table, note, with_notes
 from naively.cli.models import target_of
@@ -45,9 +45,12 @@ def fitted(result: Fitted, output: Path, limit: int) -> None:
     out.print()
     print_columns(out, model, inside.columns(model), limit)
     out.print()
+    if result.left_out is not None:
+        out.print(Text(judged.title(result.left_out, model), style="bold"))
+        out.print(judged.table(result.left_out, model))
+        out.print()
     out.print(
         facts(
-            **_left_out_loss(model),
             parameters=magnitude(model.posterior().n_parameters),
             time=layout.pace(result.seconds, model.rows),
             written=layout.written(output),
@@ -198,6 +201,7 @@ def fit_json(result: Fitted, output: str) -> dict[str, Any]:
         "skipped": model.unlabelled,
         "seconds": result.seconds,
         **_model_json(model),
+        "left_out_rows": None if result.left_out is None else result.left_out.as_json(),
         "held_out": None if result.held is None else result.held.as_json(labels),
     }
 

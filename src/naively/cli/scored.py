@@ -11,6 +11,7 @@ from rich.text import Text
 
 from naively.cli import layout
 from naively.cli.errors import UsageError, UserError, some
+from naively.cli.inside import remedy
 from naively.cli.layout import clean, new_table, note, with_notes
 from naively.cli.metrics import Scores
 from naively.cli.ranking import Decision
@@ -18,7 +19,6 @@ from naively.cli.work import Evaluated
 from naively.files.safetensors import Saved
 from naively.model import Model
 from naively.plain import rows_in_words
-from naively.schema import Schema
 
 Decisions = dict[str, Decision]
 """What comes of the predictions, and of each threshold that was asked for."""
@@ -168,23 +168,5 @@ def comparison(scores: Scores, model: Model) -> Group:
         shown.add_row("its average precision", *(f"{value:.4f}" for value in average))
         by_chance = "last three"
     baseline = f"baseline: always {usual}; log-loss: the class prior; {by_chance}: by chance"
-    worse = f"its probabilities are worse than the class prior's{_remedy(model.schema)}"
+    worse = f"its probabilities are worse than the class prior's{remedy(model)}"
     return with_notes(shown, baseline, worse if scores.worse_than_prior else None)
-
-
-def _remedy(schema: Schema) -> str:
-    """What may help probabilities that are worse than none."""
-    columns = {
-        name: family
-        for name, family in schema.known.items()
-        if schema.reason(name).kind != "array" and family.summary.takes != "documents"
-    }
-    if any(
-        schema.reason(name).kind not in ("asked", "chosen")
-        for name, family in columns.items()
-        if family.summary.takes == "numbers"
-    ):
-        return ": `naively fit --family auto` may do better"
-    if len(columns) > 1:
-        return ": `naively diagnose` may tell why"
-    return ""

@@ -13,6 +13,7 @@ import pyarrow as pa
 from naively.cli import models, progress
 from naively.cli.decided import Decided
 from naively.cli.errors import UsageError, UserError, some
+from naively.cli.judged import LeftOutScores, judged
 from naively.cli.metrics import Scores, Tally
 from naively.cli.sources import Opened, check_columns, check_known
 from naively.decisions import DecisionRule
@@ -24,6 +25,7 @@ from naively.invalid import Invalid, add_invalid
 from naively.labels import Labels
 from naively.model import Model
 from naively.posterior import Posterior
+from naively.study.kept import Kept
 from naively.study.rows import LabelledRows, of_stream
 from naively.tables.documents import LABEL
 from naively.tables.encoding import encode
@@ -50,11 +52,20 @@ row each; how many more rows have no label; the labels met; what the model canno
 
 @dataclass
 class Fitted:
-    """What `fit` or `update` did: the model, the time, and how good it is on what was held out."""
+    """What `fit` or `update` did.
+
+    Attributes
+    ----------
+    model : Model
+    seconds : float, that learning took.
+    held : Scores of the rows that were held out.
+    left_out : LeftOutScores of the rows that were learned.
+    """
 
     model: Model
     seconds: float
     held: Scores | None
+    left_out: LeftOutScores | None = None
 
 
 @dataclass
@@ -77,7 +88,8 @@ def fit(
     There have to be two classes, unless the model is known or one `alone` is meant.
     """
     start = time.perf_counter()
-    model, held = _learned("learning", source, question, known)
+    kept = Kept(question.seed) if question.holdout == 0 and known is None else None
+    model, held = _learned("learning", source, question, known, kept)
     if len(model.classes) == 0 and not held.rows:
         raise _unlearnable(source, question.target, model.unlabelled)
     scores = None
@@ -111,7 +123,23 @@ def fit(
         if said := no_information(model):
             progress.note(f"{source.name}: {said}")
     model.prior.check_room(len(model.classes))
-    return Fitted(model, time.perf_counter() - start, scores)
+    seconds = time.perf_counter() - start
+    return Fitted(model, seconds, scores, _left_out(source, model, kept, question))
+
+
+def _left_out(
+    source: Opened, model: Model, kept: Kept | None, question: Question
+) -> LeftOutScores | None:
+    """How the model does on the rows that it learned, each judged without itself."""
+    if kept is None or len(model.classes) < 2:
+        return None
+    try:
+        with progress.doing() as tell:
+            tell("leaving rows out in turn")
+            return judged(model, kept, question)
+    except ValueError as error:
+        progress.note(f"{source.name}: no rows can be left out in turn: {error}")
+        return None
 
 
 def _held_out_scores(model: Model, held: Held, question: Question) -> Scores | None:
@@ -251,15 +279,16 @@ def learned_alone(saved: Saved, source: Opened, question: Question) -> Model:
 
 
 def _learned(
-    what: str, source: Opened, question: Question, known: Model | None
+    what: str, source: Opened, question: Question, known: Model | None, kept: Kept | None = None
 ) -> tuple[Model, Held]:
-    """(a model that learned the rows of files, those held out)."""
+    """(a model that learned the rows of files, those held out); some rows are kept besides."""
     check_columns(source, question)
     if known is not None:
         check_known(source, known, question)
     with progress.bar(what, source.files):
         try:
-            return learn(source.tasks(), question, workers(None).count, known)
+            tasks = source.tasks() if kept is None else kept.passing(source.tasks())
+            return learn(tasks, question, workers(None).count, known)
         except LearningError as error:
             raise UserError(f"{source.name}: {error}") from None
 

@@ -19,10 +19,10 @@ class AutoBayes(TableClassifier):
     """Naive Bayes for any table whose probabilities can be bet on: nothing to choose.
 
     The score of class c is log π_c + b_c + Σ_k w_k e_kc(x): the evidence e of each column, weighed,
-    and that of pairs and triples of columns where they tell more than their columns do. Numbers are
-    cut into bins; all of them together are evidence too, as normal densities. Weights and pairs are
-    chosen by how rows are predicted by evidence that is not their own: docs/evidence.md tells the
-    recipe in four steps.
+    and that of pairs and triples of columns where they tell more than their columns do. Numbers,
+    dates and times are cut into bins; all numbers together are evidence too, as normal densities.
+    Weights and pairs are chosen by how rows are predicted by evidence that is not their own:
+    docs/evidence.md tells the recipe in four steps.
 
     The rows are kept, each distinct one once: so what is chosen follows from which rows were
     learned. A model that merged others, or forgot rows, is bit for bit the model of the rows that

@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
@@ -19,7 +20,7 @@ from naively.exact import Int64
 from naively.families.base import AnyFamily
 from naively.model import Model
 from naively.prior import Prior
-from naively.study.dealing import dealt
+from naively.study.dealing import dealt, left_out_in_turn
 from naively.study.folds import Folds, Learnable, Reading, log_losses
 from naively.study.unlearned import LeftOut, left_out
 
@@ -140,14 +141,10 @@ class LeavesOut:
             raise ValueError("there is one row only: nothing is left to learn without it")
         codes = np.unique(rows.labels, return_inverse=True)[1]
         part = dealt(rows.blank.schema, rows.X, codes, rows.weights, min(int(parts), n))
-        tests = [np.flatnonzero(part == k) for k in range(min(int(parts), n))]
-        return self._folds(rows, tests), tests
+        learned, tests = left_out_in_turn(part)
+        return self._folds(rows, learned), tests
 
-    def _folds(self, rows: Learnable, tests: Sequence[Int64], learned: Any = None) -> Folds:
-        if learned is None:
-            learned = np.ones((len(tests), len(rows.labels)), bool)
-            for own, test in zip(learned, tests, strict=True):
-                own[test] = False
+    def _folds(self, rows: Learnable, learned: npt.NDArray[np.bool_]) -> Folds:
         with naming(self):
             folds = Folds(rows, learned, workers(self.n_jobs))
         check_several(folds.classes)
@@ -229,7 +226,7 @@ def cross_validate(
         raise ValueError(f"row {lacking} has no label: leave such rows out before they are split")
     readings = [rows.reading, *(one._reading(rows) for one in variants[1:])]
     tests, learned = _splits(cv, rows.labels)
-    folds = variants[0]._folds(rows, tests, learned)
+    folds = variants[0]._folds(rows, learned)
     with naming(estimator):
         found = left_out(folds, tests, readings)
     if settings is None:

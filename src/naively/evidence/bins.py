@@ -1,4 +1,4 @@
-"""Columns cut into bins: numbers by equal frequency, levels each by itself."""
+"""Columns cut into bins: numbers and dates by equal frequency, levels each by itself."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.dates import as_dates, seconds
 from naively.exact import Float64, Int64
 from naively.kernels import evidence as kernel
 from naively.statistics.levels import Levels, find
@@ -33,19 +34,25 @@ class Column:
 
     Attributes
     ----------
-    levels : sorted array of text, or of numbers, of which each is the least of its bin.
+    levels : sorted array of text, or of numbers, of which each is the least of its bin; of dates
+        and times the seconds.
     fine : (len(levels),) the bin of each. Text has a bin for rare levels, the last but one: new
         levels are as these.
     coarser : for each way to cut, the bin of each fine bin, the missing value's last.
+    dated : whether the numbers are dates or times.
     """
 
     levels: Levels
     fine: Int64
     coarser: tuple[Int64, ...]
+    dated: bool = False
 
     @classmethod
     def of(cls, levels: Levels, weights: Float64) -> Column:
         """The bins of a column with these levels, which weigh so much."""
+        if dated := (dates := as_dates(levels)) is not None:
+            levels, place = np.unique(dates, return_inverse=True)
+            weights = np.bincount(place, weights).astype(np.float64)
         if levels.dtype.kind == "T":
             cut, sizes, (fine, bins) = _frequent, LEVELS, _common(weights, LEVELS[FINE])
         else:
@@ -58,11 +65,11 @@ class Column:
             coarser.append(np.append(own, own.max(initial=-1) + 1))
         if cut is _equal:
             levels, fine = levels[first], fine[first]
-        return cls(levels, fine, tuple(coarser))
+        return cls(levels, fine, tuple(coarser), dated)
 
     @property
     def is_number(self) -> bool:
-        """Whether the column holds numbers."""
+        """Whether the column holds numbers, or dates."""
         return self.levels.dtype.kind != "T"
 
     def size(self, way: int) -> int:
@@ -76,7 +83,7 @@ class Column:
         if len(levels) == 0 or len(self.levels) == 0:
             return found
         if self.is_number:
-            numbers = as_numbers(levels)
+            numbers = seconds(levels) if self.dated else as_numbers(levels)
             at = np.searchsorted(self.levels, numbers, side="right") - 1
             bins = self.fine[np.maximum(at, 0)]
             found[:-1] = np.where(np.isnan(numbers), missing, bins)

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from naively.evidence.bins import CLOSE, FINE, PAIR, TRIPLE, Coded, Column, Lookup, columns_of
 from naively.evidence.entries import PARTS, Entries
+from naively.evidence.judged import Judged
 from naively.evidence.normal import Normal, normals
 from naively.evidence.screening import ROWS, Candidate, Expected, Interactions, Screening
 from naively.evidence.weights import GROUPS, Float32, Piece, Pool, Weights
@@ -59,14 +60,14 @@ class Plan:
     blocks : Cells, Normal or Words.
     weights : (K,)
     bias : (C,), in nats.
-    log_loss : of the rows, each by evidence and weights without it, in nats a row.
+    judged : how rows were predicted, each by evidence and weights without it.
     """
 
     columns: list[Column]
     blocks: list[Cells | Normal | Words]
     weights: Float64
     bias: Float64
-    log_loss: float
+    judged: Judged
 
 
 def plan(entries: Entries, interactions: Interactions, workers: Workers) -> Plan:
@@ -121,7 +122,7 @@ class _Recipe:
         known = self._first()
         if not known or self.entries.n_classes < 2:  # the prior is all that there is
             none = np.zeros(self.entries.n_classes)
-            return Plan(self.columns, [], np.empty(0), none, self._prior_loss())
+            return Plan(self.columns, [], np.empty(0), none, self._prior_alone())
         found = self._weighed(known, np.zeros(len(known), bool), None, None)
         rows = self.entries.weight.sum()
         while (
@@ -153,13 +154,15 @@ class _Recipe:
             known, added, found = wider, flags, better
             tried |= {one for one, _ in more}
         blocks = [one.block for one in known]
-        return Plan(self.columns, blocks, found.of_blocks, found.bias, found.log_loss)
+        return Plan(self.columns, blocks, found.of_blocks, found.bias, found.judged)
 
-    def _prior_loss(self) -> float:
-        """The log-loss of the prior, in nats a row."""
+    def _prior_alone(self) -> Judged:
+        """How the prior predicts rows."""
         entries = self.entries
-        hit = np.log(self.priors)[entries.part, entries.y]
-        return float(-(entries.weight * hit).sum() / max(entries.weight.sum(), 1e-300))
+        logs = np.log(self.priors)[entries.part]
+        hit, best = logs[np.arange(len(entries)), entries.y], logs.max(axis=1)
+        loss = float(-(entries.weight * hit).sum() / max(entries.weight.sum(), 1e-300))
+        return Judged(loss, np.exp(best), hit == best, entries.weight)
 
     # ---- evidence ----------------------------------------------------------------------------
 
@@ -177,7 +180,11 @@ class _Recipe:
             cells = Cells((j,), FINE, found[-1])
             known.append(_LeftOut(cells, _relative(np.stack(found, axis=1))))
         numbers = [
-            j for j in self.varied if self.columns[j].is_number and len(entries.levels[j]) > 2
+            j
+            for j in self.varied
+            if self.columns[j].is_number
+            and len(entries.levels[j]) > 2
+            and not self.columns[j].dated
         ]
         for normal, own in normals(entries, numbers):
             known.append(_LeftOut(normal, _relative(own)))

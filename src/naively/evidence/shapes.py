@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from naively.evidence.bins import FINE, Column, Lookup
+from naively.evidence.dates import seconds
 from naively.evidence.entries import Entries
 from naively.exact import Float64, Int64
 from naively.labels import Labels
@@ -140,10 +141,16 @@ def _bins(name: str, column: Column, fine: Int64, levels: Levels, way: int) -> B
         labels = [_group(own, k == rare) for k, own in enumerate(texts)]
         return Bins(name, [*labels, MISSING])
     low, high = np.full((2, len(members) + 1), np.nan)
+    numbers = seconds(levels) if column.dated else levels
+    labels = []
     for k, own in enumerate(members):
         if len(own):
-            low[k], high[k] = levels[own[0]], levels[own[-1]]
-    labels = [_range(*ends) for ends in zip(low[:-1].tolist(), high[:-1].tolist(), strict=True)]
+            first, last = own[numbers[own].argmin()], own[numbers[own].argmax()]
+            low[k], high[k] = numbers[first], numbers[last]
+        if len(own) and column.dated:
+            labels.append(_span(str(levels[first]), str(levels[last])))
+        else:
+            labels.append(_range(float(low[k]), float(high[k])))
     return Bins(name, [*labels, MISSING], low, high)
 
 
@@ -152,6 +159,11 @@ def _group(levels: list[str], rare: bool) -> str:
     if len(levels) == 1 and not rare:
         return levels[0]
     return f"{len(levels):,} others" if levels else "others"
+
+
+def _span(first: str, last: str) -> str:
+    """The dates or times of a bin."""
+    return first if first == last else f"{first} to {last}"
 
 
 def _range(low: float, high: float) -> str:

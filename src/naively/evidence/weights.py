@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.judged import Judged
 from naively.exact import Float64, Int64
 from naively.workers import Workers
 
@@ -44,13 +45,18 @@ class Weights:
     of_blocks : (K,)
     bias : (C,), in nats.
     ridge : float, what was chosen.
-    log_loss : of rows that were left out, in nats a row.
+    judged : how rows were predicted that were left out.
     """
 
     of_blocks: Float64
     bias: Float64
     ridge: float
-    log_loss: float
+    judged: Judged
+
+    @property
+    def log_loss(self) -> float:
+        """Of rows that were left out, in nats a row."""
+        return self.judged.log_loss
 
 
 @dataclass(frozen=True)
@@ -158,44 +164,53 @@ class Pool:
         ridge : of the first blocks, if it is known; then that of the added blocks is chosen.
         start : (K + C,) where to begin.
         """
-        best, best_loss, chosen = None, np.inf, 0.0
+        best, found, chosen = None, None, 0.0
         x, curve = start, None
         if x is None:
             x = np.append(np.full(self.blocks, self.blocks**-0.5), np.zeros(self.classes))
         for one in sorted(RIDGES if ridge is None else MORE_RIDGES, reverse=True):
             penalty = self._penalty(one if ridge is None else ridge, one)
             x, curve = self._solved(penalty, None, x, curve, 40)
-            loss = self._left_out(penalty, x, curve)
-            if loss < best_loss:
-                best, best_loss, chosen = x, loss, one
-            elif loss > WORSE * best_loss:
+            judged = self._left_out(penalty, x, curve)
+            if found is None or judged.log_loss < found.log_loss:
+                best, found, chosen = x, judged, one
+            elif judged.log_loss > WORSE * found.log_loss:
                 break
         assert best is not None
-        return Weights(best[: self.blocks], best[self.blocks :], chosen, best_loss)
+        assert found is not None
+        return Weights(best[: self.blocks], best[self.blocks :], chosen, found)
 
-    def alone(self) -> Weights:
-        """The weights with no ridge to speak of, and how well they do on the entries themselves."""
-        penalty = self._penalty(0.0, 0.0)
-        x, _ = self._solved(
-            penalty, None, np.append(np.ones(self.blocks), np.zeros(self.classes)), None, 40
-        )
+    def alone(self) -> tuple[float, Float64]:
+        """(the log-loss of the entries themselves, in nats a row; the weights): without a ridge."""
+        penalty, start = self._penalty(0.0, 0.0), np.ones(self.blocks + self.classes)
+        start[self.blocks :] = 0
+        x, _ = self._solved(penalty, None, start, None, 40)
+        loss = self._slope(x, penalty, None)[0] - 0.5 * float(x @ penalty @ x)
         whole = sum(float(piece.weight.sum(dtype=np.float64)) for piece in self.pieces)
-        loss = (self._slope(x, penalty, None)[0] - 0.5 * float(x @ penalty @ x)) / whole
-        return Weights(x[: self.blocks], x[self.blocks :], 0.0, loss)
+        return loss / whole, x[: self.blocks]
 
-    def _left_out(self, penalty: Float64, x: Float64, curve: Float64) -> float:
-        """The log-loss of each group by weights that did not learn it, in nats a row."""
-        total = 0.0
+    def _left_out(self, penalty: Float64, x: Float64, curve: Float64) -> Judged:
+        """What is said of each group by weights that did not learn it."""
+        weight = np.concatenate([piece.weight for piece in self.pieces])
+        groups = np.concatenate([piece.group for piece in self.pieces])
+        losses, sure = np.zeros((2, len(weight)), np.float32)
+        right = np.ones(len(weight), bool)
         for group in range(GROUPS):
+            out = groups == group
             own, _ = self._solved(penalty, group, x, curve * (1 - 1 / GROUPS), 3)
             w, bias = np.split(own.astype(np.float32), [self.blocks])
 
-            def lost(piece: Piece) -> float:
-                out = piece.weight * (piece.group == group)  # noqa: B023
-                return float((out * piece.expected(w, bias)[1]).sum(dtype=np.float64))  # noqa: B023
+            def said(piece: Piece) -> tuple[Float32, Float32, npt.NDArray[np.bool_]]:
+                proba, loss = piece.expected(w, bias)  # noqa: B023
+                rest, most = 1 - proba.sum(axis=0), proba.max(axis=0)
+                best = np.where(rest >= most, 0, proba.argmax(axis=0) + 1)
+                return loss, np.maximum(rest, most), best == piece.y
 
-            total += sum(self.workers.map(lost, self.pieces))
-        return total / sum(float(piece.weight.sum(dtype=np.float64)) for piece in self.pieces)
+            found = self.workers.map(said, self.pieces)
+            for kept, own_said in zip((losses, sure, right), zip(*found, strict=True), strict=True):
+                kept[out] = np.concatenate(own_said)[out]
+        total = float((weight * losses).sum(dtype=np.float64))
+        return Judged(total / float(weight.sum(dtype=np.float64)), sure, right, weight)
 
     def _penalty(self, ridge: float, more: float) -> Float64:
         """The matrix R of the ridge ½ xᵀ R x."""

@@ -184,8 +184,8 @@ class _Event:
             (evidence[1:] - evidence[:1]).astype(np.float32)[np.newaxis], base, entries.y[some],
             entries.weight[some].astype(np.float32), entries.part[some] % GROUPS,
         )  # fmt: skip
-        found = Pool([piece], np.zeros(1, bool), workers).alone()
-        return found.log_loss, float(found.of_blocks[0])
+        loss, weights = Pool([piece], np.zeros(1, bool), workers).alone()
+        return loss, float(weights[0])
 
 
 def _counts(rows: csr_matrix, y: Int64, weight: Float64, classes: int) -> csr_matrix:

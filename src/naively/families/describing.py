@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from naively.evidence.judged import Judged
 from naively.exact import Float64, Int64
 
 
@@ -108,11 +109,11 @@ class Evidences:
     Attributes
     ----------
     blocks : those first that move the scores most.
-    log_loss : of the rows, each by evidence and weights of others, in nats a row.
+    judged : how rows were predicted, each by evidence and weights of others.
     """
 
     blocks: Sequence[Evidence]
-    log_loss: float
+    judged: Judged
 
 
 def labelled(labels: Sequence[str], p: Float64) -> list[tuple[str, dict[str, Float64]]]:

@@ -254,7 +254,7 @@ class PooledParameters(Parameters):
             Evidence([names[j] for j in _columns(block)], self._what(block), weight, moves)
             for block, weight, moves in self._ranked()
         ]
-        return Evidences(found, self.plan.log_loss)
+        return Evidences(found, self.plan.judged)
 
     def shapes(self, names: Sequence[str], classes: Labels) -> list[Shape]:
         """What each block says, in the same order."""
@@ -289,7 +289,8 @@ class PooledParameters(Parameters):
         met = (block.table != 0).any(axis=1)
         if len(block.columns) > 1:
             return f"{met.sum():,} cells"
-        kind = "bins" if self.plan.columns[block.columns[0]].is_number else "levels"
+        own = self.plan.columns[block.columns[0]]
+        kind = "bins of time" if own.dated else "bins" if own.is_number else "levels"
         return f"{met[:-1].sum():,} {kind}"  # the last is the missing value
 
     def described(self, names: Sequence[str]) -> Section:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import re
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -26,13 +28,15 @@ from naively.calls import named_call
 from naively.exact import Float64, Int64
 from naively.schema import Schema
 from naively.statistics.levels import Encoded
+from naively.study.boosting import Boosting, plain_columns
 from naively.study.rows import LabelledRows
 from naively.study.splits import Splits
-from naively.study.trial import Curve, blank_curve
+from naively.study.trial import Curve, blank_curve, too_long
 from naively.tables.encoding import encode_part
 from naively.text.documents import Documents
 
 PATIENCE = 2.0  # seconds of work, about as long as processes take to start
+MANY = 10_000  # rows, from which on threads are worth while
 LONGEST = 60  # characters of a name
 DENSE = 1000  # columns, up to which those of levels are not sparse: some estimators need that
 
@@ -46,15 +50,28 @@ class Alternative:
     name : str
     use : how to get it in Python.
     estimator : not fitted.
+    boosts : whether it takes columns as they are: see `naively.study.boosting`.
     """
 
     name: str
     use: str
     estimator: Any
+    boosts: bool = False
+
+
+BOOSTING = "gradient boosting"
+USUAL = (
+    Alternative(
+        "logistic regression", "LogisticRegression(max_iter=1000)",
+        LogisticRegression(max_iter=1000),
+    ),
+    Alternative(BOOSTING, "HistGradientBoostingClassifier()", Boosting(), boosts=True),
+)  # fmt: skip
+"""What every table is compared with; boosting, unless it has text."""
 
 
 def alternatives(given: Sequence[Any]) -> list[Alternative]:
-    """Logistic regression, and the classifiers that were asked for.
+    """Logistic regression, gradient boosting, and the classifiers that were asked for.
 
     Parameters
     ----------
@@ -64,8 +81,7 @@ def alternatives(given: Sequence[Any]) -> list[Alternative]:
     ------
     ValueError : for what is no classifier, saying why.
     """
-    usual = LogisticRegression(max_iter=1000)
-    found = [Alternative("logistic regression", "LogisticRegression(max_iter=1000)", usual)]
+    found = [*USUAL]
     if isinstance(given, str) or hasattr(given, "fit"):
         raise ValueError(f"estimators must be a list, as [{given!r}]")
     for one in given:
@@ -123,23 +139,41 @@ class Refits:
     """Learning curves of scikit-learn's classifiers, on the splits that rungs have.
 
     Numbers are standardised, missing ones the median; each level is a column of zeros and ones,
-    "missing" one of them; words are weighed by TF-IDF: all as the rows to learn have them.
+    "missing" one of them; words are weighed by TF-IDF: all as the rows to learn have them. Boosting
+    takes numbers as they are and levels as categories.
 
     Parameters
     ----------
     rows : LabelledRows
     rule : Schema that says which columns are numbers, levels and text.
+    whole : Schema of one block of all columns, for boosting; None if there is none.
     splits : of the rows.
+    seconds : that a classifier may take.
     """
 
-    def __init__(self, rows: LabelledRows, rule: Schema, splits: Splits) -> None:
-        self.codes, self.splits = rows.codes, splits
-        self.X, self.preparation = _prepared(rows, rule)
+    def __init__(
+        self, rows: LabelledRows, rule: Schema, whole: Schema | None, splits: Splits,
+        seconds: float,
+    ) -> None:  # fmt: skip
+        self.rows, self.rule, self.whole, self.splits = rows, rule, whole, splits
+        self.codes, self.seconds = rows.codes, seconds
 
-    def curve(self, estimator: Any, done: Callable[[], None] = lambda: None) -> Curve:
+    @cached_property
+    def _features(self) -> tuple[npt.NDArray[Any], Any]:
+        return _prepared(self.rows, self.rule)
+
+    def curve(self, one: Alternative, done: Callable[[], None] = lambda: None) -> Curve:
         """How a classifier does; `done` is called after each split and size."""
         start = time.perf_counter()
-        model = make_pipeline(self.preparation, estimator)
+        if one.boosts:
+            assert self.whole is not None
+            (part,) = self.whole.parts
+            X, _ = encode_part(part, self.rows.table, self.whole.missing)
+            self.X, categories = plain_columns(X)
+            model = clone(one.estimator).set_params(categories=categories)
+        else:
+            self.X, preparation = self._features
+            model = make_pipeline(preparation, one.estimator)
         found, reason, warning = blank_curve(self.splits), "", ""
         try:
             for (split, size), losses, wrong, problem, warned in self._scores(model):
@@ -148,6 +182,8 @@ class Refits:
                     reason = reason or problem
                 warning = warning or warned
                 done()
+        except (TimeoutError, multiprocessing.TimeoutError):
+            reason = too_long(self.seconds)
         except Exception as error:  # processes that end, what cannot be sent to them
             reason = _told(error)
         seconds = time.perf_counter() - start
@@ -158,10 +194,23 @@ class Refits:
         splits, sizes = range(len(self.splits.tests)), range(len(self.splits.sizes))
         places = [(split, size) for size in sizes for split in splits]
         start = time.perf_counter()
-        while places and time.perf_counter() - start < PATIENCE:
+        while places and time.perf_counter() - start < min(PATIENCE, self.seconds):
             yield _score(model, self._task(*places.pop(0)))
+        if not places:
+            return
+        left = self.seconds - (time.perf_counter() - start)
+        if left <= 0:
+            raise TimeoutError
         tasks = (delayed(_score)(model, self._task(*place)) for place in reversed(places))
-        yield from Parallel(n_jobs=-1, return_as="generator_unordered")(tasks)
+        limit = None if np.isinf(left) else left
+        found = Parallel(n_jobs=-1, return_as="generator_unordered", timeout=limit)(tasks)
+        for one in found:
+            yield one
+            if time.perf_counter() - start > self.seconds:
+                with warnings.catch_warnings():  # that the tasks which are left are ended
+                    warnings.simplefilter("ignore")
+                    found.close()
+                raise TimeoutError
 
     def _task(self, split: int, size: int) -> Refit:
         """What is to be fitted and predicted."""
@@ -176,8 +225,9 @@ def _score(model: Any, task: Refit) -> Refitted:
     place, *train, X, codes = task
     losses, wrong = np.full(len(codes), np.nan), np.full(len(codes), np.nan)
     problem = ""
-    # threads of BLAS cost more than they bring to so small products
-    with warnings.catch_warnings(record=True) as warned, threadpool_limits(1, "blas"):
+    # threads cost more than they bring: those of BLAS to so small products, all to few rows
+    which = "blas" if len(train[0]) > MANY else None
+    with warnings.catch_warnings(record=True) as warned, threadpool_limits(1, which):
         warnings.simplefilter("always")
         try:
             model = clone(model).fit(*train)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,11 +17,11 @@ from naively.engines.threads import workers
 from naively.families.text import Text
 from naively.plain import aligned, left_out
 from naively.study.advice import sentence
-from naively.study.alternatives import Alternative, Refits, alternatives
+from naively.study.alternatives import BOOSTING, Alternative, Refits, alternatives
 from naively.study.report import Report, failures, loss_cell
-from naively.study.results import Candidate, candidate
+from naively.study.results import Candidate, candidate, candidate_name
 from naively.study.rows import LabelledRows, is_path, of_any
-from naively.study.rungs import kinds, ladder
+from naively.study.rungs import AUTO, Rung, kinds, ladder, weighed
 from naively.study.splits import Splits, growing
 from naively.study.trial import Trial
 from naively.tables.documents import TEXTS
@@ -30,6 +31,7 @@ from naively.tables.inputs import MISSING
 
 WIDTH = 100  # characters of a line
 SHOWN = 6  # sizes, in plain text
+EVERY = (AUTO, BOOSTING)  # who take columns that others leave out
 TAIL = ("±", "log-loss", "seconds")
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
@@ -88,6 +90,8 @@ def compare(
     missing: Sequence[str] = MISSING,
     splits: int = 5,
     seed: int = 0,
+    only: Sequence[str] = (),
+    seconds: float = math.inf,
 ) -> Comparison:
     """Learning curves of naive Bayes and its alternatives: which one, and would more rows help?
 
@@ -111,6 +115,10 @@ def compare(
     missing : spellings of a missing value.
     splits : how many, at least 2.
     seed : of the sample and of the splits.
+    only : names of the candidates to try, as the table has them; all, if none is given. The
+        majority class is always there.
+    seconds : that each candidate may take. One that has not finished by then has the sizes that
+        it was tried with; those of scikit-learn are ended, others finish the size they are at.
 
     Returns
     -------
@@ -130,6 +138,7 @@ def compare(
     (10, 20, 50, 64)
     """
     check_splits(splits)
+    check_seconds(seconds)
     others = alternatives(estimators)
     if seed < 0:
         raise ValueError(f"seed must not be negative, but is {seed}")
@@ -139,35 +148,40 @@ def compare(
     rows, of_files = of_any(X, y, seed, missing)
     known: Columns = dict.fromkeys(texts + of_files, Text())
     wishes = Wishes({**known, **(columns or {})}, missing=tuple(missing))
-    return examine(rows, wishes, others, splits, seed)
+    return examine(rows, wishes, others, splits, seed, only, seconds)
 
 
 def examine(
     rows: LabelledRows, wishes: Wishes, others: Sequence[Alternative], folds: int, seed: int,
+    only: Sequence[str] = (), seconds: float = math.inf,
     progress: Progress = lambda what, steps: nullcontext(lambda: None),
 ) -> Comparison:  # fmt: skip
     """The comparison of some rows: the rungs, and others on at least 2 folds.
 
     Raises
     ------
-    ValueError : if no column is left.
+    ValueError : if no column is left, or no candidate has a name that was given.
     """
     rule = infer(wishes, rows.table, (rows.classes, rows.codes)).varying
     rule.check_any("compare")
     splits = Splits(rows.codes, folds, growing(rows.codes, folds), seed)
     trial = Trial(rows, rule, splits, workers(None))
-    rungs = ladder(rule, *kinds(rule, wishes, rows), len(rows.classes))
+    whole = weighed(wishes, rows, rule)
+    rungs = ladder(rule, *kinds(rule, wishes, rows), len(rows.classes), whole)
     shrunk = {one.name.removeprefix("shrunk ") for one in rungs if one.name.startswith("shrunk ")}
     # a covariance that is not shrunk is the same but where rows are few: there it has no density
     rungs = [rung for rung in rungs if rung.name not in shrunk]
+    others = [one for one in others if whole is not None or not one.boosts]
+    if only:
+        rungs, others = _chosen(only, rungs, others)
     steps = len(splits.tests) * len(splits.sizes)
     with progress("naive Bayes and the other rungs", len(rungs) * steps) as done:
-        curves = trial.curves(rungs, done)
+        curves = trial.curves(rungs, done, seconds)
     found = [candidate(rung, curve) for rung, curve in zip(rungs, curves, strict=True)]
-    refits = Refits(rows, rule, splits)
+    refits = Refits(rows, rule, whole, splits, seconds)
     for one in others:
         with progress(one.name, steps) as done:
-            curve = refits.curve(one.estimator, done)
+            curve = refits.curve(one, done)
         found.append(Candidate(one.name, one.use, "scikit-learn", curve))
     return Comparison(
         **rows.facts,
@@ -183,6 +197,32 @@ def check_splits(folds: int) -> None:
     """Raise ValueError unless there can be so many random splits."""
     if not isinstance(folds, Integral) or folds < 2:
         raise ValueError(f"splits must be a whole number of at least 2, not {folds}")
+
+
+def check_seconds(seconds: float) -> None:
+    """Raise ValueError unless it is a time to take."""
+    if not seconds > 0:
+        raise ValueError(f"seconds must be above 0, not {seconds!r}")
+
+
+def _chosen(
+    only: Sequence[str], rungs: Sequence[Rung], others: Sequence[Alternative]
+) -> tuple[list[Rung], list[Alternative]]:
+    """Those with these names, in capitals or not, and the majority class.
+
+    Raises ValueError for a name that none has.
+    """
+    if isinstance(only, str):
+        raise ValueError(f"only must be a list of names, as [{only!r}]")
+    wanted = {name.lower() for name in only}
+    names = [candidate_name(rung) for rung in rungs] + [one.name for one in others]
+    for name in only:
+        if name.lower() not in map(str.lower, names):
+            raise ValueError(f"no candidate is called {name!r}; there are {', '.join(names)}")
+    return (
+        [one for one in rungs if not one.blocks or candidate_name(one).lower() in wanted],
+        [one for one in others if one.name.lower() in wanted],
+    )
 
 
 def _is_text(X: Any) -> bool:
@@ -232,4 +272,9 @@ def notes(found: Comparison) -> list[str]:
     if single := [label for label, rows in found.classes.items() if rows == 1]:
         more = f", and {len(single) - 1:,} more" if len(single) > 1 else ""
         said.append(f"learned and never predicted, as it has one row only: {single[0]}{more}")
-    return said + left_out(found.left_out)
+    said += left_out(found.left_out)
+    every = [one.name for one in found.candidates if one.name in EVERY]
+    if found.left_out and every:
+        verb = "are" if every[1:] else "is"
+        said.append(f"{' and '.join(every)} {verb} given all columns but those to be skipped")
+    return said

@@ -40,6 +40,12 @@ def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts:
     return part
 
 
+def left_out_in_turn(part: Int64) -> tuple[npt.NDArray[np.bool_], list[Int64]]:
+    """(whether the model without each part learns each row, (P, n); the rows of each part)."""
+    learned = np.arange(part.max(initial=-1) + 1)[:, np.newaxis] != part
+    return learned, [np.flatnonzero(~own) for own in learned]
+
+
 def row_keys(schema: Schema, X: Data) -> UInt64:
     """64 bits that stand for what is in each row, (n,): equal rows have equal ones.
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from naively.engines.threads import workers
+from naively.families.text import Text
 from naively.markup import magnitude
 from naively.plain import aligned, left_out, rows_in_words
 from naively.schema import Schema, Why
@@ -17,7 +18,7 @@ from naively.study.pairs import LEVEL, ColumnPair, features, most_telling, pairs
 from naively.study.report import Report, failures, loss_cell
 from naively.study.results import RungResult, rung_results
 from naively.study.rows import LabelledRows, of_any
-from naively.study.rungs import kinds, ladder
+from naively.study.rungs import kinds, ladder, weighed
 from naively.study.splits import Splits
 from naively.study.trial import Trial
 from naively.tables.inference import Columns, Wishes, infer
@@ -26,6 +27,7 @@ from naively.tables.inputs import MISSING
 FOLDS = 5
 SHOWN = 10  # pairs, unless somebody asks for more
 LISTED = 10  # columns that a rung takes
+ALL = "all"  # what a column tells of another that follows from it
 PAIR_HEADS = ("columns", "given class", "by chance", "as r", "p", "at large", "p")
 RUNG_HEADS = ("rung", "parameters", "rows each", "log-loss", "error", "gain")
 
@@ -130,8 +132,9 @@ def diagnose(
     >>> diagnose(days, (["rain"] * 4 + ["dry"] * 4) * 10).pairs[0].dependent
     False
     """
-    rows, _ = of_any(X, y, seed, missing)
-    return examine(rows, Wishes(dict(columns or {}), missing=tuple(missing)), seed)
+    rows, texts = of_any(X, y, seed, missing)
+    known: Columns = {**dict.fromkeys(texts, Text()), **(columns or {})}
+    return examine(rows, Wishes(known, missing=tuple(missing)), seed)
 
 
 def examine(
@@ -144,7 +147,8 @@ def examine(
     ValueError : if no column is left.
     """
     classes = len(rows.classes)
-    rule = _without_text(infer(wishes, rows.table, (rows.classes, rows.codes)).varying)
+    whole_rule = infer(wishes, rows.table, (rows.classes, rows.codes)).varying
+    rule = _without_text(whole_rule)
     rule.check_any("diagnose")
     found, invalid = features(rule, rows.table)
     numbers, levels = kinds(rule, wishes, rows)
@@ -153,7 +157,8 @@ def examine(
     tested = pairs(chosen, rows.codes, classes)
     trial = Trial(rows, rule, Splits(rows.codes, FOLDS, seed=seed), workers(None))
     tell("trying the rungs of the ladder")
-    tried = rung_results(trial, ladder(rule, numbers, levels, classes))
+    whole = weighed(wishes, rows, whole_rule)
+    tried = rung_results(trial, ladder(rule, numbers, levels, classes, whole))
     return Diagnosis(
         **rows.facts,
         columns={one.name: "levels" if one.levels else "numbers" for one in found},
@@ -204,6 +209,8 @@ def pair_notes(found: Diagnosis, limit: int) -> list[str]:
             "numbers that tell as much beyond chance; p: of independence"
             + (f", times the {len(found.pairs):,} pairs (Bonferroni)" if found.pairs[1:] else "")
         )
+    if any(math.isinf(one.given_class) or math.isinf(one.marginal) for one in found.pairs[:limit]):
+        said.append(f"{ALL}: one of the two columns follows from the other")
     by_class = [one for one in found.pairs if one.marginal_p_value < LEVEL and not one.dependent]
     if by_class:
         said.append(
@@ -231,7 +238,8 @@ def rung_rows(found: Diagnosis) -> list[tuple[str, ...]]:
         if one.reason:
             rows.append((*cells, "·", "·", "·"))
             continue
-        gain = "·" if one is naive else str(margin(naive.losses, one.losses))
+        gained = margin(naive.losses, one.losses)
+        gain = "·" if one is naive or not math.isfinite(gained.mean) else str(gained)
         rows.append((*cells, loss_cell(one.log_loss), f"{one.error:.2%}", gain))
     return rows
 
@@ -243,15 +251,19 @@ def rung_notes(found: Diagnosis) -> list[str]:
         "naive Bayes, ± its standard error",
         *failures((one.name, one.reason) for one in found.rungs),
     ]
+    both = {*found.numbers} & {*found.levels}
     for what, columns in (("numbers", found.numbers), ("levels", found.levels)):
         if any(f"{{{what}:" in one.use for one in found.rungs):
-            said.append(f"{what}: {', '.join(columns[:LISTED])}{', ...' * (len(columns) > LISTED)}")
+            listed = ", ".join(columns[:LISTED]) + ", ..." * (len(columns) > LISTED)
+            said.append(f"columns that rungs take as {what}: {listed}")
+    if both and len(said) > 1:
+        said.append(f"{len(both):,} of them, of few whole numbers, are taken as either")
     return said
 
 
 def _nats(value: float) -> str:
     if not math.isfinite(value):
-        return "∞"
+        return ALL
     return f"{value:.3f}" if value >= 0.001 or value == 0 else f"{value:.0e}"
 
 

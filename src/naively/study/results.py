@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -45,11 +45,16 @@ class Candidate:
 
 def candidate(rung: Rung, curve: Curve) -> Candidate:
     """A rung as one classifier of many."""
+    kind: Any = "naive" if rung.naive else "rung" if rung.blocks else "prior"
+    return Candidate(candidate_name(rung), rung.use, kind, curve)
+
+
+def candidate_name(rung: Rung) -> str:
+    """What a rung is called among classifiers."""
     if not rung.blocks:
-        return Candidate("majority class", rung.use, "prior", curve)
+        return "majority class"
     asked = rung.name == "naive Bayes" and not rung.naive  # blocks of columns that share a family
-    name = "columns as asked" if asked else rung.name
-    return Candidate(name, rung.use, "naive" if rung.naive else "rung", curve)
+    return "columns as asked" if asked else rung.name
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from naively.families.base import AnyFamily
 from naively.families.gaussian import Gaussian
 from naively.families.joint import Joint
 from naively.families.multivariate import MultivariateGaussian
+from naively.families.pooled import Pooled
 from naively.families.text import Event
 from naively.schema import Block, Schema
 from naively.study.rows import LabelledRows
@@ -42,6 +43,9 @@ GAUSSIANS: dict[str, AnyFamily] = {
     "shrunk full covariance": MultivariateGaussian(shrinkage="auto"),
 }
 """The family of each rung of columns of numbers."""
+
+AUTO, WIDE = "AutoBayes", 200
+"""The rung of which nothing is to be chosen, and the columns up to which it is tried."""
 
 EVENTS: dict[Event, str] = {
     "multinomial": "naive Bayes, multinomial",
@@ -127,9 +131,23 @@ def _has_powers(family: AnyFamily) -> bool:
     return family.summary == Gaussian.summary
 
 
+def weighed(wishes: Wishes, rows: LabelledRows, rule: Schema) -> Schema | None:
+    """All columns in the one block of `AutoBayes`; None if some have families, or are text.
+
+    Nor is it tried, many times over, on more than 200 columns: it screens all their pairs.
+    """
+    asked = [family for family in wishes.columns.values() if family != "skip"]
+    wide = rows.table.num_columns > WIDE
+    if wide or asked or any(map(_is_text, rule.blocks)):
+        return None
+    found = infer(replace(wishes, whole=Pooled()), rows.table, (rows.classes, rows.codes)).varying
+    return found if found.blocks else None
+
+
 def ladder(
-    rule: Schema, numbers: Sequence[str], levels: dict[str, int], classes: int
-) -> list[Rung]:
+    rule: Schema, numbers: Sequence[str], levels: dict[str, int], classes: int,
+    whole: Schema | None = None,
+) -> list[Rung]:  # fmt: skip
     """The rungs that fit the columns of a table.
 
     Parameters
@@ -138,6 +156,7 @@ def ladder(
     numbers : the columns whose values are numbers, which Gaussian rungs take together.
     levels : how many there are in each column of levels.
     classes : K.
+    whole : all columns in one block, for `AutoBayes`; None if it cannot take them.
     """
     rungs = [
         Rung("class prior", "", None, ()),
@@ -155,6 +174,8 @@ def ladder(
             use = _use(family, alone=not rest)
             option = f'--family "{_code(family.name, _said(family))}"'
             rungs.append(Rung(name, use, option, blocks, count))
+    if whole is not None:
+        rungs.append(Rung(AUTO, "AutoBayes()", "", whole.blocks))
     rungs += _of_text(rule)
     if len(levels) > 1:
         rest = _without(rule, levels)

@@ -63,6 +63,11 @@ class Curve:
             self.losses[test], self.wrong[test] = losses, wrong
 
 
+def too_long(seconds: float) -> str:
+    """Why there is no more of a curve."""
+    return f"not finished in {seconds:g} seconds"
+
+
 def blank_curve(splits: Splits, reason: str = "") -> Curve:
     """A curve without values."""
     shape, n = (len(splits.tests), len(splits.sizes)), len(splits.codes)
@@ -90,7 +95,7 @@ class Sums:
         start = time.perf_counter()
         self.part = part
         X, _ = encode_part(part, trial.rows.table, trial.rule.missing)
-        self.X = _numbered(X) if isinstance(X, Encoded) else X
+        self.X = _numbered(X) if part.summary.takes == "levels" else X
         self.classes = np.arange(len(trial.rows.classes))
         self.parts: list[Statistics] = []
         self.too_large = False
@@ -162,8 +167,14 @@ class Trial:
         weight = self._weight(np.arange(len(self.weights)))
         return self._model(schema, weight, parts).posterior().n_parameters + (rung.free or 0)
 
-    def curves(self, rungs: Sequence[Rung], done: Callable[[], None] = lambda: None) -> list[Curve]:
-        """How the rungs do; `done` is called after each split, size and rung."""
+    def curves(
+        self, rungs: Sequence[Rung], done: Callable[[], None] = lambda: None,
+        limit: float = np.inf,
+    ) -> list[Curve]:  # fmt: skip
+        """How the rungs do; `done` is called after each split, size and rung.
+
+        A rung that has taken more seconds than the limit is not gone on with.
+        """
         found = [blank_curve(self.splits, _too_many(rung)) for rung in rungs]
         schemas = [replace(self.rule, blocks=rung.blocks) for rung in rungs]
         open_ = [k for k, curve in enumerate(found) if not curve.reason]
@@ -188,6 +199,10 @@ class Trial:
                     one.grow(total, step)
                 weight = self._weight(np.concatenate(steps[: size + 1]))
                 for k in tried:
+                    if seconds[k] > limit:
+                        reasons[k] = too_long(limit)
+                        done()
+                        continue
                     start = time.perf_counter()
                     learned = [one.of(part, totals[one]) for part, one in needs[k]]
                     model = self._model(schemas[k], weight, learned)

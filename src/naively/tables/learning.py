@@ -113,7 +113,7 @@ def summarise(plan: Plan, batch: pa.Table) -> Model:
     missing = question.wishes.missing
     weights = None
     if question.weight is not None:
-        weights = _weights(batch, question.weight, missing)
+        weights = weights_of(batch, question.weight, missing)
     labels = labelled(batch, question.target, missing, plan.like)
     return summarise_rows(plan.blank, batch, labels, weights)
 
@@ -294,7 +294,7 @@ def _schema(table: pa.Table, names: list[str], question: Question) -> Schema:
     first = table.slice(0, first_rows(len(names)))
     if question.weight is not None:  # rows of weight 0 are absent
         first = first.filter(
-            pa.array(_weights(first, question.weight, question.wishes.missing) > 0)
+            pa.array(weights_of(first, question.weight, question.wishes.missing) > 0)
         )
     wishes = question.wishes
     if wishes.whole is not None and _prose(first, names, wishes.missing):
@@ -311,7 +311,11 @@ def _prose(table: pa.Table, names: Sequence[str], missing: Collection[str]) -> l
     ]
 
 
-def _weights(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:
+def weights_of(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:
+    """The weights of rows, in a column of this name; 0 where it is empty.
+
+    Raises LearningError for what is no weight.
+    """
     if name not in batch.column_names:
         return np.zeros(batch.num_rows)
     read = values.numbers(values.flat(batch.column(name)), missing)

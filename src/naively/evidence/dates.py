@@ -1,0 +1,54 @@
+"""Dates and times of day, which are written as text, as numbers."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime, time
+
+import numpy as np
+
+from naively.exact import Float64
+from naively.statistics.levels import Levels
+
+FIRST = date(1970, 1, 1)
+EPOCH = datetime.combine(FIRST, time(), UTC)
+
+
+def as_dates(levels: Levels) -> Float64 | None:
+    """The seconds of each level, if all are dates (since 1970), or all are times of a day.
+
+    Text as `naively.tables.values.level_text` writes it: ISO 8601, such as 2020-01-31, 2020-01-31
+    12:30 or 12:30:01. Without a zone it is taken as UTC.
+    """
+    if levels.dtype.kind != "T" or not len(levels):
+        return None
+    first = _is_date(levels[0])
+    if math.isnan(_seconds(levels[0])) or any(_is_date(one) != first for one in levels.tolist()):
+        return None
+    found = seconds(levels)
+    return None if np.isnan(found).any() else found
+
+
+def seconds(levels: Levels) -> Float64:
+    """The seconds of each level; NaN of what is no date or time."""
+    if levels.dtype.kind != "T":
+        return np.full(len(levels), np.nan)
+    return np.array([_seconds(level) for level in levels.tolist()], np.float64)
+
+
+def _is_date(text: str) -> bool:
+    """Whether there is a date in it, if there is one or a time."""
+    return text[4:5] == "-" == text[7:8]
+
+
+def _seconds(text: str) -> float:
+    try:
+        if _is_date(text):
+            found = datetime.fromisoformat(text)
+        elif text[2:3] == ":":
+            found = datetime.combine(FIRST, time.fromisoformat(text))
+        else:
+            return math.nan
+    except ValueError:
+        return math.nan
+    return ((found if found.tzinfo else found.replace(tzinfo=UTC)) - EPOCH).total_seconds()

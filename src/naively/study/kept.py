@@ -1,0 +1,86 @@
+"""A sample of the rows of a stream, kept while somebody else reads them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from threading import Lock
+
+import numpy as np
+import pyarrow as pa
+
+from naively.model import Model
+from naively.study.folds import Learnable
+from naively.tables.encoding import encode
+from naively.tables.held import Held
+from naively.tables.inputs import Task
+from naively.tables.joining import together
+from naively.tables.learning import Question, labelled, weights_of
+
+ROWS, CELLS, BYTES = 100_000, 1 << 22, 1 << 26
+"""Rows that are kept, at most, and the cells and bytes that they have."""
+
+
+@dataclass
+class Kept:
+    """Every row gets a random number, by its place in the stream; the smallest are kept.
+
+    So which rows are kept depends on no thread's pace.
+
+    Parameters
+    ----------
+    seed : of the numbers.
+    """
+
+    seed: int
+    _held: Held = field(default_factory=Held)
+    _limit: int = ROWS
+    _threshold: float = 1.0
+    _lock: Lock = field(default_factory=Lock)
+
+    def passing(self, tasks: Iterable[Task]) -> Iterator[Task]:
+        """The same tasks, whose batches are seen as they are made."""
+        for number, task in enumerate(tasks):
+            yield lambda number=number, task=task: self._seen(number, task())  # type: ignore[misc]
+
+    def _seen(self, number: int, batch: pa.RecordBatch) -> pa.RecordBatch:
+        draws = np.random.default_rng([self.seed, number, 2]).random(batch.num_rows)
+        with self._lock:
+            if number == 0:
+                self._limit = _limit(batch)
+            few = draws < self._threshold
+            table = pa.Table.from_batches([batch])
+            self._held.add(table if few.all() else table.filter(pa.array(few)), draws[few])
+            if self._held.rows > 2 * self._limit:
+                self._cut()
+        return batch
+
+    def _cut(self) -> None:
+        self._threshold = self._held.smallest(self._limit)
+        deque(self._held.release(self._threshold), maxlen=0)
+
+    def learnable(self, model: Model, question: Question) -> Learnable:
+        """The rows that were kept, as a model takes them that learned all; in no known order."""
+        if self._held.rows > self._limit:
+            self._cut()
+        rows, labels, weights = [], [], []
+        for table in self._held.tables:
+            classes, codes = labelled(
+                table, question.target, question.wishes.missing, model.classes
+            )
+            known = np.flatnonzero(codes < len(classes))
+            own = table.take(pa.array(known))
+            rows.append(own.select([one for one in own.column_names if one in model.schema.known]))
+            labels.append(classes[codes[known]])
+            if question.weight is not None:
+                weights.append(weights_of(own, question.weight, question.wishes.missing))
+        X, _ = encode(model.schema, together(rows))
+        weighed = np.concatenate(weights) if weights else None
+        return Learnable(model.blank(), X, np.concatenate(labels), weighed)
+
+
+def _limit(batch: pa.RecordBatch) -> int:
+    """How many rows of such a table are kept."""
+    size = batch.nbytes // max(1, batch.num_rows)
+    return max(1000, min(ROWS, CELLS // max(1, batch.num_columns), BYTES // max(1, size)))

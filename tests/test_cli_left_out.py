@@ -1,0 +1,281 @@
+"""`naively fit` says how good the model is on the rows it learned, each judged without itself."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from scipy.special import xlogy
+
+import naively
+from naively import AutoBayes, NaiveBayes
+from naively.cli import judged
+from naively.cli.main import run
+from naively.evidence.weights import GROUPS, Piece, Pool
+from naively.model import Model
+from naively.study import kept
+from naively.study.kept import Kept
+from naively.workers import SERIAL
+
+DATA = os.environ.get("NAIVELY_DATA")
+
+
+def said(capsys, *tokens):
+    """(standard output, standard error) of a command."""
+    found = run([str(token) for token in tokens])
+    out, err = capsys.readouterr()
+    assert found == 0, err
+    return out, err
+
+
+def asked(capsys, *tokens):
+    return json.loads(said(capsys, *tokens, "--json")[0])
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    """A table in people.csv: numbers, levels, missing values and weights."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    n = 300
+    y = rng.integers(0, 2, n)
+    age = np.where(rng.random(n) < 0.1, np.nan, rng.normal(30 + 8 * y, 5).round(1))
+    table = pa.table({
+        "age": pa.array(age, from_pandas=True),
+        "job": np.array(["cook", "smith", "nurse"])[(rng.integers(0, 3, n) * (y + 1)) % 3].tolist(),
+        "times": rng.integers(0, 4, n) / 2,
+        "rich": np.array(["poor", "rich"])[y].tolist(),
+    })  # fmt: skip
+    pyarrow.csv.write_csv(table, "people.csv")
+    return pyarrow.csv.read_csv("people.csv")
+
+
+def assert_alike(found, python):
+    """What the command says is what Python says."""
+    own = python.calibration
+    assert found["rows"] == python.weights.sum()
+    assert found["accuracy"] == pytest.approx(python.accuracy)
+    assert found["log_loss"] == pytest.approx(python.log_loss)
+    assert found["prior_log_loss"] == pytest.approx(python.prior_log_loss)
+    assert found["calibration_error"] == pytest.approx(own.error)
+    assert found["calibration_standard_error"] == pytest.approx(own.standard_error)
+    assert found["calibration_by_chance"] == pytest.approx(own.by_chance)
+    share = np.bincount(python.codes, python.weights) / python.weights.sum()
+    assert found["majority"] == pytest.approx(share.max())
+    assert found["worse_than_prior"] == (python.log_loss > python.prior_log_loss)
+
+
+# ---- the same as in Python -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [[], ["--naive"]], ids=["weighed", "naive"])
+def test_it_is_left_out_of_python(people, capsys, options):
+    found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", *options)["left_out_rows"]
+    model = NaiveBayes() if options else AutoBayes()
+    assert_alike(found, model.left_out(people, "rich"))
+    out, _ = said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", *options)
+    assert "On the 300 rows it learned, left out in turn:" in out
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert f"accuracy {found['accuracy']:.2%} {found['majority']:.2%}" in lines
+    loss, prior = found["log_loss"], found["prior_log_loss"]
+    assert f"log-loss (nats) {loss:#.4g} {prior:#.4g}" in lines
+
+
+@pytest.mark.parametrize("options", [[], ["--naive"]], ids=["weighed", "naive"])
+def test_rows_of_weight_two_are_two(people, capsys, options):
+    found = asked(
+        capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--weight", "times", *options
+    )["left_out_rows"]
+    model = NaiveBayes() if options else AutoBayes()
+    rows, weights = people.drop_columns("times"), people["times"].to_numpy()
+    assert_alike(found, model.left_out(rows, "rich", weights))
+
+
+def test_labels_with_blanks_and_rows_without_one(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    x = np.random.default_rng(0).normal(size=60).round(2)
+    cells = [" 1", " 2 ", ""]
+    Path("t.csv").write_text(
+        "x,y\n" + "".join(f"{value + k % 3},{cells[k % 3]}\n" for k, value in enumerate(x))
+    )
+    found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m", "--naive")["left_out_rows"]
+    given = np.arange(60) % 3 < 2
+    table = {"x": [float(f"{value + k % 3}") for k, value in enumerate(x)]}
+    table = pa.table(table).filter(pa.array(given))
+    assert_alike(found, NaiveBayes().left_out(table, (np.arange(60) % 3 + 1)[given]))
+
+
+def test_documents(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    ham, spam = ["meeting at noon", "lunch at noon?", "minutes"] * 5, ["cash now", "win cash"] * 5
+    Path("ham.txt").write_text("\n".join(ham) + "\n")
+    Path("spam.txt").write_text("\n".join(spam) + "\n")
+    found = asked(capsys, "fit", "ham.txt", "spam.txt", "-o", "m")["left_out_rows"]
+    labels = ["ham"] * len(ham) + ["spam"] * len(spam)
+    assert_alike(found, naively.TextNB().left_out(ham + spam, labels))
+
+
+@pytest.mark.skipif(DATA is None, reason="NAIVELY_DATA names the folder of data sets")
+def test_vote(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    file = Path(DATA) / "vote/vote.arff"
+    found = asked(capsys, "fit", file, "-t", "Class", "-o", "m")["left_out_rows"]
+    assert found["rows"] == 435
+    assert 0.94 < found["accuracy"] < 0.98
+    assert found["log_loss"] < 0.15 < 0.6 < found["prior_log_loss"]
+
+
+# ---- large tables --------------------------------------------------------------------------------
+
+
+def test_of_large_tables_the_plan_says_it(people, capsys, monkeypatch):
+    monkeypatch.setattr(judged, "SMALL", 0)
+    found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")
+    plan = AutoBayes().fit(people, "rich").model_.posterior().parameters.plan
+    own = found["left_out_rows"]
+    assert own["log_loss"] == plan.judged.log_loss == found["evidence"]["log_loss"]["left_out"]
+    assert own["rows"] == 300
+    honest = AutoBayes().left_out(people, "rich")
+    assert own["accuracy"] == pytest.approx(honest.accuracy, abs=0.03)
+    assert own["log_loss"] == pytest.approx(honest.log_loss, abs=0.05)
+    assert own["prior_log_loss"] == pytest.approx(honest.prior_log_loss, abs=0.001)
+    assert "all rows chose" in said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")[0]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_pool_judges_each_group_by_weights_of_the_others(classes):
+    """Log-loss and confidence are of the same probabilities, and those of another group's weights.
+
+    A group whose evidence lies is predicted by the weights of the honest ones: it errs.
+    """
+    rng = np.random.default_rng(0)
+    n = 500
+    y, group = rng.integers(0, classes, n), np.arange(n) % GROUPS
+    told = np.where(group == 0, (y + 1) % classes, y)
+    evidence = np.full((1, classes, n), -1.0, np.float32)
+    evidence[0, told, np.arange(n)] = 1.0
+    base = np.zeros((classes - 1, n), np.float32)
+    piece = Piece(evidence[:, 1:] - evidence[:, :1], base, y, np.ones(n, np.float32), group)
+    found = Pool([piece], np.zeros(1, bool), SERIAL).best(None, None).judged
+    assert not found.right[group == 0].any()
+    assert found.right[group > 0].all()
+    assert found.accuracy == pytest.approx(1 - 1 / GROUPS)
+    hit = np.where(found.right, found.sure, (1 - found.sure) / (classes - 1))
+    assert found.log_loss == pytest.approx(-np.log(hit).mean(), rel=1e-3)
+
+
+def test_columns_that_tell_nothing_are_judged_as_the_prior(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(judged, "SMALL", 0)
+    Path("t.csv").write_text("x,y\n" + "1,a\n" * 300 + "1,b\n" * 100)
+    found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m")["left_out_rows"]
+    assert found["accuracy"] == found["majority"] == 0.75
+    entropy = -xlogy([0.75, 0.25], [0.75, 0.25]).sum()
+    assert found["log_loss"] == pytest.approx(entropy, abs=1e-3)
+    assert found["calibration_error"] == pytest.approx(0, abs=1e-3)
+
+
+@pytest.mark.parametrize("pace", [1, -1], ids=["in order", "the last first"])
+def test_which_rows_are_kept_depends_on_no_pace(people, monkeypatch, pace):
+    monkeypatch.setattr(kept, "ROWS", 30)
+    monkeypatch.setattr(kept, "_limit", lambda batch: 30)
+    batches = people.to_batches(max_chunksize=17)
+
+    def keys(order):
+        found = Kept(5)
+        tasks = [*found.passing([lambda batch=batch: batch for batch in batches])]
+        for task in tasks[::order]:
+            task()
+        model = NaiveBayes().fit(people, "rich").model_
+        question = naively.tables.learning.Question("rich", naively.tables.inference.Wishes({}))
+        own = found.learnable(model, question)
+        assert isinstance(own.blank, Model)
+        return sorted(map(str, zip(own.labels, own.X.parts[0][:, 0], strict=True)))
+
+    whole = keys(1)
+    assert len(whole) == 30
+    assert keys(pace) == whole
+
+
+# ---- where there is nothing to say ---------------------------------------------------------------
+
+
+def test_rows_held_out_are_judged_instead(people, capsys):
+    found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--holdout", "0.2")
+    assert found["left_out_rows"] is None
+    assert found["held_out"]["rows"] > 0
+
+
+def test_shards_are_not_judged(people, capsys):
+    said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")
+    found = asked(capsys, "fit", "people.csv", "-o", "n", "--like", "m")
+    assert found["left_out_rows"] is None
+
+
+def test_two_rows(tmp_path, monkeypatch, capsys):
+    """Each without the other knows one class, which is not its own: an error, in no log-loss."""
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("x,y\n1,a\n2,b\n")
+    for options in ([], ["--naive"]):
+        found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m", *options)["left_out_rows"]
+        assert found["accuracy"] == 0
+        assert found["log_loss"] is None
+        assert not found["worse_than_prior"]
+        said(capsys, "fit", "t.csv", "-t", "y", "-o", "m", *options)
+
+
+def test_what_cannot_be_estimated_without_a_part_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    lines = [f"{a:.3f},{b:.3f},{'uv'[k % 2]}" for k, (a, b) in enumerate(rng.normal(size=(6, 2)))]
+    Path("t.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")
+    tokens = "fit", "t.csv", "-t", "y", "-o", "m", "--family", "multivariate"
+    out, err = said(capsys, *tokens)
+    assert "left out in turn:" not in out
+    assert "no rows can be left out in turn" in err
+
+
+def test_models_that_take_much_memory_are_not_made_ten_times(people, capsys, monkeypatch):
+    monkeypatch.setattr(judged, "HEAVY", 1 << 20)
+    found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--naive")
+    assert found["left_out_rows"]["rows"] == 300
+    monkeypatch.setattr(judged, "HEAVY", 0)
+    out, err = said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--naive")
+    assert "left out in turn:" not in out
+    assert "no rows can be left out in turn: the model takes more than 0 MB" in err
+
+
+def test_worse_than_the_prior_says_what_to_do(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 40)
+    noise = rng.normal(size=(12, 40)).round(2)
+    table = {f"x{k}": own for k, own in enumerate(noise)}
+    pyarrow.csv.write_csv(pa.table({**table, "y": np.array(["a", "b"])[y].tolist()}), "t.csv")
+    worse = "its probabilities are worse than the class prior's: "
+    out, _ = said(capsys, "fit", "t.csv", "-t", "y", "-o", "m", "--naive")
+    assert f"{worse}`naively fit` without --naive may do better" in out
+    out, _ = said(capsys, "fit", "t.csv", "-t", "y", "-o", "m")
+    found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m")["left_out_rows"]
+    assert (f"{worse}these rows do not show" in out) == found["worse_than_prior"]
+
+
+# ---- columns that number the rows ----------------------------------------------------------------
+
+
+def test_a_column_that_counts_the_rows_is_asked_about(tmp_path, monkeypatch, capsys):
+    """Rows that are sorted by class: their numbers tell it, until others come."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200).round(2)
+    for name, own in (("i", np.arange(200)), ("f", np.arange(200) / 2), ("k", np.arange(200) % 99)):
+        table = pa.table({name: own, "x": x, "y": np.repeat(["a", "b"], 100).tolist()})
+        pyarrow.csv.write_csv(table, f"{name}.csv")
+        out, _ = said(capsys, "fit", f"{name}.csv", "-t", "y", "-o", "m")
+        counts = f"column {name} has another whole number in each row: if it only counts the rows"
+        assert (counts in out) == (name == "i")
+    out, _ = said(capsys, "fit", "i.csv", "-t", "y", "-o", "m", "--skip", "i")
+    assert "whole number" not in out

@@ -1,0 +1,258 @@
+"""`compare` and `diagnose` have `AutoBayes` and boosting; candidates are chosen and limited."""
+
+import json
+import os
+import time
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_limits
+
+from naively import AutoBayes, Categorical, Text, compare, diagnose
+from naively.cli.main import run
+from naively.evidence.dates import seconds
+from naively.study import alternatives
+from naively.study.boosting import Boosting, plain_columns
+from naively.study.splits import Splits
+from naively.study.trial import too_long
+from naively.tables.encoding import encode
+from naively.tables.values import levels
+
+DATA = os.environ.get("NAIVELY_DATA")
+BOTH = ["AutoBayes", "gradient boosting"]
+
+
+@pytest.fixture(autouse=True)
+def _few_threads():
+    """Threads that wait for each other take most of the time of fits this small."""
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture
+def table():
+    """A table whose class is the parity of two columns, in part, beside a number and a date."""
+    rng = np.random.default_rng(0)
+    n = 240
+    left, right = rng.integers(0, 2, (2, n))
+    y = np.where(rng.random(n) < 0.9, left ^ right, 1 - (left ^ right))
+    frame = pd.DataFrame({
+        "left": np.array(["no", "yes"])[left], "right": np.array(["in", "out"])[right],
+        "age": np.where(rng.random(n) < 0.1, np.nan, rng.normal(30, 5, n).round(1)),
+        "day": np.datetime64("2020-01-01") + rng.integers(0, 900, n), "empty": np.nan,
+    })  # fmt: skip
+    return frame, np.array(["poor", "rich"])[y]
+
+
+def by_name(found):
+    return {one.name: one for one in found.candidates}
+
+
+# ---- the same as fitted anew ---------------------------------------------------------------------
+
+
+def test_boosting_is_scikit_learn_s(table):
+    X, y = table
+    found = by_name(compare(X, y, splits=2, only=["gradient boosting"]))
+    curve = found["gradient boosting"].curve
+    assert not curve.reason
+    codes = np.searchsorted(["poor", "rich"], y)
+    prepared = X.drop(columns="empty")
+    days = levels_as_seconds(X["day"])
+    prepared = prepared.assign(
+        left=X["left"].astype("category"), right=X["right"].astype("category"), day=days
+    )
+    for test in Splits(codes, 2, (), 0).tests:
+        train = np.setdiff1d(np.arange(len(y)), test)
+        peer = HistGradientBoostingClassifier(random_state=0)
+        proba = peer.fit(prepared.iloc[train], codes[train]).predict_proba(prepared.iloc[test])
+        expected = -np.log(proba[np.arange(len(test)), codes[test]])
+        assert curve.losses[test] == pytest.approx(expected)
+
+
+def levels_as_seconds(days):
+    places, known = levels(pa.array(days), ())
+    return seconds(known)[places]
+
+
+def test_levels_beyond_what_boosting_takes_are_codes():
+    rng = np.random.default_rng(0)
+    many = [f"k{k:04}" for k in rng.permutation(300)]
+    X = pd.DataFrame({"many": many, "few": ["a", "b", None] * 100})
+    model = AutoBayes().fit(X, np.arange(300) % 2).model_
+    rows, _ = encode(model.schema, pa.Table.from_pandas(X, preserve_index=False))
+    plain, categories = plain_columns(rows)
+    assert categories == [1]
+    assert np.array_equal(plain[:, 0], np.argsort(np.argsort(many)))
+    assert np.array_equal(np.isnan(plain[:, 1]), np.arange(300) % 3 == 2)
+
+
+def test_boosting_learns_tables_with_rare_classes():
+    """Where scikit-learn's fails: a class of one row among more than 10,000."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_100, 2))
+    y = np.append(X[:-1, 0] > 0, 2).astype(int)
+    with pytest.raises(ValueError, match="least populated"):
+        HistGradientBoostingClassifier(max_iter=2).fit(X, y)
+    model = Boosting([]).fit(X, y)
+    proba = model.predict_proba(X[:50])
+    assert proba.sum(axis=1) == pytest.approx(1)
+    assert (proba[:, 2] == 1 / len(y)).all()
+    assert (model.predict(X) == y).mean() > 0.99
+
+
+# ---- who takes part ------------------------------------------------------------------------------
+
+
+def test_both_find_what_naive_bayes_cannot(table):
+    X, y = table
+    found = compare(X, y, splits=2, only=[*BOTH, "naive Bayes"])
+    curves = by_name(found)
+    assert [*curves] == ["majority class", "naive Bayes", *BOTH]
+    assert curves["AutoBayes"].error[-1] < 0.2 < 0.4 < curves["naive Bayes"].error[-1]
+    assert "Naive Bayes is not enough" in found.advice
+    assert "given all columns" in " ".join(str(found).split())
+
+
+def test_neither_is_there_where_families_are_given_or_text(table):
+    X, y = table
+    given = compare(X, y, splits=2, columns={"age": "gamma", "day": "skip"}, only=["naive Bayes"])
+    assert [one.name for one in given.candidates] == ["majority class", "naive Bayes"]
+    with pytest.raises(ValueError, match="no candidate is called 'AutoBayes'"):
+        compare(X, y, splits=2, columns={"left": Categorical()}, only=["AutoBayes"])
+    with pytest.raises(ValueError, match="no candidate is called"):
+        compare(["one two", "two three"] * 9, ["a", "b"] * 9, splits=2, only=BOTH)
+    skipped = compare(X, y, splits=2, columns={"left": "skip"}, only=["AutoBayes"])
+    assert by_name(skipped)["AutoBayes"].error[-1] > 0.35
+
+
+def test_diagnose_has_it_as_a_rung(table, capsys, tmp_path):
+    X, y = table
+    found = diagnose(X.drop(columns=["day", "empty"]), y)
+    own = next(one for one in found.rungs if one.name == "AutoBayes")
+    naive = next(one for one in found.rungs if one.name == "naive Bayes")
+    assert own.log_loss < naive.log_loss - 0.1
+    assert own.option == ""
+    assert own.use == "AutoBayes()"
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    assert run(["diagnose", str(tmp_path / "t.csv"), "-t", "y"]) == 0
+    out = capsys.readouterr().out
+    if found.advised is own:
+        assert out.splitlines()[-1] == "naively fit DATA --target y -o MODEL"
+    assert "AutoBayes" in out
+
+
+def test_diagnose_of_families_or_text_has_not(table):
+    X, y = table
+    X = X.assign(note=[f"{k} green bottles hanging on the wall" for k in range(len(X))])
+    for columns in ({"age": "gamma"}, {"note": Text()}, None):
+        found = diagnose(X, y, columns=columns)
+        assert "AutoBayes" not in [one.name for one in found.rungs]
+
+
+# ---- time ----------------------------------------------------------------------------------------
+
+
+class Slow(ClassifierMixin, BaseEstimator):
+    """Takes its time."""
+
+    def __init__(self, each=0.05, rows=0):
+        self.each, self.rows = each, rows
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        time.sleep(self.each if len(X) >= self.rows else 0)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+    def predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), 1 / len(self.classes_))
+
+
+def test_a_candidate_that_takes_too_long_is_not_gone_on_with(table):
+    X, y = table
+    found = compare(X, y, splits=2, only=["slow()", "AutoBayes"], estimators=[Slow()], seconds=0.12)
+    slow = by_name(found)["Slow()"].curve
+    assert slow.reason == too_long(0.12) == "not finished in 0.12 seconds"
+    assert np.isfinite(slow.error[:, 0]).all()
+    assert np.isnan(slow.error[:, -1]).all()
+    assert "not finished in 0.12 seconds" in str(found)
+    fitted = by_name(found)["AutoBayes"].curve
+    assert not np.isfinite(fitted.error[:, -1]).all()
+
+
+def test_a_fit_in_another_process_is_ended(table, monkeypatch):
+    """It would take a minute."""
+    X, y = table
+    monkeypatch.setattr(alternatives, "PATIENCE", 0.0)
+    start = time.perf_counter()
+    slow = Slow(60.0, rows=100)
+    found = compare(
+        X, y, splits=2, only=["Slow(each=60.0, rows=100)"], estimators=[slow], seconds=8
+    )
+    assert time.perf_counter() - start < 45
+    assert by_name(found)["Slow(each=60.0, rows=100)"].curve.reason == too_long(8)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan")])
+def test_no_time_is_refused(table, seconds):
+    with pytest.raises(ValueError, match="seconds must be above 0"):
+        compare(*table, seconds=seconds)
+
+
+def test_names_are_a_list_of_those_there_are(table):
+    with pytest.raises(ValueError, match=r"as \['AutoBayes'\]"):
+        compare(*table, only="AutoBayes")
+    with pytest.raises(ValueError, match="there are majority class, naive Bayes"):
+        compare(*table, only=["boosting"])
+
+
+def test_on_the_command_line(table, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X, y = table
+    X.assign(y=y).to_csv("t.csv", index=False)
+    tokens = ["compare", "t.csv", "-t", "y", "--splits", "2"]
+    assert run([*tokens, "--only", "autobayes", "--seconds", "60"]) == 0
+    assert "logistic regression" not in capsys.readouterr().out
+    assert run([*tokens, "--only", "autobayes", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in found["candidates"]] == ["majority class", "AutoBayes"]
+    assert run([*tokens, "--seconds", "0"]) == 2
+    assert "--seconds" in capsys.readouterr().err
+    assert run([*tokens, "--only", "khiops"]) == 1
+    err = capsys.readouterr().err
+    assert "no candidate is called 'khiops'" in err
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def test_diagnose_of_a_path_knows_its_documents(tmp_path):
+    """As `compare` does, and `naively diagnose`: lines of a text file are texts, however short."""
+    lines = {"ham": ["at noon", "lunch", "notes"], "spam": ["cash", "win", "free"]}
+    for name, texts in lines.items():
+        (tmp_path / f"{name}.txt").write_text("\n".join(texts * 10) + "\n")
+    with pytest.raises(ValueError, match="text of many words"):
+        diagnose([str(tmp_path / "ham.txt"), str(tmp_path / "spam.txt")], "label")
+
+
+def test_what_follows_from_another_column_is_said_in_words():
+    rng = np.random.default_rng(0)
+    shop = rng.integers(0, 40, 400)
+    X = pd.DataFrame({"shop": [f"s{k}" for k in shop], "rent": shop * 1.25 + 0.5})
+    said = str(diagnose(X, np.where(rng.random(400) < 0.5, "a", "b")))
+    assert "∞" not in said
+    assert "all: one of the two columns follows from the other" in said
+
+
+@pytest.mark.skipif(DATA is None, reason="NAIVELY_DATA names the folder of data sets")
+def test_car():
+    found = by_name(compare(f"{DATA}/car/car.arff", "class", splits=2, only=[*BOTH, "naive Bayes"]))
+    assert found["AutoBayes"].log_loss[-1] < 0.6 * found["naive Bayes"].log_loss[-1]
+    assert found["gradient boosting"].error[-1] < 0.05
