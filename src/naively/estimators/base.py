@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.threads import workers
 from naively.estimators.decisions import Deciding
+from naively.estimators.inside import Inside, has_density
 from naively.estimators.leaving_out import LeavesOut
 from naively.estimators.linear import LinearColumns, LinearForm, logistic
 from naively.estimators.validation import (
@@ -46,14 +47,8 @@ Answer = Callable[[Posterior, Data, Workers], npt.NDArray[Any]]
 """A method of a posterior that answers for rows."""
 
 
-def _has_density(estimator: NaiveBayesClassifier) -> bool:
-    if not estimator._family().is_density:
-        raise AttributeError("the scores of complement naive Bayes are no density of x")
-    return True
-
-
 class NaiveBayesClassifier(
-    Deciding, LeavesOut, ClassifierMixin, BaseEstimator,  # type: ignore[misc]
+    Deciding, Inside, LeavesOut, ClassifierMixin, BaseEstimator,  # type: ignore[misc]
 ):  # fmt: skip
     """Base of the scikit-learn estimators: checks what comes in, and asks a `Model`."""
 
@@ -222,14 +217,17 @@ class NaiveBayesClassifier(
         return self._ask(X, Posterior.log_proba)
 
     def predict_joint_log_proba(self, X: Any) -> Float64:
-        """log P(x, c), (n, C), in nats, up to a term that depends on x alone."""
+        """log P(x, c), (n, C), in nats, up to a term that depends on x alone.
+
+        `predict_log_likelihood` plus log π_c has that term too.
+        """
         return self._ask(X, Posterior.joint_log_proba)
 
-    @available_if(_has_density)  # type: ignore[untyped-decorator]
+    @available_if(has_density)  # type: ignore[untyped-decorator]
     def score_samples(self, X: Any) -> Float64:
         """log p(x) under the model, (n,), in nats.
 
-        Complement naive Bayes does not have this method: its scores are no density.
+        Complement naive Bayes and `AutoBayes` do not have this method: their scores are no density.
         """
         return self._ask(X, Posterior.score_samples)
 
@@ -302,33 +300,6 @@ class NaiveBayesClassifier(
         """Write the model, with its exact statistics, to a file: see `naively.load`."""
         check_is_fitted(self)
         save(Saved(self.model_, type(self).__name__, self.get_params(deep=False)), path)
-
-    @property
-    def _parameters(self) -> Any:
-        """Those of the family."""
-        return self.model_.posterior().parameters
-
-    @property
-    def classes_(self) -> npt.NDArray[Any]:
-        """The labels met so far, sorted, (C,)."""
-        return self.model_.classes
-
-    @property
-    def class_count_(self) -> Float64:
-        """Total weight of the rows of each class, (C,)."""
-        model = self.model_
-        with model.lock:
-            return model.class_weight.rounded()
-
-    @property
-    def class_prior_(self) -> Float64:
-        """π_c, (C,)."""
-        return self.model_.posterior().class_prior
-
-    @property
-    def n_parameters_(self) -> int:
-        """Number of free parameters, as the lectures count them: C - 1 for the prior, and ..."""
-        return self.model_.posterior().n_parameters
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

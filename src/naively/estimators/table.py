@@ -52,7 +52,7 @@ from naively.tables.inference import Wishes, infer, reconsidered
 from naively.tables.left_out import no_information, unvaried_in
 from naively.tables.names import few
 from naively.tables.summarising import check_levels, other_columns, slices, summarise
-from naively.tables.targets import LabelCodes
+from naively.tables.targets import LabelCodes, label_column
 from naively.workers import SERIAL
 
 Given = tuple[Any, LabelCodes, Float64 | None, Kind]
@@ -258,6 +258,15 @@ class TableClassifier(NaiveBayesClassifier):
             add_invalid(invalid, more)
         self._warn(invalid, "read", posterior.schema)
         return np.concatenate([part for part, _ in parts])
+
+    def _with_labels(self, X: Any, y: Any) -> tuple[Any, Any]:
+        require_labels(self, y)
+        if isinstance(y, str):
+            X, y = apart(self._as_table(X, self._posterior().schema), y)
+        classes, codes = labels_of(label_column(y), self.missing)
+        if (codes == len(classes)).any():
+            raise ValueError(f"the label of row {int((codes == len(classes)).argmax())} is missing")
+        return X, classes[codes].tolist()
 
     def _rows(self, X: Any) -> Any:
         return self._encoded(X, self._posterior())[1]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.describing import ClassNumbers, Events, Evidences, Section
+from naively.families.describing import ClassNumbers, Events, Evidences, Listed, Section
 from naively.statistics.base import Data, InvalidValueError, Statistics, Summary
 from naively.workers import SERIAL, Workers
 
@@ -135,6 +135,12 @@ class Parameters(ABC):
         numbers = self.numbers()
         assert numbers is not None, "a family has `numbers`, or describes itself"
         return numbers.section(names)
+
+    def listed(self) -> list[Listed]:
+        """All numbers of each class and feature; none of families that are no list of numbers."""
+        numbers = self.numbers()
+        values = {} if numbers is None else numbers.values
+        return [Listed(name, np.arange(one.shape[1]), None, one) for name, one in values.items()]
 
     def evidence(self, names: Sequence[str]) -> Evidences | None:
         """What is weighed, if anything is."""

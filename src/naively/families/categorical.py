@@ -67,7 +67,7 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
             int(known[-1]) + 1 if len(known) and known.dtype.kind == "i" else len(known)
             for known in levels
         ]
-        return np.maximum(seen, _check_min_categories(self.min_categories, len(seen)))
+        return np.maximum(seen, check_min_categories(self.min_categories, len(seen)))
 
     def estimate(
         self, statistics: LevelStatistics, class_weight: ExactArray
@@ -76,14 +76,15 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         categories = self.categories(statistics)
         classes, d = statistics.tables["missing"].shape
         each = isinstance(self.alpha, list | tuple)  # a value a level: all of them are declared
-        declared = categories if each else _check_min_categories(self.min_categories, d)
+        declared = categories if each else check_min_categories(self.min_categories, d)
         alpha = _level_alphas(self.alpha, classes, categories)
         return CategoricalParameters(
             statistics, class_weight, categories, declared, alpha, self.unseen
         )
 
 
-def _check_min_categories(given: Any, n_features: int) -> Int64:
+def check_min_categories(given: Any, n_features: int) -> Int64:
+    """How many levels of each feature there are at least, (d,); ValueError if that is no number."""
     if given is None:
         return np.zeros(n_features, np.int64)
     values = np.asarray(given)
