@@ -1188,3 +1188,21 @@ def test_demo_twice(folder, capsys):
     assert model_of("a b/digits.model") == shown
     found = asked(capsys, "evaluate", "a b/digits.model", "a b/digits-test.csv")
     assert found["accuracy"] > 0.89
+
+
+def test_priors_of_the_command_line(capsys):
+    Path("t.csv").write_text("a,b,y\n" + "1,x,1\n2,x,0\n4,z,0\n3,x,1\n" * 5)
+    for options in (("--naive",), ()):
+        fitted = ("fit", "t.csv", "-t", "y", "-o", "m", *options)
+        naive(capsys, *fitted, "--prior", "1=0.8")
+        assert naively.load("m").class_prior_.tolist() == pytest.approx([0.2, 0.8])  # labels 0, 1
+        naive(capsys, *fitted, "--prior", "1=0.8", "--prior", "0=0.2")
+        assert naively.load("m").class_prior_.tolist() == pytest.approx([0.2, 0.8])
+        naive(capsys, "update", "m", "t.csv")
+        assert naively.load("m").class_prior_.tolist() == pytest.approx([0.2, 0.8])
+        assert "0.8" in naive(capsys, "inspect", "m")[0]
+        for bad, code, message in (
+            ("2=0.8", 1, "'2'"), ("1=x", 2, "class=probability"), ("often", 2, "class=probability"),
+            ("1=1.5", 2, "sum of the priors"),
+        ):  # fmt: skip
+            assert message in naive(capsys, *fitted, "--prior", bad, code=code)[1]

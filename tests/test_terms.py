@@ -235,3 +235,167 @@ def test_parameter_counts_of_any_size_can_be_printed():
     assert str(model.n_parameters_) == "4.01e+19728"
     few = naively.parameter_counts(10, 256 * 256)["full covariance"]
     assert (str(few), json.dumps(few), f"{few:,}") == ("21475819520",) * 2 + ("21,475,819,520",)
+
+
+# ---- priors under one name -----------------------------------------------------------------------
+
+
+def priors_of(kind, prior, **smoothing):
+    """The classifier of a kind with a prior, under the name that it has there."""
+    names = {GaussianNB: "priors", GaussianBayes: "priors"}
+    names |= dict.fromkeys([MultinomialNB, BernoulliNB, CategoricalNB], "class_prior")
+    name = names.get(kind, "prior")
+    return kind(**{name: prior}, **smoothing)
+
+
+ALL = [
+    GaussianNB, GaussianBayes, MultinomialNB, BernoulliNB, CategoricalNB, NaiveBayes, JointBayes,
+    AutoBayes,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(("prior", "expected"), [
+    ("uniform", [1 / 3] * 3), ([0.5, 0.2, 0.3], [0.5, 0.2, 0.3]),
+    ({"c": 0.3, "a": 0.5, "b": 0.2}, [0.5, 0.2, 0.3]), ({"b": 0.2, "c": 0.3}, [0.5, 0.2, 0.3]),
+    ("empirical", np.bincount(own) / 90),
+], ids=["uniform", "vector", "dict", "the rest", "empirical"])  # fmt: skip
+def test_a_prior_is_given_in_the_same_ways_everywhere(kind, prior, expected):
+    model = priors_of(kind, prior).fit(LEVELS, y)
+    assert_allclose(model.class_prior_, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("prior", "message"), [
+    ({"a": 0.5, "b": 0.2, "d": 0.3}, "'d'"),
+    ({"a": 0.5, "b": 0.2, "c": 0.2, "d": 0.1}, "'d', no class that was learned: .* 'a', 'b', 'c'"),
+    ({"a": 0.5, "b": 0.5, "c": 0.5}, "sum of the priors should be 1, not 1.5"),
+    ({"a": 0.2, "b": 0.2, "c": 0.2}, "sum of the priors should be 1, not 0.6"),
+    ({"a": 0.5}, "not the class 'b', 'c': only one"),
+    ({"a": 0.5, "b": 0.5}, "not the class 'c': nothing is left"),
+    ({"a": -0.5, "b": 1.0, "c": 0.5}, "-0.5 of class 'a'"),
+    ({"a": math.nan, "b": 0.5, "c": 0.5}, "nan of class 'a'"),
+    ({"a": "much"}, "numbers"), ([0.5, 0.5], "2 priors, 3 classes"), ("often", "often"),
+    ([math.nan, 0.5, 0.5], "nan"), ([[0.2, 0.3, 0.5]], "flat"),
+])  # fmt: skip
+@pytest.mark.parametrize("kind", [GaussianNB, MultinomialNB, NaiveBayes])
+def test_priors_that_are_none_are_refused(kind, prior, message):
+    with pytest.raises(ValueError, match=message):
+        priors_of(kind, prior).fit(LEVELS, y)
+
+
+def test_virtual_examples_with_a_prior_q():
+    """(#{Y = b} + m Q(Y = b)) / (n + m): lecture 2."""
+    m, q = 10, np.array([0.2, 0.5, 0.3])
+    expected = (np.bincount(own) + m * q) / (90 + m)
+    for virtual in (m * q, (m * q).tolist(), dict(zip("abc", m * q, strict=True))):
+        for kind in (GaussianNB, MultinomialNB, NaiveBayes, JointBayes):
+            model = kind(prior_smoothing=virtual).fit(LEVELS, y)
+            assert_allclose(model.class_prior_, expected, rtol=1e-12)
+    part = NaiveBayes(prior_smoothing={"b": 5}).fit(LEVELS, y)
+    assert_allclose(part.class_prior_, (np.bincount(own) + np.array([0, 5, 0])) / 95, rtol=1e-12)
+    for bad, said in [
+        ([1, 2], "2 prior_smoothing, 3"), ({"d": 1}, "'d', no class"), ({"a": -1}, "-1 of class"),
+        ("x", "numbers"), (math.inf, "inf"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=said):
+            NaiveBayes(prior_smoothing=bad).fit(LEVELS, y)
+
+
+def test_priors_by_class_go_with_the_model(tmp_path):
+    """Files keep them; classes that come later must be named; numbers may be named by text."""
+    given = {"a": 0.5, "c": 0.3, "b": 0.2}
+    model = GaussianNB(priors=given).fit(NUMBERS, y)
+    model.save(tmp_path / "m")
+    loaded = naively.load(tmp_path / "m")
+    assert loaded.priors == given
+    assert_array_equal(loaded.predict_proba(NUMBERS), model.predict_proba(NUMBERS))
+    late = GaussianNB(priors=given).partial_fit(NUMBERS[y != "c"], y[y != "c"])
+    with pytest.raises(ValueError, match="'c', no class that was learned"):
+        late.predict(NUMBERS)
+    late.partial_fit(NUMBERS[y == "c"], y[y == "c"])
+    assert_array_equal(late.predict_proba(NUMBERS), model.predict_proba(NUMBERS))
+    with pytest.raises(ValueError, match="not the class 'd'"):
+        late.partial_fit(NUMBERS[:1], ["d"])
+    assert_array_equal(late.predict_proba(NUMBERS), model.predict_proba(NUMBERS))
+    for names in ({0: 0.5, 1: 0.2, 2: 0.3}, {"0": 0.5, "1": 0.2}, {0.0: 0.5, 1.0: 0.2}):
+        numbers = GaussianNB(priors=names).fit(NUMBERS, own)
+        assert_allclose(numbers.predict_proba(NUMBERS), model.predict_proba(NUMBERS), rtol=1e-12)
+
+
+# ---- smoothing by name ---------------------------------------------------------------------------
+
+
+def test_virtual_examples_of_levels_by_their_names():
+    """m Q(X_i = a, Y = b) virtual examples: lecture 2."""
+    kinds = ["spam", "ham", "spam"]
+    table = {"colour": ["red", "blue", "red"], "size": ["1", "2", "1"]}
+    alpha = {"red": 2.0, "green": [0.5, 3.0], "blue": 1.0}  # a number each for ham and spam
+    model = NaiveBayes({"colour": naively.Categorical(alpha)}).fit(table, kinds)
+    found = listed(model)
+    assert_allclose(found["spam", "colour", "red", "p"], (2 + 2) / (2 + 6))
+    assert_allclose(found["spam", "colour", "green", "p"], 3 / (2 + 6))  # never met
+    assert_allclose(found["ham", "colour", "green", "p"], 0.5 / (1 + 3.5))
+    assert_allclose(found["ham", "size", "1", "p"], 1 / 3)  # as ever
+    assert_allclose(model.predict_log_likelihood({"colour": ["green"], "size": [None]}),
+                    [[np.log(0.5 / 4.5), np.log(3 / 8)]])  # fmt: skip
+
+
+def test_levels_by_name_are_those_by_order():
+    orders = [rng.uniform(0, 3, (3, k)) for k in (2, 3, 4)]
+    names = [{j: own[:, j] for j in range(own.shape[1])} for own in orders]
+    by_order, by_name = (CategoricalNB(alpha=one).fit(LEVELS, y) for one in (orders, names))
+    assert_allclose(by_name.predict_proba(LEVELS), by_order.predict_proba(LEVELS), rtol=1e-12)
+    ones = CategoricalNB(alpha=[{}, {2: 1.0}, {}]).fit(LEVELS, y)  # what is not named has 1
+    plain = CategoricalNB().fit(LEVELS, y)
+    assert_array_equal(ones.predict_proba(LEVELS), plain.predict_proba(LEVELS))
+    unseen = [[7, 0, 7]]
+    assert_array_equal(ones.predict_proba(unseen), plain.predict_proba(unseen))
+    far = CategoricalNB(alpha=[{1 << 40: 2.0}]).fit(LEVELS[:, :1], y)  # of no cost in memory
+    assert far.n_categories_.tolist() == [(1 << 40) + 1]
+    tiny = CategoricalNB(alpha=[{0: 0}, {0: 0.0}, {}], force_alpha=False).fit(LEVELS, y)
+    assert np.isfinite(tiny.predict_log_proba(LEVELS)).all()
+
+
+@pytest.mark.parametrize(("alpha", "message"), [
+    ([{0: -1.0}, {}, {}], "for level 0"), ([{0: math.nan}, {}, {}], "for level 0"),
+    ([{"a": 1.0}, {}, {}], "'a', which is no level code of feature 0"),
+    ([{-1: 1.0}, {}, {}], "-1, which is no level code"), ([{0: [1, 2]}, {}, {}], "3 classes"),
+    ({0: 1.0}, "of one feature, but there are 3"), ([{}, {}], "2 features, but there are 3"),
+])  # fmt: skip
+def test_smoothing_of_levels_that_are_none_is_refused(alpha, message):
+    with pytest.raises(ValueError, match=message):
+        CategoricalNB(alpha=alpha).fit(LEVELS, y)
+
+
+@pytest.mark.parametrize("event", ["multinomial", "complement", "bernoulli", "binary"])
+def test_smoothing_of_words(event):
+    """A word with its own l, the others with 1, is a `MultinomialNB` with these l."""
+    model = TextNB(event, alpha={"free": 2.0}).fit(MAILS, KINDS)
+    alpha = np.where(model.terms_ == "free", 2.0, 1.0)
+    counts = model.feature_count_
+    if event == "multinomial":
+        theta = (counts + alpha) / (counts + alpha).sum(axis=1, keepdims=True)
+        assert_allclose(np.exp(model.feature_log_prob_), theta)
+    plain = TextNB(event).fit(MAILS, KINDS)
+    moved = model.predict_proba(["free"]) - plain.predict_proba(["free"])
+    assert np.abs(moved).max() > 0.01
+    ones = TextNB(event, alpha={"free": 1.0}).fit(MAILS, KINDS)
+    assert_allclose(ones.predict_proba(MAILS), plain.predict_proba(MAILS), rtol=1e-12)
+
+
+def test_smoothing_of_words_that_are_none_is_refused(tmp_path):
+    for alpha, message in (({"Free": 2}, "'Free', which is no term that was learned"),
+                           ({"free": -2}, "for 'free'"), ({"free": [1, 2]}, "'free' must be one"),
+                           ({3: 1.0}, "3, which is no term")):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            TextNB(alpha=alpha).fit(MAILS, KINDS)
+    with pytest.raises(ValueError, match="hashed"):
+        TextNB(alpha={"free": 2}, n_features=8).fit(MAILS, KINDS)
+    with pytest.raises(ValueError, match="one number"):
+        naively.NBSVM(alpha={"free": 2}).fit(MAILS, KINDS)
+    model = TextNB(alpha={"free": 2}).fit(MAILS, KINDS)
+    model.save(tmp_path / "m")
+    assert_array_equal(
+        naively.load(tmp_path / "m").predict_proba(MAILS), model.predict_proba(MAILS)
+    )
+    assert model.left_out(MAILS, KINDS, parts=2).log_loss > 0  # of a part that lacks the word

@@ -140,7 +140,7 @@ class Model:
             schema, prior = schema or self.schema, prior or self.prior
             schema.refuse_unlike(other.schema)
             classes = merge_labels(self.classes, other.classes)
-            prior.check_room(len(classes))
+            prior.check_room(classes)
             self._own()
             self.statistics = self._laid_out(schema)
             self.schema, self.prior = schema, prior
@@ -326,7 +326,7 @@ class Model:
         return found
 
     def _estimated(self, workers: Workers) -> Posterior:
-        prior = self.prior.estimate(self.class_weight)
+        prior = self.prior.estimate(self.class_weight, self.classes)
         with np.errstate(divide="ignore"):
             log_prior = np.log(prior)
         try:
@@ -339,7 +339,7 @@ class Model:
 
     def check(self, workers: Workers | None = None) -> None:
         """Raise ValueError if the hyperparameters do not fit what was learned."""
-        self.prior.estimate(self.class_weight)
+        self.prior.estimate(self.class_weight, self.classes)
         try:
             self.family.check(self.statistics, self.class_weight)
         except FeatureError as error:

@@ -110,7 +110,7 @@ def fit(
             )
         if said := no_information(model):
             progress.note(f"{source.name}: {said}")
-    model.prior.check_room(len(model.classes))
+    model.prior.check_room(model.classes)
     return Fitted(model, time.perf_counter() - start, scores)
 
 

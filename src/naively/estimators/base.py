@@ -181,7 +181,7 @@ class NaiveBayesClassifier(
 
     def _keep(self, model: Model, noted: dict[str, Any]) -> None:
         """Take a model as this estimator's own, with what was noted beside it."""
-        model.prior.check_room(len(model.classes))
+        model.prior.check_room(model.classes)
         names = model.feature_names
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:

@@ -11,6 +11,7 @@ from naively.exact import Float64
 from naively.families.joint import Joint
 from naively.model import Model
 from naively.posterior import Posterior
+from naively.prior import Given, Virtual
 from naively.schema import Block, Schema, Why
 from naively.statistics.base import Data
 from naively.tables.inference import Wishes
@@ -50,9 +51,10 @@ class JointBayes(TableClassifier):
     min_categories : int, (d,) sequence or None
         Least K_α of every or each column, in their order: 2 for pixels, some of which never vary.
         A level that was never met scores as one with count 0, with or without it.
-    prior : "empirical", "uniform" or probabilities in the order of the classes.
-    prior_smoothing : float
-        Virtual examples of each class.
+    prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
+        Of a dict one class may be left out: it gets the rest.
+    prior_smoothing : float, sequence or dict
+        Virtual examples of each class: of all, in the order of the classes, or by class.
     missing : sequence of str
         Text that means a missing value, besides NaN and null.
     n_jobs : int, optional
@@ -79,8 +81,8 @@ class JointBayes(TableClassifier):
     alpha: float | Literal["auto"] = 1.0
     _: KW_ONLY
     min_categories: int | Sequence[int] | None = None
-    prior: Literal["empirical", "uniform"] | Sequence[float] = "empirical"
-    prior_smoothing: float = 0.0
+    prior: Given = "empirical"
+    prior_smoothing: Virtual = 0.0
     missing: Sequence[str] = MISSING
     n_jobs: int | None = None
 

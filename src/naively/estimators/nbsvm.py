@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Real
 from os import PathLike
@@ -101,6 +102,8 @@ class NBSVM(TextClassifier):
             raise ValueError(f"beta must be from 0 to 1, not {self.beta!r}")
         if isinstance(self.alpha, str) and self.alpha == "auto":
             raise ValueError('alpha must be a number: "auto" is for classifiers that add up')
+        if isinstance(self.alpha, Mapping):
+            raise ValueError("alpha must be one number: NBSVM smooths all terms alike")
         if self.alpha == 0:
             raise ValueError("alpha must be above 0: without smoothing, ratios are infinite")
         texts = X if isinstance(X, pa.Array) else to_array(X)

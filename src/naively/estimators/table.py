@@ -65,7 +65,7 @@ class TableClassifier(NaiveBayesClassifier):
     """Base of the estimators that learn from tables."""
 
     prior: Any
-    prior_smoothing: float
+    prior_smoothing: Any
     missing: Sequence[str]
     _noted = ("_kind",)
     _kind: Kind = "arrow"

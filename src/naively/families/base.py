@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
@@ -200,8 +200,10 @@ class Family(ABC, Generic[S, P]):
     @property
     def by_column(self) -> bool:
         """Whether each column is treated as if it were alone, so that blocks can be cut."""
-        values = vars(self).values()
-        return self.summary.by_column and not any(np.ndim(v) > 0 for v in values if v is not None)
+        values = [value for value in vars(self).values() if value is not None]
+        return self.summary.by_column and not any(
+            np.ndim(value) > 0 or isinstance(value, Mapping) for value in values
+        )
 
     @property
     def in_turn(self) -> bool:

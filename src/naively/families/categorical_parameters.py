@@ -41,7 +41,6 @@ class CategoricalParameters(Parameters):
         self, statistics: LevelStatistics, class_weight: ExactArray, n_categories: Int64,
         declared: Int64, alpha: LevelAlphas, unseen: Unseen,
     ) -> None:  # fmt: skip
-        statistics = statistics.canonical()
         self.levels = statistics.levels
         self.offsets = statistics.offsets
         self.count = counts_of(statistics.tables["count"])

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix, vstack
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Parameters
 from naively.families.describing import Events, Listed, Section
-from naively.families.linear import LinearParameters
+from naively.families.linear import Alpha, LinearParameters
 from naively.families.multinomial import ROLLS, MultinomialParameters
 from naively.statistics.base import InvalidValueError
 from naively.statistics.term_counts import TermCounts
@@ -42,7 +42,7 @@ class TextParameters(Parameters):
 
     def __init__(
         self, summary: TermCounts, inner: LinearParameters, vocabulary: Vocabulary | None,
-        total: ExactArray, alpha: float,
+        total: ExactArray, alpha: Alpha,
     ) -> None:  # fmt: skip
         self.summary = summary
         self.inner = inner
