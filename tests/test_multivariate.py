@@ -861,13 +861,13 @@ def test_numbers_of_any_type_shrink(covariance, number):
     assert_array_equal(ours.shrinkage_, float(number))
 
 
-def test_attributes_tell_of_what_was_fitted():
+def test_attributes_tell_of_the_parameters_as_they_are():
     X, y = clouds(60)
     classifier = GaussianBayes("diagonal").fit(X, y)
-    before = classifier.covariance_
     classifier.set_params(covariance="spherical", shrinkage=0.3)
-    assert_array_equal(classifier.covariance_, before)
-    assert classifier.shrinkage_ == 0.0
+    same = GaussianBayes("spherical", 0.3).fit(X, y)
+    assert_array_equal(classifier.covariance_, same.covariance_)
+    assert classifier.shrinkage_ == 0.3
     with pytest.raises(ValueError, match="cannot go on as another family"):
         GaussianBayes("tied").fit(X, y).set_params(covariance="full").partial_fit(X, y)
     with pytest.raises(ValueError, match="tied"):

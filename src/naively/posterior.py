@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,6 +44,17 @@ class SingularModelError(ValueError):
             f"the covariance {place}, from {rows:g} row{'s' if rows != 1 else ''}, has no density: "
             f"feature {feature} {error.problem}. {error.advice}"
         )
+
+
+@contextmanager
+def naming(
+    classes: Labels, class_weight: ExactArray, names: Sequence[str] | None
+) -> Iterator[None]:
+    """Let the error about a covariance matrix name its class and its feature."""
+    try:
+        yield
+    except SingularCovarianceError as error:
+        raise SingularModelError.of(error, classes, class_weight, names) from None
 
 
 @dataclass(frozen=True, eq=False)

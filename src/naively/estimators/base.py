@@ -21,6 +21,7 @@ from naively.estimators.decisions import Deciding
 from naively.estimators.inside import Inside, has_density
 from naively.estimators.leaving_out import LeavesOut
 from naively.estimators.linear import LinearColumns, LinearForm, logistic
+from naively.estimators.rereading import Rereads
 from naively.estimators.validation import (
     check_data,
     check_labels,
@@ -33,7 +34,6 @@ from naively.estimators.validation import (
 )
 from naively.exact import Float64
 from naively.explanation import Explanation
-from naively.families.base import unlike
 from naively.files.safetensors import Saved, save
 from naively.model import Model
 from naively.posterior import Posterior
@@ -48,11 +48,10 @@ Answer = Callable[[Posterior, Data, Workers], npt.NDArray[Any]]
 
 
 class NaiveBayesClassifier(
-    Deciding, Inside, LeavesOut, ClassifierMixin, BaseEstimator,  # type: ignore[misc]
+    Rereads, Deciding, Inside, LeavesOut, ClassifierMixin, BaseEstimator,  # type: ignore[misc]
 ):  # fmt: skip
     """Base of the scikit-learn estimators: checks what comes in, and asks a `Model`."""
 
-    model_: Model
     n_features_in_: int
     n_jobs: int | None
     _takes_sparse = True
@@ -109,13 +108,8 @@ class NaiveBayesClassifier(
         return self
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
-        """Absorb a model under this estimator's parameters as they are now."""
-        model, family = self.model_, self._family()
-        if type(family) is not type(model.family) or family.summary != model.family.summary:
-            raise ValueError(
-                f"what was learned cannot go on as another family: {unlike(model.family, family)}"
-            )
-        model.absorb(delta, model.schema.with_family(family), self._prior())
+        """Absorb a model, under the parameters of this estimator."""
+        self.model_.absorb(delta)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows: the model is again, bit for bit, one that never met them.
@@ -140,7 +134,11 @@ class NaiveBayesClassifier(
         return self
 
     def __add__(self, other: Self) -> Self:
-        """The model that learned what both did, with the parameters of the left one."""
+        """The model that learned what both did, with the parameters of the left one.
+
+        Those of the right one may be others, as long as they counted the same: its smoothing,
+        prior and the like do not matter.
+        """
         if type(other) is not type(self):
             return NotImplemented
         check_is_fitted(self)
@@ -196,7 +194,11 @@ class NaiveBayesClassifier(
     def _posterior(self) -> Posterior:
         """What the model answers as it is now; to be asked for once an answer, as it may change."""
         check_is_fitted(self)
-        return settled(self.model_, workers(self.n_jobs))
+        model, jobs = self.model_, workers(self.n_jobs)
+        if not self._checked and len(model.classes):
+            model.check(jobs)
+            self._checked = True
+        return settled(model, jobs)
 
     def _rows(self, X: Any) -> Data:
         """The rows as the model takes them."""
@@ -204,9 +206,7 @@ class NaiveBayesClassifier(
 
     def _ask(self, X: Any, answer: Answer) -> npt.NDArray[Any]:
         """The model's answer for the rows of X."""
-        check_is_fitted(self)
-        jobs = workers(self.n_jobs)
-        return answer(settled(self.model_, jobs), self._rows(X), jobs)
+        return answer(self._posterior(), self._rows(X), workers(self.n_jobs))
 
     def predict_proba(self, X: Any) -> Float64:
         """P(c | x), (n, C), in the order of `classes_`."""
@@ -302,7 +302,7 @@ class NaiveBayesClassifier(
         save(Saved(self.model_, type(self).__name__, self.get_params(deep=False)), path)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        return self._learned is not None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

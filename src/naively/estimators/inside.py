@@ -13,7 +13,6 @@ from sklearn.utils.metaestimators import available_if
 
 from naively.estimators.validation import check_labels, require_labels
 from naively.exact import Float64, Int64
-from naively.model import Model
 from naively.posterior import Posterior
 from naively.statistics.base import Data
 from naively.tables.parameters import parameters
@@ -31,7 +30,7 @@ def has_density(estimator: Any) -> bool:
 class Inside:
     """P(x | y), the likelihood of rows, and all that was estimated."""
 
-    model_: Model
+    model_: Any
 
     @abstractmethod
     def _ask(self, X: Any, answer: Any) -> npt.NDArray[Any]: ...

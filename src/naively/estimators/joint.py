@@ -87,7 +87,8 @@ class JointBayes(TableClassifier):
     n_jobs: int | None = None
 
     def _wishes(self) -> Wishes:
-        return Wishes({}, missing=tuple(self.missing))
+        whole = Joint(self._smoothing, self.min_categories)
+        return Wishes({}, missing=tuple(self.missing), whole=whole)
 
     def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
         names = tuple(table.column_names)

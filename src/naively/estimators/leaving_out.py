@@ -32,7 +32,7 @@ NONE = np.empty(0, np.int64)
 class LeavesOut:
     """What every classifier can do whose training is addition."""
 
-    model_: Model
+    model_: Any
     alpha: Any
     n_jobs: int | None
 
@@ -92,7 +92,11 @@ class LeavesOut:
     @property
     def alpha_(self) -> Any:
         """The smoothing: `alpha`, or what was chosen for "auto"."""
-        family: Any = self.model_.family
+        return self._alpha_of(self.model_)
+
+    def _alpha_of(self, model: Model) -> Any:
+        """The smoothing of a model."""
+        family: Any = model.family
         return family.alpha
 
     @property
@@ -104,7 +108,8 @@ class LeavesOut:
         """The value of `alpha`; where it is to be chosen and is not yet, any."""
         if not self._is_auto:
             return self.alpha
-        return self.alpha_ if hasattr(self, "model_") else 1.0
+        known: Model | None = vars(self).get("_model")
+        return 1.0 if known is None else self._alpha_of(known)
 
     def _refuse_auto(self) -> None:
         if self._is_auto:

@@ -32,7 +32,6 @@ from naively.estimators.validation import (
     check_several,
     check_total,
     require_labels,
-    settled,
 )
 from naively.exact import Float64
 from naively.explanation import Explanation
@@ -51,6 +50,7 @@ from naively.tables.frames import SparseTable, array_names, is_named, to_arrow
 from naively.tables.inference import Wishes, infer, reconsidered
 from naively.tables.left_out import no_information, unvaried_in
 from naively.tables.names import few
+from naively.tables.rereading import reread, smoothing_of
 from naively.tables.summarising import check_levels, other_columns, slices, summarise
 from naively.tables.targets import LabelCodes, label_column
 from naively.workers import SERIAL
@@ -77,7 +77,9 @@ class TableClassifier(NaiveBayesClassifier):
     # ---- learning ----------------------------------------------------------------------------
 
     def _family(self) -> AnyFamily:
-        return self.model_.family
+        if self._learned is None:
+            raise AttributeError("the families of the columns are known once it is fitted")
+        return self._learned.family
 
     def _prior(self) -> Prior:
         return Prior(self.prior, self.prior_smoothing)
@@ -111,9 +113,14 @@ class TableClassifier(NaiveBayesClassifier):
         self._keep(learned, noted)
         return self
 
+    def _reread(self, model: Model, changed: set[str]) -> None:
+        before = object.__new__(type(self))  # one that says what this one said
+        before.__dict__.update(self._read)
+        anew = reread(model, before._wishes(), self._wishes(), changed)
+        model.read_anew(anew.schema, self._prior(), anew.statistics)
+
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
         total = self.model_.copy()
-        total.prior = self._prior()
         self._keep(reconsidered(self._wishes(), union.merge(total, delta)), noted)
 
     def _to_forget(self, X: Any, y: Any, sample_weight: Any) -> Model:
@@ -175,16 +182,9 @@ class TableClassifier(NaiveBayesClassifier):
         weights = None if weights is None else weights[kept]
         return Learnable(blank, rows[kept], classes[codes[kept]], weights, kept, source)
 
-    @property
-    def alpha_(self) -> Any:
+    def _alpha_of(self, model: Model) -> Any:
         """The smoothing of the families that are not given: `alpha`, or what was chosen for it."""
-        schema = self.model_.schema
-        given = ("asked", "chosen")
-        for block in schema.blocks:
-            family: Any = block.family
-            if hasattr(family, "alpha") and schema.reason(block.names[0]).kind not in given:
-                return family.alpha
-        return 1.0  # there are none
+        return smoothing_of(model.schema)
 
     def _reading(self, rows: Learnable) -> Reading:
         table, labels = rows.source
@@ -238,9 +238,7 @@ class TableClassifier(NaiveBayesClassifier):
     # ---- predicting --------------------------------------------------------------------------
 
     def _ask(self, X: Any, answer: Answer) -> npt.NDArray[Any]:
-        check_is_fitted(self)
-        jobs = workers(self.n_jobs)
-        posterior = settled(self.model_, jobs)
+        posterior, jobs = self._posterior(), workers(self.n_jobs)
         without = unvaried_in(posterior)
 
         def one(batch: tuple[int, pa.Table]) -> tuple[npt.NDArray[Any], dict[str, Invalid]]:

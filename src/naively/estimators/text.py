@@ -143,7 +143,7 @@ class TextNB(TextClassifier, NaiveBayesClassifier):
     prior_smoothing: Virtual = 0.0
 
     def _family(self) -> Text:
-        known: Any = self.model_.family if hasattr(self, "model_") else None
+        known: Any = None if self._learned is None else self._learned.family
         options = {name: getattr(self, name) for name in OPTIONS}
         options["alpha"] = self._smoothing
         options["stop_words"] = stop_words(self.stop_words)
