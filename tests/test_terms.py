@@ -399,3 +399,30 @@ def test_smoothing_of_words_that_are_none_is_refused(tmp_path):
         naively.load(tmp_path / "m").predict_proba(MAILS), model.predict_proba(MAILS)
     )
     assert model.left_out(MAILS, KINDS, parts=2).log_loss > 0  # of a part that lacks the word
+
+
+# ---- one class -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("model", "X"), [
+    (NaiveBayes(), TABLE), (NaiveBayes(family="auto"), TABLE), (JointBayes(), TABLE),
+    (AutoBayes(), TABLE), (AutoBayes(interactions=0), LEVELS), (GaussianBayes(), NUMBERS),
+    (GaussianBayes("tied"), NUMBERS), (TextNB(), MAILS), (TextNB("complement"), MAILS),
+    (TextNB("bernoulli", weighting=None), MAILS),
+], ids=str)  # fmt: skip
+def test_one_class_is_predicted(model, X):
+    """A shard may hold one class: what it learned adds up, and alone it predicts that one."""
+    n = len(X)
+    model.fit(X, ["only"] * n)
+    assert model.predict(X).tolist() == ["only"] * n
+    assert (model.predict_proba(X) == 1.0).all()
+    assert model.explain(X)[0].proba.tolist() == [1.0]
+    model.partial_fit(X, ["other"] * n)
+    assert_allclose(model.class_prior_, [0.5, 0.5])
+
+
+def test_no_class_is_too_few():
+    with pytest.raises(ValueError, match="y has no labels"):
+        NaiveBayes().fit(TABLE, [None] * 90)
+    with pytest.raises(ValueError, match="only one class"):
+        naively.NBSVM().fit(MAILS, ["spam"] * 4)

@@ -40,8 +40,9 @@ class SingularModelError(ValueError):
             place = f"of class {classes.tolist()[error.code]!r}"
             weight = class_weight.gather(0, error.code)
         rows = float(weight.rounded())
+        size = f"{rows:g} rows" if rows != 1 else "1 row (one sample)"
         return cls(
-            f"the covariance {place}, from {rows:g} row{'s' if rows != 1 else ''}, has no density: "
+            f"the covariance {place}, from {size}, has no density: "
             f"feature {feature} {error.problem}. {error.advice}"
         )
 

@@ -69,13 +69,8 @@ class Evaluated:
     decided: Decided | None = None
 
 
-def fit(
-    source: Opened, question: Question, known: Model | None = None, alone: bool = False
-) -> Fitted:
-    """Learn the rows of files; those held out are learned after they were a test.
-
-    There have to be two classes, unless the model is known or one `alone` is meant.
-    """
+def fit(source: Opened, question: Question, known: Model | None = None) -> Fitted:
+    """Learn the rows of files; those held out are learned after they were a test."""
     start = time.perf_counter()
     model, held = _learned("learning", source, question, known)
     if len(model.classes) == 0 and not held.rows:
@@ -94,11 +89,6 @@ def fit(
             model = reconsidered(question.wishes, model)
     model = with_typed_labels(model)
     if known is None:
-        if len(model.classes) < 2 and not alone:
-            raise UserError(
-                f"{source.name}: the target column {question.target!r} has one class only "
-                f"({model.classes[0]}); a classifier needs two or more"
-            )
         model.check()
         model.posterior(workers(None))
         known_as = model.schema.known

@@ -25,7 +25,6 @@ from naively.estimators.rereading import Rereads
 from naively.estimators.validation import (
     check_data,
     check_labels,
-    check_several,
     check_total,
     check_weights,
     naming,
@@ -67,7 +66,7 @@ class NaiveBayesClassifier(
         Parameters
         ----------
         X : (n, d) array, data frame or sparse matrix; NaN is a missing value.
-        y : (n,) labels of at least two classes.
+        y : (n,) labels; of one class alone the model predicts that one.
         sample_weight : (n,) non-negative weights; a row of weight w counts as w rows.
 
         Raises
@@ -75,7 +74,6 @@ class NaiveBayesClassifier(
         ValueError : saying what is wrong and where.
         """
         delta, noted = self._chosen(X, y, sample_weight)._summarise(X, y, sample_weight, None)
-        check_several(delta.classes)
         delta.check(workers(self.n_jobs))
         self._keep(delta, noted)
         return self

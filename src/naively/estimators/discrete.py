@@ -97,7 +97,7 @@ class MultinomialNB(FeatureCountNB):
     Where scikit-learn's differs: counts are summed exactly, whatever their type; alpha=0 is
     maximum likelihood without NaN (0 · log 0 = 0; a row that every class rules out gets the
     prior); NaN is a missing value; priors must sum to 1; classes may appear later without being
-    declared; one class alone is refused by `fit`.
+    declared.
 
     Parameters
     ----------
@@ -142,8 +142,7 @@ class ComplementNB(FeatureCountNB):
 
     Where scikit-learn's differs: the class prior counts, as in the paper (scikit-learn ignores
     it; `fit_prior=False` gives its scores, up to a constant); counts are summed exactly; alpha=0
-    gives no NaN; NaN is a missing value; classes may appear later without being declared; one
-    class alone is refused by `fit`.
+    gives no NaN; NaN is a missing value; classes may appear later without being declared.
 
     Parameters
     ----------
@@ -182,7 +181,7 @@ class BernoulliNB(FeatureCountNB):
 
     Where scikit-learn's differs: counts are summed exactly; log (1 - p) comes from the count of
     absences, so that alpha=0 gives no NaN; NaN is a missing value; priors must sum to 1; classes
-    may appear later without being declared; one class alone is refused by `fit`.
+    may appear later without being declared.
 
     Parameters
     ----------
@@ -261,7 +260,7 @@ class CategoricalNB(DiscreteNB):
     failing or reading another level's numbers; codes may be as large as they like at no cost in
     memory; fractions are refused, not cut; alpha=0 gives no NaN; NaN is a missing value; sparse
     matrices are welcome; priors must sum to 1; classes and levels may appear later without being
-    declared; one class alone is refused by `fit`.
+    declared.
 
     Parameters
     ----------

@@ -33,8 +33,7 @@ class GaussianNB(NaiveBayesClassifier):
     that cutting the data into `partial_fit` calls changes nothing, and respects sample weights;
     means and variances are exact sums, rounded once; NaN is a missing value, dropped from the
     product; sparse matrices are welcome; classes may appear later without being declared;
-    columns that are constant everywhere give probabilities, not NaN; one class alone is refused
-    by `fit`.
+    columns that are constant everywhere give probabilities, not NaN.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from naively.engines.threads import workers
-from naively.estimators.validation import check_several, naming
+from naively.estimators.validation import check_classes, naming
 from naively.exact import Int64
 from naively.families.base import AnyFamily
 from naively.model import Model
@@ -155,7 +155,7 @@ class LeavesOut:
                 own[test] = False
         with naming(self):
             folds = Folds(rows, learned, workers(self.n_jobs))
-        check_several(folds.classes)
+        check_classes(folds.classes, 2)
         return folds
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.threads import workers
 from naively.estimators.text import TextClassifier, TextNB
-from naively.estimators.validation import check_labels
+from naively.estimators.validation import check_classes, check_labels
 from naively.exact import Float64
 from naively.families.complement import ComplementParameters
 from naively.files.safetensors import Saved, save
@@ -109,6 +109,7 @@ class NBSVM(TextClassifier):
         texts = X if isinstance(X, pa.Array) else to_array(X)
         bayes = self._bayes().fit(texts, y, sample_weight)
         rows = _rows(bayes, Documents.of(texts))
+        check_classes(bayes.classes_, 2)
         labels = check_labels(y, len(texts))
         count = bayes.class_count_
         some = slice(None) if len(count) > 2 else slice(1, None)  # those against the rest

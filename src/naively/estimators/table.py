@@ -28,8 +28,8 @@ from naively.estimators.given import (
     labels_of,
 )
 from naively.estimators.validation import (
+    check_classes,
     check_data,
-    check_several,
     check_total,
     require_labels,
 )
@@ -90,11 +90,10 @@ class TableClassifier(NaiveBayesClassifier):
         Parameters
         ----------
         X : a data frame, Arrow table, dict of columns, or array, (n, d).
-        y : (n,) labels of at least two classes, or the name of the column of X that has them.
-            Rows without a label are left out, with a warning.
+        y : (n,) labels, or the name of the column of X that has them; of one class alone the model
+            predicts that one. Rows without a label are left out, with a warning.
         sample_weight : (n,) non-negative weights; a row of weight w counts as w rows.
         like : a fitted model, whose columns have the same families here, so that the two add up.
-            Then one class is enough: this may be one part of the rows.
 
         Raises
         ------
@@ -104,9 +103,8 @@ class TableClassifier(NaiveBayesClassifier):
             check_is_fitted(like)
         known = None if like is None else like.model_
         chosen = self if like is not None else self._chosen(X, y, sample_weight)
-        learned, noted = chosen._summarise(X, y, sample_weight, known, several=known is None)
+        learned, noted = chosen._summarise(X, y, sample_weight, known)
         if like is None:
-            check_several(learned.classes)
             learned.check(workers(self.n_jobs))
             if said := no_information(learned):
                 warnings.warn(said, UserWarning, stacklevel=2)
@@ -137,11 +135,9 @@ class TableClassifier(NaiveBayesClassifier):
         return table, labels_of(column, self.missing), weights, kind
 
     def _summarise(
-        self, X: Any, y: Any, sample_weight: Any, known: Model | None, several: bool = False
+        self, X: Any, y: Any, sample_weight: Any, known: Model | None
     ) -> tuple[Model, dict[str, Any]]:
-        blank, _, (table, labels, weights, kind) = self._planned(
-            X, y, sample_weight, known, several
-        )
+        blank, _, (table, labels, weights, kind) = self._planned(X, y, sample_weight, known, 1)
         learned = self._summed(blank, table, labels, weights)
         if learned.unlabelled:
             warnings.warn(
@@ -152,13 +148,13 @@ class TableClassifier(NaiveBayesClassifier):
         return learned, {"_kind": kind}
 
     def _planned(
-        self, X: Any, y: Any, sample_weight: Any, known: Model | None, several: bool
+        self, X: Any, y: Any, sample_weight: Any, known: Model | None, classes: int
     ) -> tuple[Model, Source, Given]:
         """(a model that learned nothing, what its families are inferred from, what to learn)."""
         given = self._given(X, y, sample_weight, known)
         table, labels, weights, _ = given
-        if several:  # before anything is said of rows that are left out
-            check_several(labels[0])
+        if known is None:  # before anything is said of rows that are left out
+            check_classes(labels[0], classes)
         if known is None:
             check_total(weights, "rows")
         source = table, labels
@@ -172,7 +168,7 @@ class TableClassifier(NaiveBayesClassifier):
     def _learnable(
         self, X: Any, y: Any, sample_weight: Any, known: Model | None = None
     ) -> Learnable:
-        blank, source, given = self._planned(X, y, sample_weight, known, True)
+        blank, source, given = self._planned(X, y, sample_weight, known, 2)
         table, (classes, codes), weights, _ = given
         rows, invalid = encode(blank.schema, table)
         self._warn(invalid, "learned", blank.schema)

@@ -158,7 +158,7 @@ class TextNB(TextClassifier, NaiveBayesClassifier):
         Parameters
         ----------
         X : (n,) documents.
-        y : (n,) labels of at least two classes.
+        y : (n,) labels; of one class alone the model predicts that one.
         sample_weight : (n,) non-negative weights; a document of weight w counts as w of them,
             but as one in an idf.
 
