@@ -189,10 +189,10 @@ class NaiveBayesClassifier(
 
     # ---- predicting --------------------------------------------------------------------------
 
-    def _posterior(self) -> Posterior:
+    def _posterior(self, jobs: Workers | None = None) -> Posterior:
         """What the model answers as it is now; to be asked for once an answer, as it may change."""
         check_is_fitted(self)
-        model, jobs = self.model_, workers(self.n_jobs)
+        model, jobs = self.model_, jobs or workers(self.n_jobs)
         if not self._checked and len(model.classes):
             model.check(jobs)
             self._checked = True
@@ -204,7 +204,8 @@ class NaiveBayesClassifier(
 
     def _ask(self, X: Any, answer: Answer) -> npt.NDArray[Any]:
         """The model's answer for the rows of X."""
-        return answer(self._posterior(), self._rows(X), workers(self.n_jobs))
+        jobs = workers(self.n_jobs)
+        return answer(self._posterior(jobs), self._rows(X), jobs)
 
     def predict_proba(self, X: Any) -> Float64:
         """P(c | x), (n, C), in the order of `classes_`."""

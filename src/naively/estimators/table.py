@@ -234,7 +234,8 @@ class TableClassifier(NaiveBayesClassifier):
     # ---- predicting --------------------------------------------------------------------------
 
     def _ask(self, X: Any, answer: Answer) -> npt.NDArray[Any]:
-        posterior, jobs = self._posterior(), workers(self.n_jobs)
+        jobs = workers(self.n_jobs)
+        posterior = self._posterior(jobs)
         without = unvaried_in(posterior)
 
         def one(batch: tuple[int, pa.Table]) -> tuple[npt.NDArray[Any], dict[str, Invalid]]:
