@@ -114,14 +114,22 @@ def test_a_bad_value_far_down_is_located(name):
 
 
 @one_each_family
-def test_one_class_is_refused_by_fit_alone(name, data):
+def test_one_class_is_learned(name, data):
+    """As scikit-learn's classes do: a shard may hold one class."""
     X, _ = data
-    with pytest.raises(ValueError, match=r"only one class \('a'\)"):
-        new(name).fit(X, ["a"] * 12)
-    classifier = new(name).partial_fit(X, ["a"] * 12)
+    classifier = new(name).fit(X, ["a"] * 12)
     assert classifier.predict(X).tolist() == ["a"] * 12
-    with pytest.raises(ValueError, match="only one class"):
-        new(name).fit(X, np.arange(12) % 2, sample_weight=np.arange(12) % 2)
+    assert (classifier.predict_proba(X) == 1.0).all()
+    assert classifier.model_ == new(name).partial_fit(X, ["a"] * 12).model_
+    weighed = new(name).fit(X, np.arange(12) % 2, sample_weight=np.arange(12) % 2)
+    assert weighed.classes_.tolist() == [1]
+    both = classifier + new(name).fit(X, ["b"] * 12)
+    assert both.model_ == new(name).fit(np.vstack([X, X]), ["a"] * 12 + ["b"] * 12).model_
+    with pytest.raises(ValueError, match=r"only one class \('a'\)"):  # there is nothing to tell
+        new(name).left_out(X, ["a"] * 12)
+    if hasattr(classifier, "alpha"):
+        with pytest.raises(ValueError, match=r"only one class \('a'\)"):
+            classifier.set_params(alpha="auto").fit(X, ["a"] * 12)
 
 
 @pytest.mark.parametrize(("weights", "message"), [

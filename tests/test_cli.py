@@ -1030,7 +1030,6 @@ MISTAKES = {
     "header": (b"a,b,y\n", "there are no rows"),
     "blank": (b"\n\n", "is empty"),
     "ragged": (b"a,b,y\n1,2,x\n3,z\n", "line 3: expected 3 fields, got 2"),
-    "one class": (b"a,b,y\n1,2,x\n3,4,x\n", "one class only (x)"),
     "no labels": (b"a,b,y\n1,2,\n3,4,\n", "every cell of the target column 'y' is empty"),
     "no target": (b"a,b\n1,2\n", "there is no column 'y'; its columns are a, b"),
     "no header": (b"5,2,z\n1,2,x\n", "does the first line hold the names?"),
@@ -1054,6 +1053,19 @@ def test_mistakes_in_the_data(mistake, folder, capsys):
     assert said in err
     assert err.count("\n") == 1
     assert not Path("m").exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--naive",), ("--holdout", "0.5")], ids=str)
+def test_one_class_is_learned_with_a_note(options, folder, capsys):
+    Path("one").write_text("a,b,y\n1,2,x\n3,4,x\n5,1,x\n7,7,x\n")
+    _, err = naive(capsys, "fit", "one", "-t", "y", "-o", "m", *options)
+    assert "the model knows one class: `naively update m` adds others" in err
+    assert "x" in naive(capsys, "predict", "m", "one")[0].splitlines()[1]
+    naive(capsys, "inspect", "m")
+    naive(capsys, "evaluate", "m", "one")
+    Path("other").write_text("a,b,y\n9,2,z\n8,4,z\n")
+    naive(capsys, "update", "m", "other")
+    assert naively.load("m").classes_.tolist() == ["x", "z"]
 
 
 def test_mistakes_with_files(folder, capsys):
@@ -1188,3 +1200,21 @@ def test_demo_twice(folder, capsys):
     assert model_of("a b/digits.model") == shown
     found = asked(capsys, "evaluate", "a b/digits.model", "a b/digits-test.csv")
     assert found["accuracy"] > 0.89
+
+
+def test_priors_of_the_command_line(capsys):
+    Path("t.csv").write_text("a,b,y\n" + "1,x,1\n2,x,0\n4,z,0\n3,x,1\n" * 5)
+    for options in (("--naive",), ()):
+        fitted = ("fit", "t.csv", "-t", "y", "-o", "m", *options)
+        naive(capsys, *fitted, "--prior", "1=0.8")
+        assert naively.load("m").class_prior_.tolist() == pytest.approx([0.2, 0.8])  # labels 0, 1
+        naive(capsys, *fitted, "--prior", "1=0.8", "--prior", "0=0.2")
+        assert naively.load("m").class_prior_.tolist() == pytest.approx([0.2, 0.8])
+        naive(capsys, "update", "m", "t.csv")
+        assert naively.load("m").class_prior_.tolist() == pytest.approx([0.2, 0.8])
+        assert "0.8" in naive(capsys, "inspect", "m")[0]
+        for bad, code, message in (
+            ("2=0.8", 1, "'2'"), ("1=x", 2, "class=probability"), ("often", 2, "class=probability"),
+            ("1=1.5", 2, "sum of the priors"),
+        ):  # fmt: skip
+            assert message in naive(capsys, *fitted, "--prior", bad, code=code)[1]

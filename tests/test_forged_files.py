@@ -95,7 +95,7 @@ def use(path, rows, labels):
 NAIVE = [
     {"missing": 1}, {"missing": [1]}, {"missing": None}, {"columns": {"dict": [[1, "gaussian"]]}},
     {"columns": {"dict": [["a", 1]]}}, {"columns": 3}, {"family": 1.5}, {"unseen": "explode"},
-    {"alpha": "x"}, {"alpha": -1.0}, {"prior_smoothing": {"tuple": [1]}}, {"n_jobs": "x"},
+    {"alpha": "x"}, {"alpha": -1.0}, {"prior_smoothing": {"tuple": ["x"]}}, {"n_jobs": "x"},
     {"prior": {"dict": []}}, {"family": {"family": "gaussian", "tie": 1}},
     {"family": {"family": "gaussian", "x": 1}},
     {"columns": {"dict": [["t", {"family": "text", "weighting": "tfidf", "reference": True}]]}},

@@ -315,7 +315,7 @@ def test_an_error_names_the_option(option, value):
     before = copy.deepcopy(model)
     with pytest.raises(ValueError, match=rf"(?i)\b{option}s?\b"):
         model.set_params(**{option: value}).partial_fit(TEXTS, Y)
-    assert model.model_ == before.model_
+    assert model.set_params(**before.get_params()).model_ == before.model_
 
 
 TOGETHER = [
@@ -350,7 +350,9 @@ def test_what_was_counted_otherwise_does_not_go_on(before, after):
     kept = copy.deepcopy(model)
     with pytest.raises(ValueError, match="cannot go on as"):
         model.set_params(**after).partial_fit(TEXTS, Y)
-    assert model.model_ == kept.model_
+    with pytest.raises(ValueError, match="call `fit` again"):
+        model.predict(TEXTS)
+    assert model.set_params(**kept.get_params()).model_ == kept.model_
 
 
 def test_what_is_only_estimated_otherwise_goes_on():

@@ -24,6 +24,7 @@ _HOMES = {
     "cross_validate": "naively.estimators.leaving_out",
     "diagnose": "naively.study.diagnosis",
     "load": "naively.estimators.files",
+    "parameter_counts": "naively.study.rungs",
 }
 
 __all__ = sorted(_HOMES)

@@ -51,7 +51,8 @@ def magnitude(value: int) -> str:
         return f"{value:,}"
     if value.bit_length() < 1000:
         return f"{value:.3g}"
-    return f"1e+{math.floor(math.log10(value))}"
+    power = math.log10(value)
+    return f"{10.0 ** (power % 1.0):.2f}e+{math.floor(power)}"
 
 
 def squeezed(text: str) -> str:

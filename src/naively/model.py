@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import Any
@@ -11,10 +12,10 @@ from weakref import ref
 import numpy as np
 
 from naively.exact import ExactArray, Float64
-from naively.families.base import AnyFamily, FeatureError, SingularCovarianceError
+from naively.families.base import AnyFamily, FeatureError
 from naively.invalid import Invalid, add_invalid
 from naively.labels import Coded, Labels, encode_labels, merge_labels
-from naively.posterior import Posterior, SingularModelError
+from naively.posterior import Posterior, naming
 from naively.prior import Prior
 from naively.schema import Schema
 from naively.statistics.base import FORGOTTEN, Batch, Data, InvalidValueError, Statistics
@@ -140,7 +141,7 @@ class Model:
             schema, prior = schema or self.schema, prior or self.prior
             schema.refuse_unlike(other.schema)
             classes = merge_labels(self.classes, other.classes)
-            prior.check_room(len(classes))
+            prior.check_room(classes)
             self._own()
             self.statistics = self._laid_out(schema)
             self.schema, self.prior = schema, prior
@@ -204,12 +205,7 @@ class Model:
         return left
 
     def decay(self, gamma: float) -> None:
-        """Multiply all that was learned by gamma, in place.
-
-        Raises
-        ------
-        ValueError : unless 0 < gamma <= 1.
-        """
+        """Multiply all that was learned by gamma, in place; ValueError unless 0 < gamma <= 1."""
         gamma = float(gamma)
         if not 0 < gamma <= 1:
             raise ValueError(f"gamma must be above 0 and at most 1, not {gamma!r}")
@@ -234,16 +230,22 @@ class Model:
         return model
 
     def read_as(self, schema: Schema) -> Model:
-        """What was learned, under other families or names that read the same statistics.
-
-        Raises
-        ------
-        ValueError : if they read others.
-        """
+        """A copy under other families or names; ValueError unless they read the same statistics."""
         schema.refuse_unlike(self.schema)
         model = self.copy()
         model.schema, model.statistics = schema, model._laid_out(schema)
         return model
+
+    def read_anew(self, schema: Schema, prior: Prior, statistics: Statistics | None = None) -> None:
+        """Go on under other families and another prior, in place; see `_laid_out`."""
+        with self.lock:
+            known = self._estimate if schema is self.schema else None
+            self.statistics = statistics or self._laid_out(schema)
+            self.schema, self.prior = schema, prior
+            self._estimate, self._lent = None, True  # the last posterior may refer to the sums
+            if known is not None:
+                with suppress(ValueError):  # a prior of classes that are yet to come
+                    self._estimate = self._estimated(SERIAL, known.parameters)
 
     def _laid_out(self, schema: Schema) -> Statistics:
         """The statistics as a schema has them that counts the same: alone, or part beside part."""
@@ -325,21 +327,18 @@ class Model:
                     found = self._estimate = self._estimated(workers or SERIAL)
         return found
 
-    def _estimated(self, workers: Workers) -> Posterior:
-        prior = self.prior.estimate(self.class_weight)
+    def _estimated(self, workers: Workers, parameters: Any = None) -> Posterior:
+        prior = self.prior.estimate(self.class_weight, self.classes)
         with np.errstate(divide="ignore"):
             log_prior = np.log(prior)
-        try:
-            parameters = self.family.estimate_on(self.statistics, self.class_weight, workers)
-        except SingularCovarianceError as error:
-            raise SingularModelError.of(
-                error, self.classes, self.class_weight, self.feature_names
-            ) from None
+        if parameters is None:
+            with naming(self.classes, self.class_weight, self.feature_names):
+                parameters = self.family.estimate_on(self.statistics, self.class_weight, workers)
         return Posterior(self.schema, self.classes, parameters, prior, log_prior)
 
     def check(self, workers: Workers | None = None) -> None:
         """Raise ValueError if the hyperparameters do not fit what was learned."""
-        self.prior.estimate(self.class_weight)
+        self.prior.estimate(self.class_weight, self.classes)
         try:
             self.family.check(self.statistics, self.class_weight)
         except FeatureError as error:

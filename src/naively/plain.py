@@ -6,8 +6,20 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from naively.markup import magnitude
+
 LISTED = 10  # columns that were left out
+MANY = 1000  # bits of numbers of which the order of magnitude is told
 EXACT = 1 << 53  # whole numbers up to here are the same in every reader of JSON
+
+
+class Count(int):
+    """A whole number that can be printed, even if it has more digits than Python writes out."""
+
+    def __repr__(self) -> str:
+        return magnitude(int(self)) if self.bit_length() >= MANY else int.__repr__(self)
+
+    __str__ = __repr__
 
 
 def aligned(heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from naively.explanation import Explanation
 from naively.families.base import Parameters, SingularCovarianceError
 from naively.kernels import linear as kernel
 from naively.labels import Labels
+from naively.plain import Count
 from naively.schema import Block, Schema
 from naively.statistics.base import Data, InvalidValueError
 from naively.workers import SERIAL, Workers
@@ -39,10 +41,22 @@ class SingularModelError(ValueError):
             place = f"of class {classes.tolist()[error.code]!r}"
             weight = class_weight.gather(0, error.code)
         rows = float(weight.rounded())
+        size = f"{rows:g} rows" if rows != 1 else "1 row (one sample)"
         return cls(
-            f"the covariance {place}, from {rows:g} row{'s' if rows != 1 else ''}, has no density: "
+            f"the covariance {place}, from {size}, has no density: "
             f"feature {feature} {error.problem}. {error.advice}"
         )
+
+
+@contextmanager
+def naming(
+    classes: Labels, class_weight: ExactArray, names: Sequence[str] | None
+) -> Iterator[None]:
+    """Let the error about a covariance matrix name its class and its feature."""
+    try:
+        yield
+    except SingularCovarianceError as error:
+        raise SingularModelError.of(error, classes, class_weight, names) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +93,7 @@ class Posterior:
     @property
     def n_parameters(self) -> int:
         """C - 1 for the prior, plus the families'."""
-        return len(self.classes) - 1 + self.parameters.n_free
+        return Count(len(self.classes) - 1 + self.parameters.n_free)
 
     def joint(self, X: Data, start: int, stop: int, margin: float = np.inf) -> Float64:
         """log π_c + log p(x_i | c) for rows start:stop, (C, stop - start), in nats.
@@ -171,9 +185,7 @@ class Posterior:
         ------
         ValueError : if the family's scores are no density.
         """
-        family = self.schema.family
-        if not family.is_density:
-            raise ValueError(f"the scores of {family.name} naive Bayes are no density of x")
+        self._refuse_no_density()
         out = np.empty(X.shape[0])
 
         def finish(joint: Float64, out: Float64) -> None:
@@ -182,10 +194,30 @@ class Posterior:
                 total = top + np.log(np.exp(joint - top).sum(axis=0))
             out[:] = np.where(np.isneginf(top), top, total)
 
-        self._in_chunks(X, out, finish, workers)
+        return self._with_base(X, self._in_chunks(X, out, finish, workers))
+
+    def log_likelihood(self, X: Data, workers: Workers | None = None) -> Float64:
+        """log p(x_i | c), (n, C), in nats: all of it, the terms in x alone included.
+
+        Raises
+        ------
+        ValueError : if the family's scores are no density.
+        """
+        self._refuse_no_density()
+        alone = replace(self, log_prior=np.zeros_like(self.log_prior))
+        return self._with_base(X, alone.joint_log_proba(X, workers))
+
+    def _refuse_no_density(self) -> None:
+        family = self.schema.family
+        if not family.is_density:
+            raise ValueError(f"the scores of {family.name} naive Bayes are no density of x")
+
+    def _with_base(self, X: Data, out: Float64) -> Float64:
+        """Scores, (n,) or (n, C), with the terms of log p(x | c) that depend on x alone."""
         for start in range(0, len(out), CHUNK):
+            rows = slice(start, start + CHUNK)
             with np.errstate(over="ignore"):
-                out[start : start + CHUNK] += self.parameters.log_base(X[start : start + CHUNK])
+                out[rows].T[...] += self.parameters.log_base(X[rows])
         return out
 
     # ---- looking inside ----------------------------------------------------------------------

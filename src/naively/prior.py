@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from naively.exact import LARGEST, ExactArray, Float64
+from naively.labels import Labels
 
 ROUNDS = 10_000  # of expectation maximisation, at most
 ENOUGH = 1e-12  # nats a row by which rows may be less probable than under the best prior
-_MISMATCH = "Number of priors must match number of classes: {} priors, {} classes"
+_MISMATCH = "Number of {0} must match number of classes: {1} {0}, {2} classes"
+_CLOSE = 1e-6  # by which given probabilities may miss the sum of 1
+
+Given = Literal["empirical", "uniform"] | Sequence[float] | Mapping[Any, float]
+"""What a class prior may be given as."""
+Virtual = float | Sequence[float] | Mapping[Any, float]
+"""What virtual examples may be given as."""
 
 
 @dataclass(frozen=True)
@@ -22,54 +29,141 @@ class Prior:
 
     Parameters
     ----------
-    given : "empirical", "uniform" or a sequence of probabilities in the order of the classes.
-    smoothing : float
-        Virtual examples of each class, (n_c + l) / (n + l C); for the empirical prior only.
+    given : "empirical", "uniform", probabilities or dict
+        Probabilities in the order of the classes, or by class; of a dict one class may be left
+        out, which gets the rest.
+    smoothing : float, sequence or dict
+        Virtual examples of each class, (n_c + l_c) / (n + Σ l_c): one number for all, or one each,
+        in the order of the classes or by class; 0 of classes that a dict does not name. The m Q(Y)
+        of lecture 2; for the empirical prior only.
     """
 
-    given: Literal["empirical", "uniform"] | Sequence[float] = "empirical"
-    smoothing: float = 0.0
+    given: Given = "empirical"
+    smoothing: Virtual = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.smoothing < math.inf:
-            raise ValueError(f"prior_smoothing must be finite and >= 0, not {self.smoothing!r}")
+        _valid("prior_smoothing", self.smoothing, scalar=True)
         if isinstance(self.given, str):
             if self.given not in ("empirical", "uniform"):
                 raise ValueError(
-                    f'the prior must be "empirical", "uniform" or probabilities, not {self.given!r}'
+                    f'the prior must be "empirical", "uniform", probabilities or a dict of them, '
+                    f"not {self.given!r}"
                 )
             return
-        values = np.asarray(self.given, np.float64)
-        if values.ndim != 1:
-            raise ValueError(f"the priors must be a flat list, not of shape {values.shape}")
-        if not (np.isfinite(values).all() and (values >= 0).all()):
-            raise ValueError(f"Priors must be non-negative, not {values.tolist()}")
-        if not math.isclose(math.fsum(values), 1.0, rel_tol=1e-6):
-            raise ValueError(
-                f"The sum of the priors should be 1, not {math.fsum(values):g}; "
-                "divide them by their sum"
-            )
+        values = _valid("priors", self.given)
+        if len(values) == 0:
+            raise ValueError("the priors name no class")
+        total, partial = math.fsum(values), isinstance(self.given, Mapping)
+        if total > 1.0 + _CLOSE or (total < 1.0 - _CLOSE and not partial):
+            raise ValueError(_sum_problem(total))
 
-    def estimate(self, class_weight: ExactArray) -> Float64:
-        """π_c, (C,), summing to 1."""
-        (classes,) = class_weight.shape
-        if isinstance(self.given, str):
-            if self.given == "uniform":
-                return np.full(classes, 1.0 / max(classes, 1))
-            weight = np.minimum(class_weight.rounded(), LARGEST) + self.smoothing
-            if weight.max(initial=0.0) > 2.0**1000:  # their sum may overflow
-                weight = weight * 2.0**-64
-            total = math.fsum(weight)
-            return weight / total if total > 0 else np.full(classes, 1.0 / max(classes, 1))
-        values = np.asarray(self.given, np.float64)
-        if len(values) != classes:
-            raise ValueError(_MISMATCH.format(len(values), classes))
-        return values / math.fsum(values)
+    @property
+    def is_empirical(self) -> bool:
+        """Whether it follows from how often the classes were met."""
+        return isinstance(self.given, str) and self.given == "empirical"
 
-    def check_room(self, classes: int) -> None:
-        """Raise ValueError if there are more classes than given probabilities."""
-        if not isinstance(self.given, str) and classes > len(self.given):
-            raise ValueError(_MISMATCH.format(len(self.given), classes))
+    def estimate(self, class_weight: ExactArray, classes: Labels) -> Float64:
+        """π_c, (C,), summing to 1.
+
+        Raises
+        ------
+        ValueError : if the given numbers are not of these classes.
+        """
+        size = len(classes)
+        if not isinstance(self.given, str):
+            values = _ordered("priors", self.given, classes)
+            self._refuse_unnamed(classes)
+            rest = np.isnan(values)
+            values[rest] = max(0.0, 1.0 - math.fsum(values[~rest]))
+            total = math.fsum(values)
+            if abs(total - 1.0) > _CLOSE:
+                raise ValueError(_sum_problem(total))
+            return values / total
+        if self.given == "uniform":
+            return np.full(size, 1.0 / max(size, 1))
+        virtual = np.asarray(self.smoothing if np.isscalar(self.smoothing) else np.nan_to_num(
+            _ordered("prior_smoothing", self.smoothing, classes)), np.float64)  # fmt: skip
+        weight = np.minimum(class_weight.rounded(), LARGEST) + virtual
+        if weight.max(initial=0.0) > 2.0**1000:  # their sum may overflow
+            weight = weight * 2.0**-64
+        total = math.fsum(weight)
+        return weight / total if total > 0 else np.full(size, 1.0 / max(size, 1))
+
+    def check_room(self, classes: Labels) -> None:
+        """Raise ValueError if there are more classes than given numbers."""
+        for name, given in (("priors", self.given), ("prior_smoothing", self.smoothing)):
+            if isinstance(given, str | Mapping) or np.isscalar(given):
+                continue
+            if len(classes) > len(given):  # type: ignore[arg-type]
+                raise ValueError(_MISMATCH.format(name, len(given), len(classes)))  # type: ignore[arg-type]
+        self._refuse_unnamed(classes)
+
+    def _refuse_unnamed(self, classes: Labels) -> None:
+        """Raise ValueError for classes that are not named, but for one that gets the rest."""
+        if not isinstance(self.given, Mapping):
+            return
+        unnamed = [label for label in classes.tolist() if label not in _keyed(self.given, classes)]
+        rest = 1.0 - math.fsum(self.given.values())
+        if len(unnamed) > 1 or (unnamed and rest <= _CLOSE):
+            said = ", ".join(map(repr, unnamed))
+            why = "nothing is left for it" if len(unnamed) == 1 else "only one may be left out"
+            named = ", ".join(map(repr, self.given))
+            raise ValueError(f"the priors name {named}, but not the class {said}: {why}")
+
+
+def _valid(name: str, given: Any, scalar: bool = False) -> Float64:
+    """The numbers that are given, flat; ValueError unless each is finite and not negative."""
+    values = list(given.values()) if isinstance(given, Mapping) else given
+    try:
+        numbers = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, not {given!r}") from None
+    if numbers.ndim != 1 and not (scalar and numbers.ndim == 0 and np.isscalar(given)):
+        raise ValueError(f"{name} must be a flat list, not of shape {numbers.shape}")
+    flat = np.atleast_1d(numbers)
+    bad = ~(np.isfinite(flat) & (flat >= 0))
+    if bad.any():
+        said = repr(given)
+        if isinstance(given, Mapping):
+            k = int(bad.argmax())
+            said = f"{flat[k]:g} of class {list(given)[k]!r}"
+        raise ValueError(f"{name} must be finite and non-negative, not {said}")
+    return flat
+
+
+def _ordered(name: str, given: Any, classes: Labels) -> Float64:
+    """Given numbers in the order of the classes; NaN of those that a dict does not name.
+
+    Raises ValueError if they are too many or too few, or a dict names what is no class.
+    """
+    if not isinstance(given, Mapping):
+        if len(given) != len(classes):
+            raise ValueError(_MISMATCH.format(name, len(given), len(classes)))
+        return np.array(given, np.float64)
+    known, given = classes.tolist(), _keyed(given, classes)
+    if strange := [label for label in given if label not in known]:
+        raise ValueError(
+            f"{name} name {', '.join(map(repr, strange))}, no class that was learned: these are "
+            f"{', '.join(map(repr, known)) or 'none'}"
+        )
+    return np.array([given.get(label, math.nan) for label in known], np.float64)
+
+
+def _keyed(given: Mapping[Any, float], classes: Labels) -> Mapping[Any, float]:
+    """Numbers by label; text may stand for numbers, as in JSON and on the command line."""
+    named = {_text(label): label for label in classes.tolist()}
+    return {named.get(_text(label), label): value for label, value in given.items()}
+
+
+def _text(label: Any) -> str:
+    """A label as text: 1 and 1.0 are the same one."""
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    return str(label).lower() if isinstance(label, bool | np.bool_) else str(label)
+
+
+def _sum_problem(total: float) -> str:
+    return f"The sum of the priors should be 1, not {total:g}; divide them by their sum"
 
 
 def adapted(log_odds: Float64, prior: Float64) -> Float64:

@@ -82,7 +82,8 @@ class LearningOptions:
     alpha
         Smoothing of levels, counts and words.
     prior
-        Class prior.
+        Class prior: uniform, or a probability as "spam=0.8", repeated for each class; one may be
+        left out. By default as often as each was met.
     unseen
         What a level that was never met does at prediction.
     label
@@ -99,7 +100,7 @@ class LearningOptions:
     weight: str | None = None
     holdout: float = 0.0
     alpha: float = 1.0
-    prior: Literal["empirical", "uniform"] = "empirical"
+    prior: Names = None
     unseen: Literal["smooth", "ignore", "error"] = "smooth"
     missing: Missing = None
     format: Format = None

@@ -92,7 +92,7 @@ def losses_in_words(model: Model, found: Evidences) -> str:
     """The same for people."""
     loss, prior = losses(model, found).values()
     said = f"{loss:#.4g} nats a row, left out: by evidence and weights of other rows"
-    other = "" if model.prior.given == "empirical" else ", the classes as frequent as learned"
+    other = "" if model.prior.is_empirical else ", the classes as frequent as learned"
     return f"{said}{other}; class prior {prior:#.4g}"
 
 

@@ -38,7 +38,7 @@ def fit(
         How many columns the report lists.
     like
         A model file: its target, families and smoothing are taken, so that the two models add up.
-        One class is enough then. For parts of a table that are learned apart.
+        For parts of a table that are learned apart.
     """
     from naively.cli import layout, models, progress, report, sources, work
     from naively.cli.options import noted, weighing
@@ -50,7 +50,7 @@ def fit(
     if like is None:
         source, question = sources.opened_new(data, target, options)
         question = weighing(question, options)
-        fitted = work.fit(source, question, alone=options.label is not None)
+        fitted = work.fit(source, question)
         said = {"weight": options.weight, "documents": source.files.kind}
         extra = {key: text for key, text in said.items() if text}
         saved = Saved(fitted.model, *noted(question, fitted.model), extra)
@@ -62,7 +62,11 @@ def fit(
         models.write(saved, output)
     models.unread(fitted.model, fitted.model.invalid, "learned")
     if len(fitted.model.classes) == 1 and like is None:
-        progress.note(f"the model knows one class: `naively update {output} --label` adds others")
+        label = "" if options.label is None else " --label"
+        progress.note(
+            f"the model knows one class: `naively update {output}{label}` adds others; until then "
+            "all rows are predicted to be of it"
+        )
     if json:
         layout.print_json(report.fit_json(fitted, str(output)))
     else:

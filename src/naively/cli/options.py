@@ -46,7 +46,7 @@ def new_question(target: str, documents: Sequence[str], options: LearningOptions
     auto = options.family == "auto"
     numeric = None if auto or options.family is None else parsed_family(options.family)
     wishes = Wishes(wanted, numeric, auto, alpha, options.unseen, missing_of(options))
-    return Question(target, wishes, Prior(options.prior), weight, holdout, options.seed)
+    return Question(target, wishes, prior_of(options), weight, holdout, options.seed)
 
 
 def weighing(question: Question, options: LearningOptions) -> Question:
@@ -63,6 +63,29 @@ def weighing(question: Question, options: LearningOptions) -> Question:
 def missing_of(options: LearningOptions) -> tuple[str, ...]:
     """What a missing value is spelled as."""
     return MISSING if options.missing is None else ("", *options.missing)
+
+
+def prior_of(options: LearningOptions) -> Prior:
+    """The class prior: its name, or probabilities by class."""
+    said = options.prior or ["empirical"]
+    if len(said) == 1 and said[0] in ("empirical", "uniform"):
+        return Prior(said[0])  # type: ignore[arg-type]
+    given: dict[str, float] = {}
+    for one in said:
+        label, equals, number = one.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise UsageError(f'--prior {one}: write "uniform", "empirical" or "class=probability"')
+        if label in given:
+            raise UsageError(f"--prior names {label!r} more than once")
+        given[label] = value
+    try:
+        return Prior(given)
+    except ValueError as error:
+        raise UsageError(f"--prior: {error}") from None
 
 
 def learned_question(saved: Saved, weight: str | None) -> Question:

@@ -80,13 +80,8 @@ class Evaluated:
     decided: Decided | None = None
 
 
-def fit(
-    source: Opened, question: Question, known: Model | None = None, alone: bool = False
-) -> Fitted:
-    """Learn the rows of files; those held out are learned after they were a test.
-
-    There have to be two classes, unless the model is known or one `alone` is meant.
-    """
+def fit(source: Opened, question: Question, known: Model | None = None) -> Fitted:
+    """Learn the rows of files; those held out are learned after they were a test."""
     start = time.perf_counter()
     kept = Kept(question.seed) if question.holdout == 0 and known is None else None
     model, held = _learned("learning", source, question, known, kept)
@@ -106,11 +101,6 @@ def fit(
             model = reconsidered(question.wishes, model)
     model = with_typed_labels(model)
     if known is None:
-        if len(model.classes) < 2 and not alone:
-            raise UserError(
-                f"{source.name}: the target column {question.target!r} has one class only "
-                f"({model.classes[0]}); a classifier needs two or more"
-            )
         model.check()
         model.posterior(workers(None))
         known_as = model.schema.known
@@ -122,7 +112,7 @@ def fit(
             )
         if said := no_information(model):
             progress.note(f"{source.name}: {said}")
-    model.prior.check_room(len(model.classes))
+    model.prior.check_room(model.classes)
     seconds = time.perf_counter() - start
     return Fitted(model, seconds, scores, _left_out(source, model, kept, question))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
 
 from naively.estimators.table import TableClassifier
 from naively.evidence.screening import Interactions
 from naively.evidence.shapes import Shape
 from naively.families.pooled import Pooled
+from naively.prior import Given, Virtual
 from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
 
@@ -36,9 +36,10 @@ class AutoBayes(TableClassifier):
         Distinct rows that are kept, at most. Of more, those of the smallest hashes are: a random
         sample, from which all is estimated but the class prior. Forgetting a row that is not in it
         changes the prior alone.
-    prior : "empirical", "uniform" or probabilities in the order of the classes.
-    prior_smoothing : float
-        Virtual examples of each class.
+    prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
+        Of a dict one class may be left out: it gets the rest.
+    prior_smoothing : float, sequence or dict
+        Virtual examples of each class: of all, in the order of the classes, or by class.
     missing : sequence of str
         Text that means a missing value, besides NaN and null.
     n_jobs : int, optional
@@ -66,8 +67,8 @@ class AutoBayes(TableClassifier):
     interactions: Interactions = "auto"
     _: KW_ONLY
     limit: int = 1_000_000
-    prior: Literal["empirical", "uniform"] | Sequence[float] = "empirical"
-    prior_smoothing: float = 0.0
+    prior: Given = "empirical"
+    prior_smoothing: Virtual = 0.0
     missing: Sequence[str] = MISSING
     n_jobs: int | None = None
 

@@ -17,13 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.threads import workers
 from naively.estimators.decisions import Deciding
+from naively.estimators.inside import Inside, has_density
 from naively.estimators.leaving_out import LeavesOut
 from naively.estimators.linear import LinearColumns, LinearForm, logistic
+from naively.estimators.rereading import Rereads
 from naively.estimators.stories import Stories
 from naively.estimators.validation import (
     check_data,
     check_labels,
-    check_several,
     check_total,
     check_weights,
     naming,
@@ -32,7 +33,6 @@ from naively.estimators.validation import (
 )
 from naively.exact import Float64
 from naively.explanation import Explanation
-from naively.families.base import unlike
 from naively.files.safetensors import Saved, save
 from naively.model import Model
 from naively.posterior import Posterior
@@ -46,18 +46,11 @@ Answer = Callable[[Posterior, Data, Workers], npt.NDArray[Any]]
 """A method of a posterior that answers for rows."""
 
 
-def _has_density(estimator: NaiveBayesClassifier) -> bool:
-    if not estimator._family().is_density:
-        raise AttributeError("the scores of complement naive Bayes are no density of x")
-    return True
-
-
 class NaiveBayesClassifier(
-    Deciding, LeavesOut, Stories, ClassifierMixin, BaseEstimator,  # type: ignore[misc]
+    Rereads, Deciding, Inside, LeavesOut, Stories, ClassifierMixin, BaseEstimator,  # type: ignore[misc]
 ):  # fmt: skip
     """Base of the scikit-learn estimators: checks what comes in, and asks a `Model`."""
 
-    model_: Model
     n_features_in_: int
     n_jobs: int | None
     _takes_sparse = True
@@ -73,7 +66,7 @@ class NaiveBayesClassifier(
         Parameters
         ----------
         X : (n, d) array, data frame or sparse matrix; NaN is a missing value.
-        y : (n,) labels of at least two classes.
+        y : (n,) labels; of one class alone the model predicts that one.
         sample_weight : (n,) non-negative weights; a row of weight w counts as w rows.
 
         Raises
@@ -81,7 +74,6 @@ class NaiveBayesClassifier(
         ValueError : saying what is wrong and where.
         """
         delta, noted = self._chosen(X, y, sample_weight)._summarise(X, y, sample_weight, None)
-        check_several(delta.classes)
         delta.check(workers(self.n_jobs))
         self._keep(delta, noted)
         return self
@@ -114,13 +106,8 @@ class NaiveBayesClassifier(
         return self
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
-        """Absorb a model under this estimator's parameters as they are now."""
-        model, family = self.model_, self._family()
-        if type(family) is not type(model.family) or family.summary != model.family.summary:
-            raise ValueError(
-                f"what was learned cannot go on as another family: {unlike(model.family, family)}"
-            )
-        model.absorb(delta, model.schema.with_family(family), self._prior())
+        """Absorb a model, under the parameters of this estimator."""
+        self.model_.absorb(delta)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Unlearn rows: the model is again, bit for bit, one that never met them.
@@ -145,7 +132,11 @@ class NaiveBayesClassifier(
         return self
 
     def __add__(self, other: Self) -> Self:
-        """The model that learned what both did, with the parameters of the left one."""
+        """The model that learned what both did, with the parameters of the left one.
+
+        Those of the right one may be others, as long as they counted the same: its smoothing,
+        prior and the like do not matter.
+        """
         if type(other) is not type(self):
             return NotImplemented
         check_is_fitted(self)
@@ -186,7 +177,7 @@ class NaiveBayesClassifier(
 
     def _keep(self, model: Model, noted: dict[str, Any]) -> None:
         """Take a model as this estimator's own, with what was noted beside it."""
-        model.prior.check_room(len(model.classes))
+        model.prior.check_room(model.classes)
         names = model.feature_names
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
@@ -198,10 +189,14 @@ class NaiveBayesClassifier(
 
     # ---- predicting --------------------------------------------------------------------------
 
-    def _posterior(self) -> Posterior:
+    def _posterior(self, jobs: Workers | None = None) -> Posterior:
         """What the model answers as it is now; to be asked for once an answer, as it may change."""
         check_is_fitted(self)
-        return settled(self.model_, workers(self.n_jobs))
+        model, jobs = self.model_, jobs or workers(self.n_jobs)
+        if not self._checked and len(model.classes):
+            model.check(jobs)
+            self._checked = True
+        return settled(model, jobs)
 
     def _rows(self, X: Any) -> Data:
         """The rows as the model takes them."""
@@ -209,9 +204,8 @@ class NaiveBayesClassifier(
 
     def _ask(self, X: Any, answer: Answer) -> npt.NDArray[Any]:
         """The model's answer for the rows of X."""
-        check_is_fitted(self)
         jobs = workers(self.n_jobs)
-        return answer(settled(self.model_, jobs), self._rows(X), jobs)
+        return answer(self._posterior(jobs), self._rows(X), jobs)
 
     def predict_proba(self, X: Any) -> Float64:
         """P(c | x), (n, C), in the order of `classes_`."""
@@ -222,14 +216,17 @@ class NaiveBayesClassifier(
         return self._ask(X, Posterior.log_proba)
 
     def predict_joint_log_proba(self, X: Any) -> Float64:
-        """log P(x, c), (n, C), in nats, up to a term that depends on x alone."""
+        """log P(x, c), (n, C), in nats, up to a term that depends on x alone.
+
+        `predict_log_likelihood` plus log π_c has that term too.
+        """
         return self._ask(X, Posterior.joint_log_proba)
 
-    @available_if(_has_density)  # type: ignore[untyped-decorator]
+    @available_if(has_density)  # type: ignore[untyped-decorator]
     def score_samples(self, X: Any) -> Float64:
         """log p(x) under the model, (n,), in nats.
 
-        Complement naive Bayes does not have this method: its scores are no density.
+        Complement naive Bayes and `AutoBayes` do not have this method: their scores are no density.
         """
         return self._ask(X, Posterior.score_samples)
 
@@ -291,35 +288,8 @@ class NaiveBayesClassifier(
         check_is_fitted(self)
         save(Saved(self.model_, type(self).__name__, self.get_params(deep=False)), path)
 
-    @property
-    def _parameters(self) -> Any:
-        """Those of the family."""
-        return self.model_.posterior().parameters
-
-    @property
-    def classes_(self) -> npt.NDArray[Any]:
-        """The labels met so far, sorted, (C,)."""
-        return self.model_.classes
-
-    @property
-    def class_count_(self) -> Float64:
-        """Total weight of the rows of each class, (C,)."""
-        model = self.model_
-        with model.lock:
-            return model.class_weight.rounded()
-
-    @property
-    def class_prior_(self) -> Float64:
-        """π_c, (C,)."""
-        return self.model_.posterior().class_prior
-
-    @property
-    def n_parameters_(self) -> int:
-        """Number of free parameters, as the lectures count them: C - 1 for the prior, and ..."""
-        return self.model_.posterior().n_parameters
-
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        return self._learned is not None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from naively.decisions import DecisionRule
-from naively.model import Model
 from naively.posterior import Posterior
 from naively.prior import Prior, adapted
 from naively.statistics.base import Data
@@ -22,7 +20,7 @@ from naively.workers import Workers
 class Deciding:
     """Labels from probabilities: those that cost least, and none where no class is sure."""
 
-    model_: Model
+    model_: Any
     _prior_parameter = "prior"
     """The name of the parameter that may hold probabilities of the classes."""
 
@@ -88,5 +86,4 @@ class Deciding:
 
         prior = adapted(new._ask(X, answer), new.model_.posterior().class_prior)
         setattr(new, self._prior_parameter, tuple(prior.tolist()))
-        new.model_ = replace(new.model_, prior=new._prior())
         return new

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from naively.families.categorical_parameters import Unseen
 from naively.families.complement import Complement
 from naively.families.multinomial import Multinomial
 from naively.families.poisson import Poisson
-from naively.prior import Prior
+from naively.prior import Prior, Virtual
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -27,7 +28,7 @@ class DiscreteNB(NaiveBayesClassifier):
     alpha: Any = 1.0
     fit_prior: bool = True
     class_prior: Any = None
-    prior_smoothing: float = 0.0
+    prior_smoothing: Virtual = 0.0
     n_jobs: int | None = None
 
     force_alpha = True
@@ -44,9 +45,7 @@ class DiscreteNB(NaiveBayesClassifier):
         alpha = self._smoothing
         if self.force_alpha or isinstance(alpha, str):
             return alpha
-        if isinstance(alpha, list | tuple) and any(np.ndim(a) > 0 for a in alpha):
-            return [np.maximum(a, 1e-10) for a in alpha]
-        return np.maximum(alpha, 1e-10)
+        return _at_least(alpha, 1e-10)
 
     def _named(self, encoder: Any) -> Any:
         """A transformer that knows the names of the columns, if they have names."""
@@ -64,6 +63,17 @@ class DiscreteNB(NaiveBayesClassifier):
         """log π_c, (C,)."""
         with np.errstate(divide="ignore"):
             return np.log(self.class_prior_)
+
+
+def _at_least(alpha: Any, least: float) -> Any:
+    """Smoothing of at least so much, whatever it is given for."""
+    if isinstance(alpha, Mapping):
+        return {level: np.maximum(one, least) for level, one in alpha.items()}
+    if isinstance(alpha, list | tuple) and any(
+        isinstance(one, Mapping) or np.ndim(one) > 0 for one in alpha
+    ):
+        return [_at_least(one, least) for one in alpha]
+    return np.maximum(alpha, least)
 
 
 class FeatureCountNB(DiscreteNB):
@@ -88,7 +98,7 @@ class MultinomialNB(FeatureCountNB, FromRolls):
     Where scikit-learn's differs: counts are summed exactly, whatever their type; alpha=0 is
     maximum likelihood without NaN (0 · log 0 = 0; a row that every class rules out gets the
     prior); NaN is a missing value; priors must sum to 1; classes may appear later without being
-    declared; one class alone is refused by `fit`.
+    declared.
 
     Parameters
     ----------
@@ -101,10 +111,12 @@ class MultinomialNB(FeatureCountNB, FromRolls):
         Unless True, alpha is at least 1e-10.
     fit_prior : bool
         Empirical class prior; else uniform.
-    class_prior : (C,) array or None
-        Class priors that sum to 1.
-    prior_smoothing : float
-        Virtual examples of each class in the empirical prior.
+    class_prior : None, "empirical", "uniform", (C,) array or dict
+        Class priors that sum to 1, in the order of the classes or by class; of a dict one class may
+        be left out, which gets the rest. None: as `fit_prior` says.
+    prior_smoothing : float, sequence or dict
+        Virtual examples of each class in the empirical prior: of all, in the order of the classes,
+        or by class; m Q(Y) of lecture 2.
     n_jobs : int or None
         Threads; None for all processors. The model does not depend on it.
 
@@ -131,8 +143,7 @@ class ComplementNB(FeatureCountNB):
 
     Where scikit-learn's differs: the class prior counts, as in the paper (scikit-learn ignores
     it; `fit_prior=False` gives its scores, up to a constant); counts are summed exactly; alpha=0
-    gives no NaN; NaN is a missing value; classes may appear later without being declared; one
-    class alone is refused by `fit`.
+    gives no NaN; NaN is a missing value; classes may appear later without being declared.
 
     Parameters
     ----------
@@ -171,7 +182,7 @@ class BernoulliNB(FeatureCountNB, FromCoins):
 
     Where scikit-learn's differs: counts are summed exactly; log (1 - p) comes from the count of
     absences, so that alpha=0 gives no NaN; NaN is a missing value; priors must sum to 1; classes
-    may appear later without being declared; one class alone is refused by `fit`.
+    may appear later without being declared.
 
     Parameters
     ----------
@@ -250,13 +261,14 @@ class CategoricalNB(DiscreteNB, FromDice):
     failing or reading another level's numbers; codes may be as large as they like at no cost in
     memory; fractions are refused, not cut; alpha=0 gives no NaN; NaN is a missing value; sparse
     matrices are welcome; priors must sum to 1; classes and levels may appear later without being
-    declared; one class alone is refused by `fit`.
+    declared.
 
     Parameters
     ----------
     alpha : float, array, list or "auto"
         Smoothing l, as in lecture 1, case 1: a scalar, or of shape (d,), (C, 1) or (C, d); or a
-        list of d arrays (K_α,) or (C, K_α) with a value for each level; "auto" as in
+        list with a value for each level of each of the d features: arrays (K_α,) or (C, K_α), or
+        dicts by level, as ``{0: 2, 1: 8}``, of which levels that are not named have 1; "auto" as in
         `MultinomialNB`.
     force_alpha, fit_prior, class_prior, prior_smoothing, n_jobs : as in `MultinomialNB`.
     min_categories : int, (d,) array or None

@@ -13,7 +13,7 @@ from naively.families.base import AnyFamily
 from naively.families.gaussian import Gaussian, Tie
 from naively.families.multivariate import MultivariateGaussian
 from naively.families.shrinkage import Shrinkage, check_shrinkage
-from naively.prior import Prior
+from naively.prior import Prior, Virtual
 
 Covariance = Literal["full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical"]
 
@@ -33,13 +33,13 @@ class GaussianNB(FromVariances):
     that cutting the data into `partial_fit` calls changes nothing, and respects sample weights;
     means and variances are exact sums, rounded once; NaN is a missing value, dropped from the
     product; sparse matrices are welcome; classes may appear later without being declared;
-    columns that are constant everywhere give probabilities, not NaN; one class alone is refused
-    by `fit`.
+    columns that are constant everywhere give probabilities, not NaN.
 
     Parameters
     ----------
-    priors : None, "uniform" or (C,) array
-        Class priors: None for the empirical ones; or probabilities that sum to 1.
+    priors : None, "empirical", "uniform", (C,) array or dict
+        Class priors: None for the empirical ones; or probabilities that sum to 1, in the order of
+        the classes or by class. Of a dict one class may be left out: it gets the rest.
     var_smoothing : float
         Portion of the largest variance of all features that is added to every variance.
     tie : None, "classes", "features" or "both"
@@ -49,8 +49,9 @@ class GaussianNB(FromVariances):
     floor : "largest" or "feature"
         Whose variance `var_smoothing` is a portion of: the largest of all features, or each
         feature's own.
-    prior_smoothing : float
-        Virtual examples of each class in the empirical prior.
+    prior_smoothing : float, sequence or dict
+        Virtual examples of each class in the empirical prior: of all, in the order of the classes,
+        or by class; m Q(Y) of lecture 2.
     n_jobs : int or None
         Threads; None for all processors. The model does not depend on it.
 
@@ -72,7 +73,7 @@ class GaussianNB(FromVariances):
     tie: Tie = None
     ddof: Literal[0, 1] = 0
     floor: Literal["largest", "feature"] = "largest"
-    prior_smoothing: float = 0.0
+    prior_smoothing: Virtual = 0.0
     n_jobs: int | None = None
 
     def _family(self) -> Gaussian:
@@ -150,8 +151,9 @@ class GaussianBayes(FromCovariances):
         is nothing to find.
     ddof : 0 or 1
         Maximum likelihood, or unbiased: divided by n_c - 1, or n - C for tied covariances.
-    priors : None, "uniform" or (C,) array
-        Class priors: None for the empirical ones; or probabilities that sum to 1.
+    priors : None, "empirical", "uniform", (C,) array or dict
+        Class priors: None for the empirical ones; or probabilities that sum to 1, in the order of
+        the classes or by class. Of a dict one class may be left out: it gets the rest.
     n_jobs : int or None
         Threads; None for all processors. The model does not depend on it.
 

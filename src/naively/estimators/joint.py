@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from naively.estimators.table import TableClassifier
+from naively.exact import Float64
 from naively.families.joint import Joint
 from naively.model import Model
+from naively.posterior import Posterior
+from naively.prior import Given, Virtual
 from naively.schema import Block, Schema, Why
+from naively.statistics.base import Data
 from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
 from naively.tables.names import few
 from naively.tables.targets import LabelCodes
+from naively.workers import Workers
 
 
 @dataclass(eq=False, repr=False)
@@ -43,9 +48,13 @@ class JointBayes(TableClassifier):
     ----------
     alpha : float or "auto"
         Virtual counts of each cell; 0 for |C| / |B|; "auto" as in `MultinomialNB`.
-    prior : "empirical", "uniform" or probabilities in the order of the classes.
-    prior_smoothing : float
-        Virtual examples of each class.
+    min_categories : int, (d,) sequence or None
+        Least K_α of every or each column, in their order: 2 for pixels, some of which never vary.
+        A level that was never met scores as one with count 0, with or without it.
+    prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
+        Of a dict one class may be left out: it gets the rest.
+    prior_smoothing : float, sequence or dict
+        Virtual examples of each class: of all, in the order of the classes, or by class.
     missing : sequence of str
         Text that means a missing value, besides NaN and null.
     n_jobs : int, optional
@@ -71,17 +80,19 @@ class JointBayes(TableClassifier):
 
     alpha: float | Literal["auto"] = 1.0
     _: KW_ONLY
-    prior: Literal["empirical", "uniform"] | Sequence[float] = "empirical"
-    prior_smoothing: float = 0.0
+    min_categories: int | Sequence[int] | None = None
+    prior: Given = "empirical"
+    prior_smoothing: Virtual = 0.0
     missing: Sequence[str] = MISSING
     n_jobs: int | None = None
 
     def _wishes(self) -> Wishes:
-        return Wishes({}, missing=tuple(self.missing))
+        whole = Joint(self._smoothing, self.min_categories)
+        return Wishes({}, missing=tuple(self.missing), whole=whole)
 
     def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
         names = tuple(table.column_names)
-        block = Block(Joint(self._smoothing), names)
+        block = Block(Joint(self._smoothing, self.min_categories), names)
         return Schema((block,), dict.fromkeys(names, Why("joint table")), tuple(self.missing))
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
@@ -97,3 +108,17 @@ class JointBayes(TableClassifier):
                 f"{' and '.join(problems)}"
             )
         super()._go_on(delta, noted)
+
+    def counts(self, X: Any) -> Float64:
+        """How many rows identical to each of these were learned, by class, (n, C): their weight.
+
+        Lecture 1: |C| is the number in the column of the class, |B| the sum over the columns, and
+        P(y | x) = |C| / |B|. Where a row has missing values, rows count that agree in the others.
+        A row that was learned with a missing value is no cell, and does not count.
+        """
+
+        def answer(posterior: Posterior, rows: Data, jobs: Workers) -> Float64:
+            parameters: Any = posterior.parameters
+            return cast(Float64, parameters.matching(rows))
+
+        return self._ask(X, answer)

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from naively.engines.threads import workers
-from naively.estimators.validation import check_several, naming
+from naively.estimators.validation import check_classes, naming
 from naively.exact import Int64
 from naively.families.base import AnyFamily
 from naively.model import Model
@@ -33,7 +33,7 @@ NONE = np.empty(0, np.int64)
 class LeavesOut:
     """What every classifier can do whose training is addition."""
 
-    model_: Model
+    model_: Any
     alpha: Any
     n_jobs: int | None
 
@@ -93,7 +93,11 @@ class LeavesOut:
     @property
     def alpha_(self) -> Any:
         """The smoothing: `alpha`, or what was chosen for "auto"."""
-        family: Any = self.model_.family
+        return self._alpha_of(self.model_)
+
+    def _alpha_of(self, model: Model) -> Any:
+        """The smoothing of a model."""
+        family: Any = model.family
         return family.alpha
 
     @property
@@ -105,7 +109,8 @@ class LeavesOut:
         """The value of `alpha`; where it is to be chosen and is not yet, any."""
         if not self._is_auto:
             return self.alpha
-        return self.alpha_ if hasattr(self, "model_") else 1.0
+        known: Model | None = vars(self).get("_model")
+        return 1.0 if known is None else self._alpha_of(known)
 
     def _refuse_auto(self) -> None:
         if self._is_auto:
@@ -147,7 +152,7 @@ class LeavesOut:
     def _folds(self, rows: Learnable, learned: npt.NDArray[np.bool_]) -> Folds:
         with naming(self):
             folds = Folds(rows, learned, workers(self.n_jobs))
-        check_several(folds.classes)
+        check_classes(folds.classes, 2)
         return folds
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, cast
 from naively.estimators.table import TableClassifier
 from naively.families.base import AnyFamily, Family
 from naively.families.categorical_parameters import Unseen
+from naively.prior import Given, Virtual
 from naively.tables.inference import Wishes, named
 from naively.tables.inputs import MISSING
 
@@ -33,9 +34,10 @@ class NaiveBayes(TableClassifier):
         one that predicts held-out rows best, column by column; or the family itself.
     alpha : float or "auto"
         Virtual counts of each level, for inferred families; "auto" as in `MultinomialNB`.
-    prior : "empirical", "uniform" or probabilities in the order of the classes.
-    prior_smoothing : float
-        Virtual examples of each class.
+    prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
+        Of a dict one class may be left out: it gets the rest.
+    prior_smoothing : float, sequence or dict
+        Virtual examples of each class: of all, in the order of the classes, or by class.
     unseen : "smooth", "ignore" or "error"
         What a level does at prediction that was never learned; see `Categorical`.
     missing : sequence of str
@@ -70,8 +72,8 @@ class NaiveBayes(TableClassifier):
     _: KW_ONLY
     family: AnyFamily | str | None = None
     alpha: float | Literal["auto"] = 1.0
-    prior: Literal["empirical", "uniform"] | Sequence[float] = "empirical"
-    prior_smoothing: float = 0.0
+    prior: Given = "empirical"
+    prior_smoothing: Virtual = 0.0
     unseen: Unseen = "smooth"
     missing: Sequence[str] = MISSING
     n_jobs: int | None = None

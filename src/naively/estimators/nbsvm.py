@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Real
 from os import PathLike
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.threads import workers
 from naively.estimators.text import TextClassifier, TextNB
-from naively.estimators.validation import check_labels
+from naively.estimators.validation import check_classes, check_labels
 from naively.exact import Float64
 from naively.families.complement import ComplementParameters
 from naively.files.safetensors import Saved, save
@@ -101,11 +102,14 @@ class NBSVM(TextClassifier):
             raise ValueError(f"beta must be from 0 to 1, not {self.beta!r}")
         if isinstance(self.alpha, str) and self.alpha == "auto":
             raise ValueError('alpha must be a number: "auto" is for classifiers that add up')
+        if isinstance(self.alpha, Mapping):
+            raise ValueError("alpha must be one number: NBSVM smooths all terms alike")
         if self.alpha == 0:
             raise ValueError("alpha must be above 0: without smoothing, ratios are infinite")
         texts = X if isinstance(X, pa.Array) else to_array(X)
         bayes = self._bayes().fit(texts, y, sample_weight)
         rows = _rows(bayes, Documents.of(texts))
+        check_classes(bayes.classes_, 2)
         labels = check_labels(y, len(texts))
         count = bayes.class_count_
         some = slice(None) if len(count) > 2 else slice(1, None)  # those against the rest

@@ -27,11 +27,10 @@ from naively.estimators.given import (
     labels_of,
 )
 from naively.estimators.validation import (
+    check_classes,
     check_data,
-    check_several,
     check_total,
     require_labels,
-    settled,
 )
 from naively.exact import Float64
 from naively.explanation import Explanation
@@ -50,8 +49,9 @@ from naively.tables.frames import SparseTable, array_names, is_named, to_arrow
 from naively.tables.inference import Wishes, infer, reconsidered
 from naively.tables.left_out import no_information, unvaried_in
 from naively.tables.names import few
+from naively.tables.rereading import reread, smoothing_of
 from naively.tables.summarising import check_levels, other_columns, slices, summarise
-from naively.tables.targets import LabelCodes
+from naively.tables.targets import LabelCodes, label_column
 from naively.workers import SERIAL
 
 Given = tuple[Any, LabelCodes, Float64 | None, Kind]
@@ -64,7 +64,7 @@ class TableClassifier(NaiveBayesClassifier):
     """Base of the estimators that learn from tables."""
 
     prior: Any
-    prior_smoothing: float
+    prior_smoothing: Any
     missing: Sequence[str]
     _noted = ("_kind",)
     _kind: Kind = "arrow"
@@ -76,7 +76,9 @@ class TableClassifier(NaiveBayesClassifier):
     # ---- learning ----------------------------------------------------------------------------
 
     def _family(self) -> AnyFamily:
-        return self.model_.family
+        if self._learned is None:
+            raise AttributeError("the families of the columns are known once it is fitted")
+        return self._learned.family
 
     def _prior(self) -> Prior:
         return Prior(self.prior, self.prior_smoothing)
@@ -87,11 +89,10 @@ class TableClassifier(NaiveBayesClassifier):
         Parameters
         ----------
         X : a data frame, Arrow table, dict of columns, or array, (n, d).
-        y : (n,) labels of at least two classes, or the name of the column of X that has them.
-            Rows without a label are left out, with a warning.
+        y : (n,) labels, or the name of the column of X that has them; of one class alone the model
+            predicts that one. Rows without a label are left out, with a warning.
         sample_weight : (n,) non-negative weights; a row of weight w counts as w rows.
         like : a fitted model, whose columns have the same families here, so that the two add up.
-            Then one class is enough: this may be one part of the rows.
 
         Raises
         ------
@@ -101,18 +102,22 @@ class TableClassifier(NaiveBayesClassifier):
             check_is_fitted(like)
         known = None if like is None else like.model_
         chosen = self if like is not None else self._chosen(X, y, sample_weight)
-        learned, noted = chosen._summarise(X, y, sample_weight, known, several=known is None)
+        learned, noted = chosen._summarise(X, y, sample_weight, known)
         if like is None:
-            check_several(learned.classes)
             learned.check(workers(self.n_jobs))
             if said := no_information(learned):
                 warnings.warn(said, UserWarning, stacklevel=2)
         self._keep(learned, noted)
         return self
 
+    def _reread(self, model: Model, changed: set[str]) -> None:
+        before = object.__new__(type(self))  # one that says what this one said
+        before.__dict__.update(self._read)
+        anew = reread(model, before._wishes(), self._wishes(), changed)
+        model.read_anew(anew.schema, self._prior(), anew.statistics)
+
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
         total = self.model_.copy()
-        total.prior = self._prior()
         self._keep(reconsidered(self._wishes(), union.merge(total, delta)), noted)
 
     def _to_forget(self, X: Any, y: Any, sample_weight: Any) -> Model:
@@ -129,11 +134,9 @@ class TableClassifier(NaiveBayesClassifier):
         return table, labels_of(column, self.missing), weights, kind
 
     def _summarise(
-        self, X: Any, y: Any, sample_weight: Any, known: Model | None, several: bool = False
+        self, X: Any, y: Any, sample_weight: Any, known: Model | None
     ) -> tuple[Model, dict[str, Any]]:
-        blank, _, (table, labels, weights, kind) = self._planned(
-            X, y, sample_weight, known, several
-        )
+        blank, _, (table, labels, weights, kind) = self._planned(X, y, sample_weight, known, 1)
         learned = self._summed(blank, table, labels, weights)
         if learned.unlabelled:
             warnings.warn(
@@ -144,13 +147,13 @@ class TableClassifier(NaiveBayesClassifier):
         return learned, {"_kind": kind}
 
     def _planned(
-        self, X: Any, y: Any, sample_weight: Any, known: Model | None, several: bool
+        self, X: Any, y: Any, sample_weight: Any, known: Model | None, classes: int
     ) -> tuple[Model, Source, Given]:
         """(a model that learned nothing, what its families are inferred from, what to learn)."""
         given = self._given(X, y, sample_weight, known)
         table, labels, weights, _ = given
-        if several:  # before anything is said of rows that are left out
-            check_several(labels[0])
+        if known is None:  # before anything is said of rows that are left out
+            check_classes(labels[0], classes)
         if known is None:
             check_total(weights, "rows")
         source = table, labels
@@ -164,7 +167,7 @@ class TableClassifier(NaiveBayesClassifier):
     def _learnable(
         self, X: Any, y: Any, sample_weight: Any, known: Model | None = None
     ) -> Learnable:
-        blank, source, given = self._planned(X, y, sample_weight, known, True)
+        blank, source, given = self._planned(X, y, sample_weight, known, 2)
         table, (classes, codes), weights, _ = given
         rows, invalid = encode(blank.schema, table)
         self._warn(invalid, "learned", blank.schema)
@@ -174,16 +177,9 @@ class TableClassifier(NaiveBayesClassifier):
         weights = None if weights is None else weights[kept]
         return Learnable(blank, rows[kept], classes[codes[kept]], weights, kept, source)
 
-    @property
-    def alpha_(self) -> Any:
+    def _alpha_of(self, model: Model) -> Any:
         """The smoothing of the families that are not given: `alpha`, or what was chosen for it."""
-        schema = self.model_.schema
-        given = ("asked", "chosen")
-        for block in schema.blocks:
-            family: Any = block.family
-            if hasattr(family, "alpha") and schema.reason(block.names[0]).kind not in given:
-                return family.alpha
-        return 1.0  # there are none
+        return smoothing_of(model.schema)
 
     def _reading(self, rows: Learnable) -> Reading:
         table, labels = rows.source
@@ -237,9 +233,8 @@ class TableClassifier(NaiveBayesClassifier):
     # ---- predicting --------------------------------------------------------------------------
 
     def _ask(self, X: Any, answer: Answer) -> npt.NDArray[Any]:
-        check_is_fitted(self)
         jobs = workers(self.n_jobs)
-        posterior = settled(self.model_, jobs)
+        posterior = self._posterior(jobs)
         without = unvaried_in(posterior)
 
         def one(batch: tuple[int, pa.Table]) -> tuple[npt.NDArray[Any], dict[str, Invalid]]:
@@ -257,6 +252,15 @@ class TableClassifier(NaiveBayesClassifier):
             add_invalid(invalid, more)
         self._warn(invalid, "read", posterior.schema)
         return np.concatenate([part for part, _ in parts])
+
+    def _with_labels(self, X: Any, y: Any) -> tuple[Any, Any]:
+        require_labels(self, y)
+        if isinstance(y, str):
+            X, y = apart(self._as_table(X, self._posterior().schema), y)
+        classes, codes = labels_of(label_column(y), self.missing)
+        if (codes == len(classes)).any():
+            raise ValueError(f"the label of row {int((codes == len(classes)).argmax())} is missing")
+        return X, classes[codes].tolist()
 
     def _rows(self, X: Any) -> Any:
         return self._encoded(X, self._posterior())[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Literal, Self
 
@@ -16,7 +16,7 @@ from naively.estimators.validation import check_labels, check_total, check_weigh
 from naively.exact import Float64
 from naively.families.text import Event, Text
 from naively.model import Model
-from naively.prior import Prior
+from naively.prior import Given, Prior, Virtual
 from naively.schema import Schema
 from naively.statistics.term_counts import LengthNorm, Weighting
 from naively.study.folds import Learnable, Reading
@@ -29,7 +29,7 @@ from naively.text_explanation import TextExplanation, TextExplanations
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What the classifiers of text share: what a term is, and which are left out."""
 
-    alpha: float | Literal["auto"] = 1.0
+    alpha: float | Mapping[str, float] | Literal["auto"] = 1.0
     analyzer: Any = "word"
     ngram_range: tuple[int, int] = (1, 1)
     lowercase: bool = True
@@ -70,8 +70,9 @@ class TextNB(TextClassifier, FromWords):
         What is counted: how often each term is met in a document, or, for the last two, whether.
         "complement" judges a class by all others (Rennie et al. 2003); "bernoulli" counts absence
         as evidence; "binary" is multinomial.
-    alpha : float or "auto"
-        Smoothing l: virtual counts of each term in each class; "auto" as in `MultinomialNB`.
+    alpha : float, dict or "auto"
+        Smoothing l: virtual counts of each term in each class; a dict by term, as ``{"free": 2}``,
+        of which terms that are not named have 1; "auto" as in `MultinomialNB`.
     norm : bool
         Divide each class's weights by their sum; "complement" only.
     weighting : None, "log", "tfidf" or "log-tfidf"
@@ -106,9 +107,10 @@ class TextNB(TextClassifier, FromWords):
     max_terms : int or None
         Whenever more terms are known after a batch, the rarest are dropped, until at most half as
         many are left. ``model_.statistics.undercount`` bounds what any count lacks then.
-    prior : "empirical", "uniform" or probabilities in the order of the classes.
-    prior_smoothing : float
-        Virtual documents of each class.
+    prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
+        Of a dict one class may be left out: it gets the rest.
+    prior_smoothing : float, sequence or dict
+        Virtual documents of each class: of all, in the order of the classes, or by class.
     n_jobs : int or None
         Threads; None for all processors. The model does not depend on it.
 
@@ -137,11 +139,11 @@ class TextNB(TextClassifier, FromWords):
     length_norm: LengthNorm | None = None
     n_features: int | None = None
     max_terms: int | None = None
-    prior: Literal["empirical", "uniform"] | Sequence[float] = "empirical"
-    prior_smoothing: float = 0.0
+    prior: Given = "empirical"
+    prior_smoothing: Virtual = 0.0
 
     def _family(self) -> Text:
-        known: Any = self.model_.family if hasattr(self, "model_") else None
+        known: Any = None if self._learned is None else self._learned.family
         options = {name: getattr(self, name) for name in OPTIONS}
         options["alpha"] = self._smoothing
         options["stop_words"] = stop_words(self.stop_words)
@@ -156,7 +158,7 @@ class TextNB(TextClassifier, FromWords):
         Parameters
         ----------
         X : (n,) documents.
-        y : (n,) labels of at least two classes.
+        y : (n,) labels; of one class alone the model predicts that one.
         sample_weight : (n,) non-negative weights; a document of weight w counts as w of them,
             but as one in an idf.
 

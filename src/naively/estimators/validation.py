@@ -134,13 +134,14 @@ def naming(estimator: BaseEstimator) -> Iterator[None]:
         raise ValueError(str(error).replace("in data", whose, 1)) from None
 
 
-def check_several(classes: npt.NDArray[Any]) -> None:
-    """Raise ValueError unless there are two classes or more."""
-    if len(classes) < 2:
-        only = ", ".join(map(repr, classes.tolist()))
+def check_classes(classes: npt.NDArray[Any], least: int) -> None:
+    """Raise ValueError unless there are so many classes: one, or two to tell apart."""
+    if len(classes) == 0:
+        raise ValueError("y has no labels: all of them are missing")
+    if len(classes) < least:
         raise ValueError(
-            f"y has only one class ({only}), where a classifier needs two or more classes; "
-            "partial_fit takes the classes as they come"
+            f"y has only one class ({classes.tolist()[0]!r}), where two or more are to be told "
+            "apart"
         )
 
 

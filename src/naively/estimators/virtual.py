@@ -28,7 +28,7 @@ class Given:
     Parameters
     ----------
     count : of classes.
-    prior : "uniform" or (C,) probabilities above 0.
+    prior : "uniform", or probabilities above 0: (C,), or a dict by label.
     classes : (C,) different labels; None for 0, 1, ...
     """
 
@@ -41,7 +41,8 @@ class Given:
         self.labels, codes = encode_labels(labels)
         if len(self.labels) < count:
             raise ValueError(f"classes must be different labels, not {labels.tolist()}")
-        self.prior = Prior(prior).estimate(ExactArray.from_integers(np.ones(count, np.int64)))
+        weights = ExactArray.from_integers(np.ones(count, np.int64))
+        self.prior = Prior(prior).estimate(weights, labels)
         if not self.prior.all():
             none = labels.tolist()[int(self.prior.argmin())]
             raise ValueError(f"the prior of class {none!r} is 0: leave the class out")

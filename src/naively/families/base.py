@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from naively.evidence.shapes import Shape
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.describing import ClassNumbers, Events, Evidences, Section
+from naively.families.describing import ClassNumbers, Events, Evidences, Listed, Section
 from naively.labels import Labels
 from naively.statistics.base import Data, InvalidValueError, Statistics, Summary
 from naively.workers import SERIAL, Workers
@@ -153,6 +153,12 @@ class Parameters(ABC):
         assert numbers is not None, "a family has `numbers`, or describes itself"
         return numbers.section(names)
 
+    def listed(self) -> list[Listed]:
+        """All numbers of each class and feature; none of families that are no list of numbers."""
+        numbers = self.numbers()
+        values = {} if numbers is None else numbers.values
+        return [Listed(name, np.arange(one.shape[1]), None, one) for name, one in values.items()]
+
     def evidence(self, names: Sequence[str]) -> Evidences | None:
         """What is weighed, if anything is."""
         return None
@@ -217,8 +223,10 @@ class Family(ABC, Generic[S, P]):
     @property
     def by_column(self) -> bool:
         """Whether each column is treated as if it were alone, so that blocks can be cut."""
-        values = vars(self).values()
-        return self.summary.by_column and not any(np.ndim(v) > 0 for v in values if v is not None)
+        values = [value for value in vars(self).values() if value is not None]
+        return self.summary.by_column and not any(
+            np.ndim(value) > 0 or isinstance(value, Mapping) for value in values
+        )
 
     @property
     def in_turn(self) -> bool:

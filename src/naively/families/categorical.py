@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,12 @@ from naively.exact import ExactArray, Int64
 from naively.families.base import Family
 from naively.families.categorical_parameters import CategoricalParameters, LevelAlphas, Unseen
 from naively.families.linear import Alpha, check_alpha, valid_alpha
+from naively.kernels.levels import CODES
 from naively.statistics.level_counts import LevelCounts
-from naively.statistics.levels import LevelStatistics
+from naively.statistics.levels import Levels, LevelStatistics, find
 
 MOST_DECLARED = 1 << 24  # levels that `min_categories` may ask for
+OfLevels = Callable[[Int64], tuple[Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,10 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
     ----------
     alpha : float, array or list of arrays
         l: 0 for maximum likelihood, 1 for Laplace; a scalar, or of shape (d,), (C, 1) or (C, d);
-        or a list of d arrays (K_α,) or (C, K_α) with a value for each level.
+        or a list with a value for each level of each feature: d arrays (K_α,) or (C, K_α), or dicts
+        by level of numbers or (C,) arrays; of one feature a dict alone. These are the m virtual
+        examples with prior Q of lecture 2, m Q(X_α = j, Y = c). Levels that a dict names count as
+        known; those that it does not name have 1.
     min_categories : int, (d,) array or None
         Least number of levels of every or each feature.
     unseen : "smooth", "ignore" or "error"
@@ -42,7 +47,7 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         count 0, or its feature is dropped, or it is refused.
     """
 
-    alpha: Alpha | Sequence[npt.ArrayLike] = 1.0
+    alpha: Alpha | Mapping[Any, Any] | Sequence[Any] = 1.0
     min_categories: int | npt.ArrayLike | None = None
     unseen: Unseen = "smooth"
 
@@ -52,38 +57,93 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
     def __post_init__(self) -> None:
         if self.unseen not in ("smooth", "ignore", "error"):
             raise ValueError(f'unseen must be "smooth", "ignore" or "error", not {self.unseen!r}')
-        for alpha in self.alpha if isinstance(self.alpha, list | tuple) else [self.alpha]:
-            valid_alpha(alpha)
+        for alpha in _each(self.alpha):
+            for level, one in alpha.items() if isinstance(alpha, Mapping) else [(None, alpha)]:
+                try:
+                    valid_alpha(one)
+                except ValueError as error:
+                    said = "" if level is None else f", for level {level!r}"
+                    raise ValueError(f"{error}{said}") from None
 
     def check(self, statistics: LevelStatistics, class_weight: ExactArray) -> None:
         """Raise ValueError unless alpha and min_categories are of shapes that fit."""
-        classes = statistics.tables["missing"].shape[0]
-        _level_alphas(self.alpha, classes, self.categories(statistics))
+        statistics = self._with_named(statistics)
+        _level_alphas(self.alpha, statistics, self._categories(statistics))
 
-    def categories(self, statistics: LevelStatistics) -> Int64:
+    def _with_named(self, statistics: LevelStatistics) -> LevelStatistics:
+        """The statistics in their one form, with the levels that `alpha` names."""
+        statistics = statistics.canonical()
+        classes, d = statistics.tables["missing"].shape
+        named = [
+            _levels(alpha, known, j) if isinstance(alpha, Mapping) else known[:0]
+            for j, (alpha, known) in enumerate(
+                zip(self._by_feature(d), statistics.levels, strict=True)
+            )
+        ]
+        tables = {
+            "count": ExactArray.zeros((classes, sum(map(len, named)))),
+            "missing": ExactArray.zeros((classes, d)),
+        }
+        if any(map(len, named)):
+            statistics = statistics.copy()
+            statistics.accumulate(LevelStatistics(tables, named), np.arange(classes))
+        return statistics
+
+    def _by_feature(self, d: int) -> Sequence[Any]:
+        """What `alpha` says of each feature, if it says something of each level; None if not."""
+        if not isinstance(self.alpha, list | tuple | Mapping):
+            return [None] * d
+        each = _each(self.alpha)
+        if len(each) != d:
+            what = "is a dict by level of one feature" if isinstance(self.alpha, Mapping) else (
+                f"has values for the levels of {len(each)} features")  # fmt: skip
+            raise ValueError(f"alpha {what}, but there are {d}")
+        return each
+
+    def _categories(self, statistics: LevelStatistics) -> Int64:
         """K_α, the number of levels of each feature, (d,)."""
-        levels = statistics.canonical().levels
         seen = [
             int(known[-1]) + 1 if len(known) and known.dtype.kind == "i" else len(known)
-            for known in levels
+            for known in statistics.levels
         ]
-        return np.maximum(seen, _check_min_categories(self.min_categories, len(seen)))
+        return np.maximum(seen, check_min_categories(self.min_categories, len(seen)))
 
     def estimate(
         self, statistics: LevelStatistics, class_weight: ExactArray
     ) -> CategoricalParameters:
         """[θ_jc]_α."""
-        categories = self.categories(statistics)
-        classes, d = statistics.tables["missing"].shape
-        each = isinstance(self.alpha, list | tuple)  # a value a level: all of them are declared
-        declared = categories if each else _check_min_categories(self.min_categories, d)
-        alpha = _level_alphas(self.alpha, classes, categories)
+        statistics = self._with_named(statistics)
+        categories = self._categories(statistics)
+        declared = check_min_categories(self.min_categories, len(categories))
+        for j, one in enumerate(self._by_feature(len(categories))):
+            if one is not None and not isinstance(one, Mapping):
+                declared[j] = categories[j]  # a value a level: all of them are declared
+        alpha = _level_alphas(self.alpha, statistics, categories)
         return CategoricalParameters(
             statistics, class_weight, categories, declared, alpha, self.unseen
         )
 
 
-def _check_min_categories(given: Any, n_features: int) -> Int64:
+def _each(alpha: Any) -> Sequence[Any]:
+    """What it says of each feature; alone in a list where it says one thing."""
+    return alpha if isinstance(alpha, list | tuple) else [alpha]
+
+
+def _levels(alpha: Mapping[Any, Any], known: Levels, feature: int) -> Levels:
+    """The levels that are named for a feature, sorted; codes or text, as those that are known."""
+    codes = known.dtype.kind == "i" and (
+        len(known) > 0 or all(isinstance(level, int | np.integer) for level in alpha)
+    )
+    if not codes:
+        return np.array(sorted({_text(level) for level in alpha}), np.dtypes.StringDType())
+    for level in alpha:
+        if not isinstance(level, int | np.integer) or not 0 <= level < CODES:
+            raise ValueError(f"alpha names {level!r}, which is no level code of feature {feature}")
+    return np.array(sorted(alpha), np.int64)
+
+
+def check_min_categories(given: Any, n_features: int) -> Int64:
+    """How many levels of each feature there are at least, (d,); ValueError if that is no number."""
     if given is None:
         return np.zeros(n_features, np.int64)
     values = np.asarray(given)
@@ -102,38 +162,65 @@ def _check_min_categories(given: Any, n_features: int) -> Int64:
     return declared
 
 
-def _level_alphas(alpha: Any, classes: int, n_categories: Int64) -> LevelAlphas:
+def _text(level: Any) -> str:
+    """A level as tables have it."""
+    return str(level).lower() if isinstance(level, bool | np.bool_) else str(level)
+
+
+def _level_alphas(alpha: Any, statistics: LevelStatistics, n_categories: Int64) -> LevelAlphas:
     """A function from (feature, levels) to (l of each level, Σ_j l_j), for each class.
 
-    With one value a level, a level beyond them all has none.
+    With an array of values, a level beyond them all has none; with a dict it has 1.
     """
-    d = len(n_categories)
-    if isinstance(alpha, list | tuple):
-        if len(alpha) != d:
-            raise ValueError(f"alpha has arrays for {len(alpha)} features, but there are {d}")
-        tables = []
-        for j, one in enumerate(alpha):
-            table = np.atleast_2d(np.asarray(one, np.float64))
-            k = n_categories[j]
-            valid = np.isfinite(table).all() and (table >= 0).all()
-            if table.shape not in {(1, k), (classes, k)} or not valid:
-                raise ValueError(
-                    f"alpha[{j}] must be finite, >= 0 and have a value for each of the {k} "
-                    f"levels of feature {j}; its shape is {np.shape(one)}"
-                )
-            tables.append(table)
+    classes, d = statistics.tables["missing"].shape
+    if not isinstance(alpha, list | tuple | Mapping):
+        values = np.broadcast_to(check_alpha(alpha, classes, d), (classes, d))
 
-        def of_level(feature: int, levels: Int64) -> tuple[Any, Any]:
-            table = tables[feature]
-            wide = np.pad(table, ((0, 0), (0, 1)))
-            return wide[:, np.minimum(levels, table.shape[1])], table.sum(axis=1)
+        def of_feature(feature: int, levels: Int64) -> tuple[Any, Any]:
+            one = values[:, feature]
+            return one[:, np.newaxis], one * n_categories[feature]
 
-        return of_level
+        return of_feature
 
-    values = np.broadcast_to(check_alpha(alpha, classes, d), (classes, d))
+    made = [
+        (_of_named if isinstance(one, Mapping) else _of_all)(one, j, classes, known, k)
+        for j, (one, known, k) in enumerate(
+            zip(_each(alpha), statistics.levels, n_categories.tolist(), strict=True)
+        )
+    ]
+    return lambda feature, levels: made[feature](levels)
 
-    def of_feature(feature: int, levels: Int64) -> tuple[Any, Any]:
-        one = values[:, feature]
-        return one[:, np.newaxis], one * n_categories[feature]
 
-    return of_feature
+def _of_all(one: Any, j: int, classes: int, known: Levels, k: int) -> OfLevels:
+    """From levels of a feature to (l of each, Σ_j l_j), of an array with all of them."""
+    table = np.atleast_2d(np.asarray(one, np.float64))
+    if table.shape not in {(1, k), (classes, k)}:
+        raise ValueError(
+            f"alpha[{j}] must be finite, >= 0 and have a value for each of the {k} "
+            f"levels of feature {j}; its shape is {np.shape(one)}"
+        )
+    wide, total = np.pad(table, ((0, 0), (0, 1))), table.sum(axis=1)
+    return lambda levels: (wide[:, np.minimum(levels, k)], total)
+
+
+def _of_named(one: Mapping[Any, Any], j: int, classes: int, known: Levels, k: int) -> OfLevels:
+    """The same of a dict: its levels are known, and others have 1."""
+    named = _levels(one, known, j)
+    said = {_text(level): value for level, value in one.items()}
+    table = np.ones((classes, len(named) + 1))
+    for at, level in enumerate(named.tolist()):
+        value = np.asarray(said[_text(level)], np.float64)
+        if value.shape not in {(), (classes,)}:
+            raise ValueError(
+                f"alpha of level {level!r} must be one number, or one for each of the {classes} "
+                f"classes; its shape is {value.shape}"
+            )
+        table[:, at] = value
+    places = named if known.dtype.kind == "i" else find(known, named)[0]
+    total = table[:, :-1].sum(axis=1) + (k - len(named))
+
+    def of_levels(levels: Int64) -> tuple[Any, Any]:
+        at, hit = find(places, levels)
+        return table[:, np.where(hit, at, len(named))], total
+
+    return of_levels

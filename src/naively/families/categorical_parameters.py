@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Parameters
-from naively.families.describing import Events, Section, first_levels, in_order, labelled
+from naively.families.describing import Events, Listed, Section, first_levels, in_order, labelled
 from naively.families.linear import counts_of, log
 from naively.kernels import levels as kernel
 from naively.statistics.base import Data, InvalidValueError, dense, is_sparse
@@ -41,7 +41,6 @@ class CategoricalParameters(Parameters):
         self, statistics: LevelStatistics, class_weight: ExactArray, n_categories: Int64,
         declared: Int64, alpha: LevelAlphas, unseen: Unseen,
     ) -> None:  # fmt: skip
-        statistics = statistics.canonical()
         self.levels = statistics.levels
         self.offsets = statistics.offsets
         self.count = counts_of(statistics.tables["count"])
@@ -286,6 +285,13 @@ class CategoricalParameters(Parameters):
             rows[name] = labelled([f"{name} = {text}" for text in texts], theta)
             words[name] = first_levels(texts, len(texts))
         return Section("probability of the level in %", rows=rows, words=words)
+
+    def listed(self) -> list[Listed]:
+        """[θ_jc]_α of each level that is scored."""
+        known = self.scored_levels
+        features = np.repeat(np.arange(len(known)), [len(levels) for levels in known])
+        levels = [str(level) for own in known for level in own.tolist()]
+        return [Listed("p", features, levels, np.exp(self._table[: self._beyond]).T)]
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events:
         """The levels of some features side by side; with the feature's name, if it is not one."""

@@ -56,6 +56,24 @@ class ClassNumbers:
 
 
 @dataclass(frozen=True)
+class Listed:
+    """Estimated numbers of one kind, of each class.
+
+    Attributes
+    ----------
+    name : what they are, such as ``mean`` or ``p``.
+    features : (R,) the number of the feature of each.
+    levels : (R,) its level, range or term; None where the numbers are of the feature itself.
+    values : (C, R)
+    """
+
+    name: str
+    features: Int64
+    levels: Sequence[str] | None
+    values: Float64
+
+
+@dataclass(frozen=True)
 class Events:
     """What can be met, and how often it was.
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Family, Parameters
-from naively.families.describing import Section, labelled
+from naively.families.describing import Listed, Section, labelled
 from naively.families.linear import counts_of, log, valid_alpha
 from naively.statistics.base import Data, dense, is_sparse
 from naively.statistics.grid import GridCells, GridStatistics, numbers
@@ -149,11 +149,22 @@ class DiscretizedParameters(Parameters):
     def described(self, names: Sequence[str]) -> Section:
         """The probability of each range."""
         rows = {
-            name: labelled(_ranges(name, self.cuts[j]), np.exp(self.log_theta[j][:, :-1]))
+            name: labelled(
+                [f"{name}{said}" for said in _ranges(self.cuts[j])],
+                np.exp(self.log_theta[j][:, :-1]),
+            )
             for j, name in enumerate(names)
         }
         words = {name: _cut_at(self.cuts[j]) for j, name in enumerate(names)}
         return Section("probability of the range in %", rows=rows, words=words)
+
+    def listed(self) -> list[Listed]:
+        """The probability of each range."""
+        ranges = [_ranges(cuts) for cuts in self.cuts]
+        features = np.repeat(np.arange(len(ranges)), [len(own) for own in ranges])
+        levels = [said.lstrip(": ") for own in ranges for said in own]
+        p = np.exp(np.concatenate([own[:, :-1] for own in self.log_theta], axis=1))
+        return [Listed("p", features, levels, p)]
 
 
 def _cut_at(cuts: Float64) -> str:
@@ -164,12 +175,13 @@ def _cut_at(cuts: Float64) -> str:
     return f"{len(cuts) + 1:,} ranges, cut at {shown}" + (", ..." if len(cuts) > 6 else "")
 
 
-def _ranges(name: str, cuts: Float64) -> list[str]:
+def _ranges(cuts: Float64) -> list[str]:
+    """What follows the name of a feature in the label of each of its ranges."""
     edges = [f"{cut:.6g}" for cut in cuts.tolist()]
     if not edges:
-        return [f"{name}: any"]
-    inner = [f"{name}: {a} to {b}" for a, b in pairwise(edges)]
-    return [f"{name} < {edges[0]}", *inner, f"{name} ≥ {edges[-1]}"]
+        return [": any"]
+    inner = [f": {a} to {b}" for a, b in pairwise(edges)]
+    return [f" < {edges[0]}", *inner, f" ≥ {edges[-1]}"]
 
 
 def _log_theta(counts: Float64, starts: Int64, alpha: float) -> Float64:

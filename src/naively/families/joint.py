@@ -9,9 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from naively.exact import LARGEST, ExactArray, Float64, Int64
 from naively.families.base import SCORED, Family, Parameters
+from naively.families.categorical import check_min_categories
 from naively.families.describing import Section, first_levels
 from naively.families.linear import counts_of, log, valid_alpha
 from naively.statistics.base import Data
@@ -60,9 +62,12 @@ class Joint(Family[RowStatistics, "JointParameters"]):
     ----------
     alpha : float
         l: virtual counts of each cell; 0 for maximum likelihood, 1 for Laplace.
+    min_categories : int, (d,) array or None
+        Least K_α of every or each column: 2 for pixels, some of which never vary.
     """
 
     alpha: float = 1.0
+    min_categories: int | npt.ArrayLike | None = None
 
     name = "joint"
     summary = RowCounts()
@@ -72,9 +77,13 @@ class Joint(Family[RowStatistics, "JointParameters"]):
         if valid_alpha(self.alpha).ndim:
             raise ValueError(f"alpha of a joint table must be one number, not {self.alpha!r}")
 
+    def check(self, statistics: RowStatistics, class_weight: ExactArray) -> None:
+        """Raise ValueError unless min_categories is of a shape that fits."""
+        check_min_categories(self.min_categories, statistics.tables["missing"].shape[1])
+
     def estimate(self, statistics: RowStatistics, class_weight: ExactArray) -> JointParameters:
         """p(x | y = c)."""
-        return JointParameters(statistics, self.alpha)
+        return JointParameters(statistics, self.alpha, self.min_categories)
 
 
 class JointParameters(Parameters):
@@ -91,16 +100,17 @@ class JointParameters(Parameters):
 
     not_linear = "the log-odds of a joint table are linear in nothing less than one-hot whole rows"
 
-    def __init__(self, statistics: RowStatistics, alpha: float) -> None:
+    def __init__(self, statistics: RowStatistics, alpha: float, min_categories: Any = None) -> None:
         statistics = statistics.canonical()
         count = statistics.tables["count"]
         classes, d = statistics.tables["missing"].shape
         self.cells, self.levels = from_text(statistics.levels[0], d)
         self.count = counts_of(count)
-        sizes = [len(known) for known in self.levels]
+        met = [len(known) for known in self.levels]
+        sizes = np.maximum(met, check_min_categories(min_categories, d)).tolist()
         self.n_cells = math.prod(sizes)
         self.n_free = classes * max(self.n_cells - 1, 0)
-        self._bounds = [size + 1 for size in sizes]  # one more for a level that was never met
+        self._bounds = [size + 1 for size in met]  # one more for a level that was never met
         self._log_sizes = np.log(np.maximum(sizes, 1))
         self._log_alpha = float(log(np.asarray(alpha, np.float64)))
         log_cells = self._log_sizes.sum()
@@ -123,11 +133,29 @@ class JointParameters(Parameters):
         values = self._values(X[start:stop])
         for columns, rows in self._patterns(values):
             steps, keys, score = self._marginal(tuple(columns.tolist()))
-            own = values[rows]
-            group = np.zeros(len(own), np.int64)
-            for step, known in zip(steps, keys, strict=True):
-                group = place(known, numbered(group, own, step, self._bounds))
-            out[:, rows] = score[:, group]
+            out[:, rows] = score[:, self._group(values[rows], steps, keys)]
+
+    def _group(self, values: Codes, steps: list[list[int]], keys: list[Int64]) -> Int64:
+        """The group of each row in a table summed over columns: see `_marginal_of`."""
+        group = np.zeros(len(values), np.int64)
+        for step, known in zip(steps, keys, strict=True):
+            group = place(known, numbered(group, values, step, self._bounds))
+        return group
+
+    def matching(self, X: Data) -> Float64:
+        """The weight of the rows of each class that agree with each row where it has a value.
+
+        (n, C); those that were learned with missing values are no cells, and count for none.
+        """
+        values = self._values(X)
+        out = np.array(np.broadcast_to(self.count.sum(axis=1)[:, np.newaxis], (
+            len(self.count), len(values))))  # fmt: skip
+        for columns, rows in self._patterns(values):
+            steps, sums = self._summed_over(columns.tolist())
+            group = self._group(values[rows], steps, [known for known, _ in sums])
+            known, groups = sums[-1]
+            out[:, rows] = self._counts(groups, len(known))[:, group]
+        return out.T
 
     def contributions(self, X: Data) -> Float64:
         """log p(x_α | x_β for all β < α, c): the chain rule in the order of the columns."""
@@ -198,12 +226,16 @@ class JointParameters(Parameters):
         its codes in those of the next step are found among that step's keys; the last score is
         of rows that are in no group.
         """
-        steps = runs([self._bounds[k] for k in columns], len(self.cells))
-        steps = [[columns[k] for k in step] for step in steps]
-        sums = list(self._sums(steps))
+        steps, sums = self._summed_over(columns)
         known, groups = sums[-1]
         score = self._score(groups, len(known), self._log_rest(np.array(columns)))
         return steps, [known for known, _ in sums], score
+
+    def _summed_over(self, columns: Sequence[int]) -> tuple[list[list[int]], list[Any]]:
+        """(steps of columns, `_sums` of them) for the table summed over all other columns."""
+        steps = runs([self._bounds[k] for k in columns], len(self.cells))
+        steps = [[columns[k] for k in step] for step in steps]
+        return steps, list(self._sums(steps))
 
     def _sums(self, steps: list[list[int]]) -> Iterator[tuple[Int64, Int64]]:
         """(keys, group of each row of the table) after each step, which adds some columns."""
@@ -219,9 +251,13 @@ class JointParameters(Parameters):
 
     def _score(self, groups: Int64, n_groups: int, log_rest: float) -> Float64:
         """log p of each group of rows of the table, and of a group without rows, (C, G + 1)."""
-        sums = [np.bincount(groups, weights=own, minlength=n_groups + 1) for own in self.count]
-        score = np.logaddexp(log(np.minimum(sums, LARGEST)), self._log_alpha + log_rest)
+        score = np.logaddexp(log(self._counts(groups, n_groups)), self._log_alpha + log_rest)
         return np.where(self._unknown, log_rest, score) - self._log_total
+
+    def _counts(self, groups: Int64, n_groups: int) -> Float64:
+        """The weight of each group of rows of the table, and of one without rows, (C, G + 1)."""
+        sums = [np.bincount(groups, weights=own, minlength=n_groups + 1) for own in self.count]
+        return np.minimum(sums, LARGEST)
 
     # ---- what rows hold ----------------------------------------------------------------------
 

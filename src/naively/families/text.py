@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -20,6 +21,7 @@ from naively.statistics.term_counts import LengthNorm, TermCounts, Weighting, re
 from naively.statistics.terms import Reference, TermStatistics
 from naively.text.analysis import Analysis
 from naively.text.documents import Documents
+from naively.text.vocabulary import Vocabulary
 from naively.workers import SERIAL, Workers
 
 Event = Literal["multinomial", "complement", "bernoulli", "binary"]
@@ -39,8 +41,9 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
     event : "multinomial", "complement", "bernoulli" or "binary"
         What is counted: how often each term is met (`Multinomial`, or its `Complement`); whether
         it is met, absence being evidence too (`Bernoulli`); whether it is met, as a multinomial.
-    alpha : float
-        Virtual counts of each term, and of its absence for "bernoulli".
+    alpha : float or dict
+        Virtual counts of each term, and of its absence for "bernoulli"; a dict by term, as
+        ``{"free": 2}``, of which terms that are not named have 1.
     norm : bool
         Divide the weights of each class by their sum, for "complement" only.
     weighting : None, "log", "tfidf" or "log-tfidf"
@@ -67,7 +70,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
     """
 
     event: Event = "multinomial"
-    alpha: Alpha = 1.0
+    alpha: Alpha | Mapping[str, float] = 1.0
     norm: bool = False
     weighting: Weighting | None = None
     length_norm: LengthNorm | None = None
@@ -92,8 +95,9 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             )
         if self.norm and self.event != "complement":
             raise ValueError('norm is for event="complement" only')
-        if np.ndim(self.alpha) > 0:
-            raise ValueError("alpha must be one number: the terms are not known beforehand")
+        named = self.alpha if isinstance(self.alpha, Mapping) else {"": self.alpha}
+        if "" in named and np.ndim(named[""]) > 0:
+            raise ValueError("alpha must be one number, or a dict by term")
         for name in ("min_df", "max_df"):
             value = getattr(self, name)
             part = isinstance(value, float) and 0.0 <= value <= 1.0
@@ -119,7 +123,17 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
                 raise ValueError("with n_features terms are hashed: weighting must be None or log")
         if not isinstance(self.reference, Reference | None):
             raise ValueError(f"reference must be a Reference or None, not {self.reference!r}")
-        self.inner  # noqa: B018 - refuses a bad alpha
+        if self.n_features is not None and named is self.alpha:
+            raise ValueError("with n_features terms are hashed, and alpha cannot name them")
+        for term, one in named.items():
+            if not isinstance(term, str):
+                raise ValueError(f"alpha names {term!r}, which is no term")
+            if term and np.ndim(one) > 0:
+                raise ValueError(f"alpha of the term {term!r} must be one number, not {one!r}")
+            try:
+                self._inner(one)
+            except ValueError as error:
+                raise ValueError(f"{error}, for {term!r}" if term else str(error)) from None
 
     @cached_property
     def analysis(self) -> Analysis:
@@ -135,12 +149,18 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             by_document, self.max_terms, self.reference,
         )  # fmt: skip
 
-    @cached_property
-    def inner(self) -> AnyFamily:
+    def _inner(self, alpha: Alpha) -> AnyFamily:
         """The family of the counts of the terms."""
         if self.event == "complement":
-            return Complement(self.alpha, self.norm)
-        return Bernoulli(self.alpha) if self.event == "bernoulli" else Multinomial(self.alpha)
+            return Complement(alpha, self.norm)
+        return Bernoulli(alpha) if self.event == "bernoulli" else Multinomial(alpha)
+
+    def _alpha_of(self, vocabulary: Vocabulary | None) -> Alpha:
+        """The smoothing of each of these terms, (V,); one number if all have the same."""
+        if not isinstance(self.alpha, Mapping):
+            return self.alpha
+        assert vocabulary is not None  # hashed terms are never named
+        return np.array([self.alpha.get(term, 1.0) for term in vocabulary.terms()])
 
     @property
     def is_density(self) -> bool:  # type: ignore[override]
@@ -194,6 +214,8 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             )
         if len(known) == 0:
             raise FeatureError("all terms were dropped as the rarest: max_terms is too low")
+        if isinstance(self.alpha, Mapping) and (new := self.alpha.keys() - {*known.terms()}):
+            raise FeatureError(f"alpha names {min(new)!r}, which is no term that was learned")
         if not self.selects:
             return
         present = statistics.observed(class_weight).gather(1, 0)
@@ -212,8 +234,9 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             assert vocabulary is not None
             vocabulary, total = vocabulary.gather(chosen), total.gather(1, chosen)
         counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
-        inner = self.inner.estimate(counts, present)
-        return TextParameters(self.summary, inner, vocabulary, total, float(self.alpha))
+        alpha = self._alpha_of(vocabulary)
+        inner = self._inner(alpha).estimate(counts, present)
+        return TextParameters(self.summary, inner, vocabulary, total, alpha)
 
     def _selected(self, statistics: TermStatistics, present: ExactArray) -> Int64:
         """The columns of the terms that are neither too rare nor too frequent."""

@@ -12,8 +12,8 @@ from scipy.sparse import csr_matrix, vstack
 
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Parameters
-from naively.families.describing import Events, Section
-from naively.families.linear import LinearParameters
+from naively.families.describing import Events, Listed, Section
+from naively.families.linear import Alpha, LinearParameters
 from naively.families.multinomial import ROLLS, MultinomialParameters
 from naively.statistics.base import InvalidValueError
 from naively.statistics.term_counts import TermCounts
@@ -42,7 +42,7 @@ class TextParameters(Parameters):
 
     def __init__(
         self, summary: TermCounts, inner: LinearParameters, vocabulary: Vocabulary | None,
-        total: ExactArray, alpha: float,
+        total: ExactArray, alpha: Alpha,
     ) -> None:  # fmt: skip
         self.summary = summary
         self.inner = inner
@@ -223,6 +223,12 @@ class TextParameters(Parameters):
         what = "term" if self.vocabulary is not None else "bucket"
         words = f"{count:,} {what}" + ("" if count == 1 else "s")
         return Section("words", rows={names[0]: []}, words={names[0]: words})
+
+    def listed(self) -> list[Listed]:
+        """The numbers of each term; of hashed ones by the number of their bucket."""
+        none = np.zeros(self.total.shape[1], np.int64)
+        terms = [str(k) for k in range(len(none))] if self.vocabulary is None else self.terms
+        return [Listed(one.name, none, terms, one.values) for one in self.inner.listed()]
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
         """The terms."""

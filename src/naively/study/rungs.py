@@ -13,6 +13,7 @@ from naively.families.joint import Joint
 from naively.families.multivariate import MultivariateGaussian
 from naively.families.pooled import Pooled
 from naively.families.text import Event
+from naively.plain import Count
 from naively.schema import Block, Schema
 from naively.study.rows import LabelledRows
 from naively.tables.encoding import encode_part
@@ -66,14 +67,25 @@ def parameter_counts(classes: int, features: int) -> dict[str, int]:
     ----------
     classes, features : K and d.
 
+    Returns
+    -------
+    dict of int by rung: exact, and printed by their order of magnitude where they are too long.
+
+    Raises
+    ------
+    ValueError : without a class, or with less than no features.
+
     Examples
     --------
+    >>> from naively import parameter_counts
     >>> parameter_counts(10, 256 * 256)["full covariance"]  # "~ 21.5 billion parameters!"
     21475819520
+    >>> print(parameter_counts(10, 256 * 256)["joint table"])  # K (2^d - 1)
+    2.00e+19729
     """
     if classes < 1 or features < 0:
         raise ValueError(f"there are no {classes} classes of {features} features")
-    return {name: count(classes, features) for name, count in COUNTS.items()}
+    return {name: Count(count(classes, features)) for name, count in COUNTS.items()}
 
 
 @dataclass(frozen=True)

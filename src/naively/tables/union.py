@@ -125,6 +125,11 @@ def _blocks(said: dict[str, Schema], first: Schema) -> Iterator[Block]:
                 done.add(names)
 
 
+def apart(schema: Schema) -> Iterator[Block]:
+    """The blocks of a schema, each column alone if it can be, in the order of the columns."""
+    return _blocks(dict.fromkeys(schema.ordered, schema), schema)
+
+
 def _decisive(
     name: str, a: Schema, b: Schema, open_a: Mapping[str, str], open_b: Mapping[str, str]
 ) -> Schema:
@@ -280,7 +285,7 @@ def with_families(model: Model, changed: dict[str, tuple[AnyFamily, Why]]) -> Mo
     schema = model.schema
     blocks = [
         Block(changed[block.names[0]][0], block.names) if block.names[0] in changed else block
-        for block in _blocks(dict.fromkeys(schema.ordered, schema), schema)
+        for block in apart(schema)
     ]
     reasons = {
         name: changed[name][1] if name in changed else schema.reason(name) for name in schema.why

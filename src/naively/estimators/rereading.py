@@ -1,0 +1,110 @@
+"""Parameters that change after `fit`: the sums are kept, and read as the parameters are now."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from naively.families.base import AnyFamily, unlike
+from naively.model import Model
+from naively.prior import Prior
+
+AGAIN = "call `fit` again, or set the parameters back"
+UNREAD = ("n_jobs",)
+"""Parameters that change no answer."""
+
+
+class Rereads:
+    """A model that answers as the parameters of its estimator are.
+
+    All that `estimate` decides follows `set_params` at the next question: smoothing, ties, floors,
+    priors. What the sums themselves depend on, such as n-grams or the threshold of a binarizer,
+    cannot: then questions and further learning are refused, until `fit` is called again.
+    """
+
+    _read: dict[str, Any]
+    """The parameters as they were when the model was last read."""
+    _checked = True
+    """Whether they were held against what was learned."""
+
+    @abstractmethod
+    def _family(self) -> AnyFamily: ...
+
+    @abstractmethod
+    def _prior(self) -> Prior: ...
+
+    @property
+    def _learned(self) -> Model | None:
+        """The model as it was read last; None before anything was learned."""
+        return vars(self).get("_model")
+
+    @property
+    def model_(self) -> Model:
+        """What was learned, under the parameters as they are now.
+
+        Raises
+        ------
+        AttributeError : if nothing was learned yet.
+        ValueError : if parameters changed that decide what is counted; or if they cannot be.
+        """
+        model = self._learned
+        if model is None:
+            raise AttributeError(f"this {type(self).__name__} has learned nothing yet")
+        if self._changed():
+            with model.lock:
+                if changed := self._changed():  # not by another thread meanwhile
+                    if not changed <= {*UNREAD}:
+                        self._refuse_new_auto()
+                        self._reread(model, changed)
+                        self._checked = False
+                    self._read = self._said()
+        return model
+
+    @model_.setter
+    def model_(self, model: Model) -> None:
+        self._read, self._checked = self._said(), True
+        self._model = model  # last, as other threads may be asking
+
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(vars(self))  # in one step: another thread may be teaching this one
+
+    def _said(self) -> dict[str, Any]:
+        """The parameters as they are now."""
+        return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
+
+    def _changed(self) -> set[str]:
+        """The parameters that were set since the model was read; mostly none."""
+        now = vars(self)
+        return {
+            name for name, value in self._read.items() if not _same(now.get(name, value), value)
+        }
+
+    def _refuse_new_auto(self) -> None:
+        """Raise ValueError if smoothing is to be chosen that was not when the rows were there."""
+        before, now = (one.get("alpha") for one in (self._read, self._said()))
+        if isinstance(now, str) and now == "auto" and not isinstance(before, str):
+            raise ValueError('alpha="auto" is chosen when `fit` is called: call it again')
+
+    def _reread(self, model: Model, changed: set[str]) -> None:
+        """Let the model go on under the parameters as they are now, in place.
+
+        Raises
+        ------
+        ValueError : if something else would have to be counted.
+        """
+        family = self._family()
+        refuse_other_sums(model.family, family)
+        model.read_anew(model.schema.with_family(family), self._prior())
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether a parameter is what it was; equal numbers and text need not be the same object."""
+    return a is b or (type(a) is type(b) and isinstance(a, int | float | str) and a == b)
+
+
+def refuse_other_sums(before: AnyFamily, now: AnyFamily) -> None:
+    """Raise ValueError unless a family reads what was counted for another one."""
+    if type(now) is not type(before) or now.summary != before.summary:
+        raise ValueError(
+            f"what was learned cannot go on as another family: {unlike(before, now)}; {AGAIN}"
+        )

@@ -1,0 +1,145 @@
+"""What was counted of a table, read as somebody wishes by now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import fields, replace
+from typing import Any, cast
+
+from naively.families.base import AnyFamily, unlike
+from naively.families.gaussian import Gaussian
+from naively.model import Model
+from naively.schema import Block, Schema, together
+from naively.tables import union
+from naively.tables.inference import ROUNDED, Wishes, named
+from naively.tables.names import few
+
+AGAIN = "call `fit` again, or set the parameters back"
+OF_PRIOR = {"prior", "prior_smoothing", "n_jobs"}
+"""Parameters that change no family."""
+GIVEN = ("asked", "chosen")
+"""Why columns have families that do not follow `alpha` and `unseen`."""
+OF_NUMBERS = ("numbers", "whole numbers", "sparse numbers", "sparse counts")
+"""Why columns have the family of numbers, if one was asked for."""
+
+
+def smoothing_of(schema: Schema) -> Any:
+    """That of the families that were inferred; 1 if they have none."""
+    for block in schema.blocks:
+        family: Any = block.family
+        if hasattr(family, "alpha") and schema.reason(block.names[0]).kind not in GIVEN:
+            return family.alpha
+    return 1.0
+
+
+def reread(model: Model, before: Wishes, now: Wishes, changed: Collection[str]) -> Model:
+    """The model under other wishes, whose families read the same sums; it may share them.
+
+    Parameters
+    ----------
+    before, now : what was wished when the families were decided, and what is now.
+    changed : the names of the estimator's parameters that differ.
+
+    Raises
+    ------
+    ValueError : if something else would have to be counted, saying what.
+    """
+    schema = model.schema
+    if {*changed} <= OF_PRIOR:
+        return model
+    if before.missing != now.missing:
+        raise ValueError(f"`missing` decides what is counted: {AGAIN}")
+    if now.whole is not None:
+        blocks = [replace(one, family=_adopted(one, now.whole)) for one in schema.blocks]
+        return replace(model, schema=replace(schema, blocks=tuple(blocks)))
+    families = _asked(schema, before, now) if "columns" in changed else {}
+    if "family" in changed:
+        families |= _numeric(schema, before, now)
+    own = {"alpha": now.alpha, "unseen": now.unseen}
+    own = {name: value for name, value in own.items() if name in changed}
+    families |= _inferred(schema, now, own)
+    return _with(model, families, now) if families else model
+
+
+def _asked(schema: Schema, before: Wishes, now: Wishes) -> dict[str, AnyFamily]:
+    """The families that `columns` names, by the first of their columns."""
+    if before.columns.keys() != now.columns.keys():
+        raise ValueError(f"`columns` names other columns than were learned: {AGAIN}")
+    found = {}
+    for key, choice in now.columns.items():
+        old, new = named(before.columns[key]), named(choice)
+        if repr(old) == repr(new):
+            continue
+        name = key if isinstance(key, str) else key[0]
+        if old is None or new is None:
+            raise ValueError(f"column {name!r} is to be learned, or not, by now: {AGAIN}")
+        if name in schema.known:
+            found[name] = _adopted(schema.blocks_of[name][0], new)
+    return found
+
+
+def _numeric(schema: Schema, before: Wishes, now: Wishes) -> dict[str, AnyFamily]:
+    """The family that was asked for of columns of numbers."""
+    if before.auto or now.auto or before.numeric is None or now.numeric is None:
+        if before.auto == now.auto and before.numeric is now.numeric:
+            return {}
+        raise ValueError(f"`family` decides what the families of columns are: {AGAIN}")
+    found = {}
+    for block in schema.blocks:
+        for name in block.names:
+            why = schema.reason(name)
+            if why.kind == "rule" and why.text in OF_NUMBERS:
+                plain = now.numeric == Gaussian(floor="feature")
+                rounded = plain and why.text == "whole numbers"
+                found[name] = _adopted(block, ROUNDED if rounded else now.numeric)
+    return found
+
+
+def _inferred(schema: Schema, now: Wishes, own: dict[str, Any]) -> dict[str, AnyFamily]:
+    """The families that were inferred, with other smoothing and the like."""
+    found = {}
+    for name, family in schema.known.items() if own else ():
+        why = schema.reason(name)
+        if why.kind in GIVEN or (now.numeric is not None and why.text in OF_NUMBERS):
+            continue
+        known: Any = family
+        its = {one.name for one in fields(known)}
+        changes = {key: value for key, value in own.items() if key in its}
+        if changes:
+            found[name] = cast(AnyFamily, replace(known, **changes))
+    return found
+
+
+def _adopted(block: Block, family: AnyFamily) -> AnyFamily:
+    """Another family of a block; one that refers to documents refers to those of the old one."""
+    known: Any = block.family
+    if family.refers and type(family) is type(known):
+        family = cast(AnyFamily, replace(cast(Any, family), reference=vars(known)["reference"]))
+    if family.summary != known.summary:
+        raise ValueError(
+            f"what was learned of {few(block.names)} cannot be read as another family: "
+            f"{unlike(known, family)}; {AGAIN}"
+        )
+    return family
+
+
+def _with(model: Model, families: dict[str, AnyFamily], now: Wishes) -> Model:
+    """The model with other families of some columns, put together as `infer` does."""
+    schema = model.schema
+    blocks = tuple(together(_alone(schema, families), now.numeric))
+    wider = replace(schema, blocks=blocks)
+    if [block.names for block in blocks] == [tuple(block.names) for block in schema.blocks]:
+        return replace(model, schema=wider)
+    return union.under(model, wider)
+
+
+def _alone(schema: Schema, families: dict[str, AnyFamily]) -> Iterator[Block]:
+    """The blocks of columns with the new families, each alone if it can be."""
+    for block in union.apart(schema):
+        first = block.names[0]
+        if first not in families:
+            yield block
+        elif schema.reason(first).kind == "asked":
+            yield replace(block, family=families[first])
+        else:
+            yield from (Block(families[name], (name,)) for name in block.names)
