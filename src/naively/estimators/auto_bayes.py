@@ -20,7 +20,8 @@ class AutoBayes(TableClassifier):
 
     The score of class c is log π_c + b_c + Σ_k w_k e_kc(x): the evidence e of each column, weighed,
     and that of pairs and triples of columns where they tell more than their columns do. Numbers,
-    dates and times are cut into bins; all numbers together are evidence too, as normal densities.
+    dates and times are cut into bins; all numbers together are evidence too, as normal densities,
+    and so are the words of each column of text.
     Weights and pairs are chosen by how rows are predicted by evidence that is not their own:
     docs/evidence.md tells the recipe in four steps.
 

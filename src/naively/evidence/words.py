@@ -52,7 +52,7 @@ class Words:
     grams : words in a term, at most.
     once : whether a term counts once a document.
     vocabulary : the terms, sorted.
-    log_theta : (V, C), in nats.
+    log_theta : (V, C) float32, in nats.
     power : γ.
     scale : s.
     """
@@ -61,7 +61,7 @@ class Words:
     grams: int
     once: bool
     vocabulary: Vocabulary
-    log_theta: Float64
+    log_theta: Float32
     power: float
     scale: float
 
@@ -74,8 +74,8 @@ class Words:
         """Of each text, and of a missing one, (n + 1, C): in nats behind the best class."""
         rows, known = _rows(levels, self.grams, self.once, SERIAL)
         places = self.vocabulary.find(known)
-        theta = np.where(places >= 0, self.log_theta[places].T, 0.0).T
-        lengths = rows @ (places >= 0).astype(np.float64)
+        theta = np.where(places >= 0, self.log_theta[places].T, np.float32(0)).T
+        lengths = rows @ (places >= 0).astype(np.float32)
         return _scaled(rows @ theta, lengths, self.power, self.scale)
 
 
@@ -162,7 +162,7 @@ class _Event:
             whole = by_class - np.bincount(
                 y, self.rows[here].sum(axis=1).A1 * weight, len(by_class)
             )
-            lengths[mine] = asked @ known[met].astype(np.float64)
+            lengths[mine] = asked @ known[met].astype(np.float32)
             for out, alpha in zip(scores, alphas, strict=True):
                 theta = _log_theta(rest, whole, alpha, max(int(known.sum()), 1))
                 theta[~known[met]] = 0.0
@@ -193,9 +193,11 @@ def _counts(rows: csr_matrix, y: Int64, weight: Float64, classes: int) -> csr_ma
     return csr_matrix((weight, (y, np.arange(len(y)))), (classes, len(y))) @ rows
 
 
-def _log_theta(counts: Float64, whole: Float64, alpha: float, terms: int) -> Float64:
+def _log_theta(counts: Float64, whole: Float64, alpha: float, terms: int) -> Float32:
     """log θ, (V, C)."""
-    return np.log(counts + alpha) - np.log(whole + alpha * terms)
+    found: Float32 = np.log((counts + alpha).astype(np.float32))
+    found -= np.log(whole + alpha * terms).astype(np.float32)
+    return found
 
 
 def _rows(levels: Levels, grams: int, once: bool, workers: Workers) -> tuple[Any, Vocabulary]:
@@ -205,7 +207,7 @@ def _rows(levels: Levels, grams: int, once: bool, workers: Workers) -> tuple[Any
     order = known.order()
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    data = np.ones_like(rows.data) if once else rows.data
+    data = np.ones(len(rows.data), np.float32) if once else rows.data.astype(np.float32)
     matrix = csr_matrix((data, rank[rows.indices], rows.indptr), rows.shape)
     matrix.sort_indices()  # so that sums do not depend on which words were met first
     return matrix, known.gather(order)
@@ -213,5 +215,5 @@ def _rows(levels: Levels, grams: int, once: bool, workers: Workers) -> tuple[Any
 
 def _scaled(scores: Float64, lengths: Float64, power: float, scale: float) -> Float64:
     """Evidence (n, C) that falls with the length, behind the best class."""
-    found = scores * (scale * np.maximum(lengths, 1.0) ** -power)[:, np.newaxis]
+    found = scores * (scale * np.maximum(lengths, 1.0, dtype=np.float64) ** -power)[:, np.newaxis]
     return np.maximum(found - found.max(axis=1, keepdims=True), LEAST)

@@ -1,0 +1,188 @@
+"""Columns of text in `AutoBayes`: words are evidence that is weighed, beside the other columns."""
+
+import csv
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.naive_bayes import MultinomialNB
+
+from naively import AutoBayes, TextNB, load
+from naively.evidence.words import Words, _Event, _rows, is_prose
+from naively.workers import SERIAL
+
+WORDS = [
+    "free", "win", "money", "call", "now", "hello", "dear", "friend", "meeting", "report",
+    "today", "lunch", "see", "you", "soon",
+]  # fmt: skip
+
+
+def letters(n, seed=0):
+    """A table of letters, their length and a label; some letters are missing or empty."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.4, "spam", "ham")
+    texts = []
+    for label in y:
+        p = np.r_[np.full(5, 3.0), np.ones(10)] if label == "spam" else np.ones(15)
+        texts.append(" ".join(rng.choice(WORDS, rng.integers(6, 30), p=p / p.sum())))
+    table = pd.DataFrame({"text": texts, "size": rng.normal(size=n)})
+    table.loc[::17, "text"] = None
+    table.loc[5::23, "text"] = ""
+    return table, y
+
+
+def bits(model, table):
+    return model.predict_proba(table).tobytes()
+
+
+def blocks(model):
+    return [
+        one for one in model.model_.posterior().parameters.plan.blocks if isinstance(one, Words)
+    ]
+
+
+@pytest.fixture(scope="module")
+def learned():
+    table, y = letters(400)
+    return table, y, AutoBayes().fit(table, y)
+
+
+def test_words_are_evidence(learned):
+    table, y, model = learned
+    assert {one.column for one in blocks(model)} == {0}
+    fresh, truth = letters(300, seed=1)
+    plain = AutoBayes().fit(table[["size"]], y).score(fresh[["size"]], truth)
+    assert model.score(fresh, truth) > plain + 0.05
+
+
+def test_any_order_and_split_gives_the_same_bits(learned):
+    table, y, model = learned
+    order = np.random.default_rng(1).permutation(len(y))
+    again = AutoBayes(n_jobs=1)
+    for rows in np.array_split(order, 7):
+        again.partial_fit(table.iloc[rows], y[rows])
+    assert bits(again, table) == bits(model, table)
+    half = len(y) // 2
+    first = AutoBayes().fit(table[:half], y[:half])
+    total = first + AutoBayes().fit(table[half:], y[half:], like=first)
+    assert bits(total, table) == bits(model, table)
+
+
+def test_a_letter_withdrawn_leaves_no_trace(learned):
+    table, y, _ = learned
+    kept = AutoBayes().fit(table[40:], y[40:])
+    less = AutoBayes().fit(table, y).forget(table[:40], y[:40])
+    assert bits(less, table) == bits(kept, table)
+
+
+def test_a_file_gives_the_same_bits(learned, tmp_path):
+    table, _, model = learned
+    model.save(tmp_path / "letters")
+    assert bits(load(tmp_path / "letters"), table) == bits(model, table)
+
+
+def test_a_row_alone_is_as_in_the_frame(learned):
+    table, _, model = learned
+    whole = model.predict_proba(table)
+    for i in (0, 5, 17, 28, 99):
+        assert_array_equal(model.predict_proba(table[i : i + 1])[0], whole[i])
+
+
+def test_what_is_not_known_tells_nothing(learned):
+    _, _, model = learned
+    rows = pd.DataFrame({"text": ["zyx wvu tsr qpo nml kji", "?!", "", None], "size": 0.0})
+    proba = model.predict_proba(rows)
+    assert_array_equal(proba[0], proba[1])
+    assert_array_equal(proba[2], proba[3])  # an empty text is a missing one
+
+
+def test_contributions_add_up(learned):
+    table, _, model = learned
+    why = model.explain(table[:50])
+    total = why.prior + why.contributions.sum(axis=2)
+    proba = np.exp(total - total.max(axis=1, keepdims=True))
+    assert_allclose(proba / proba.sum(axis=1, keepdims=True), model.predict_proba(table[:50]), 1e-9)
+
+
+def entries_of(table, y):
+    model = AutoBayes().fit(table, y)
+    return model.model_.posterior().parameters.entries
+
+
+def test_a_document_is_scored_without_its_part():
+    table, y = letters(200)
+    table = table.dropna()
+    entries = entries_of(table, y[table.index])
+    column = 0
+    at = entries.codes[entries.row, column]
+    rows, _ = _rows(entries.levels[column], 1, False, SERIAL)
+    event = _Event.of(entries, rows[at])
+    (scores,), lengths = event.left_out((0.5,), np.arange(len(entries)), SERIAL)
+    texts = np.array([*entries.levels[column].tolist(), ""], object)[at]
+    for part in (0, 3, 9):
+        out = entries.part == part
+        counter = CountVectorizer().fit(texts[~out])
+        other = MultinomialNB(alpha=0.5).fit(
+            counter.transform(texts[~out]), entries.y[~out], entries.weight[~out]
+        )
+        X = counter.transform(texts[out])
+        assert_allclose(scores[out], X @ other.feature_log_prob_.T, rtol=1e-5)
+        assert_array_equal(lengths[out], X.sum(axis=1).A1)
+
+
+@pytest.mark.parametrize(
+    ("texts", "prose"),
+    [
+        ([f"this is letter number {k} of a long list" for k in range(30)], True),
+        (["the same long letter again and again"] * 30, False),
+        ([f"street {k}" for k in range(30)], False),
+        ([None] * 30, False),
+        ([float(k) for k in range(30)], False),
+    ],
+)
+def test_what_is_prose(texts, prose):
+    table = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
+    entries = entries_of(table.assign(other=range(30)), ["a", "b"] * 15)
+    assert is_prose(entries, 0) == prose
+
+
+def test_texts_without_words_are_no_trouble():
+    table = pd.DataFrame({"text": [f"{'! ' * 7}{'?' * k}" for k in range(40)]})
+    model = AutoBayes().fit(table, ["a", "b"] * 20)
+    assert not blocks(model)
+    assert_allclose(model.predict_proba(table), 0.5, atol=1e-6)
+
+
+def test_many_classes_and_two_texts():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 5, 600)
+    themes = [[f"{word}{c}" for word in "abcdefgh"] for c in range(5)]
+    common = [f"x{k}" for k in range(50)]
+    subject = [" ".join(rng.choice(common + themes[c], 8)) for c in y]
+    body = [" ".join(rng.choice(common + themes[c], 30)) for c in y]
+    table = pd.DataFrame({"subject": subject, "body": body})
+    model = AutoBayes().fit(table[:450], y[:450])
+    assert {one.column for one in blocks(model)} == {0, 1}
+    assert model.score(table[450:], y[450:]) > 0.95
+
+
+@pytest.mark.skipif("NAIVELY_DATA" not in os.environ, reason="NAIVELY_DATA is not set")
+def test_short_messages():
+    file = Path(os.environ["NAIVELY_DATA"]) / "sms-spam" / "SMSSpamCollection"
+    with file.open(encoding="utf-8") as lines:
+        rows = list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    y, texts = np.array([row[0] for row in rows]), [row[1] for row in rows]
+    table, cut = pd.DataFrame({"text": texts}), 4000
+    truth = (y[cut:] == "spam").astype(int)
+
+    def log_loss(proba):
+        return -np.log(np.maximum(proba[np.arange(len(truth)), truth], 1e-15)).mean()
+
+    ours = log_loss(AutoBayes().fit(table[:cut], y[:cut]).predict_proba(table[cut:]))
+    plain = log_loss(TextNB().fit(texts[:cut], y[:cut]).predict_proba(texts[cut:]))
+    assert ours < 0.7 * plain
+    assert ours < 0.07
