@@ -292,3 +292,15 @@ def test_wrong_parameters_are_refused(wrong, said):
     X, y = normal_table(50)
     with pytest.raises(ValueError, match=said):
         AutoBayes(**wrong).fit(X, y)
+
+
+def test_many_columns_that_say_the_same_and_err_together():
+    """Where all evidence is sure, and wrong of the same rows, the weights say how sure to be."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 3000)
+    seen = y ^ (rng.random(3000) < 0.013)
+    X = pd.DataFrame({f"x{k}": (seen + rng.normal(0, 0.02, 3000)).round(2) for k in range(30)})
+    best = -(0.987 * np.log(0.987) + 0.013 * np.log(0.013))
+    for interactions in (0, "auto"):
+        model = AutoBayes(interactions=interactions)
+        assert loss(model, X[:1000], y[:1000], X[1000:], y[1000:]) < best + 0.03

@@ -249,8 +249,6 @@ def test_labels_that_do_not_fit():
         TextNB().fit(TEXTS, [0, 1, 0, np.nan, 0, 1, 0, 1])
     with pytest.raises(ValueError, match="label of row 1 is missing"):
         TextNB().fit(TEXTS, ["a", None, *"abcdef"])
-    with pytest.raises(ValueError, match="only one class"):
-        TextNB().fit(TEXTS, [1] * 8)
     with pytest.raises(ValueError, match="shape"):
         TextNB().fit(TEXTS, np.ones((8, 2)))
     with pytest.warns(DataConversionWarning):

@@ -32,6 +32,8 @@ WORSE = 1.002
 """Where the log-loss is so many times the best, weaker ridges are not tried."""
 RENEWED = (3, 8, 14, 20, 30)
 """Steps after which the curvature is computed anew,"""
+SHORTEST = 1e-9
+"""Part of a step that is tried, at least: where a model is too sure, steps are far too long."""
 TERMS = 4_000_000
 """from so many numbers of evidence, at most."""
 
@@ -167,7 +169,7 @@ class Pool:
         best, found, chosen = None, None, 0.0
         x, curve = start, None
         if x is None:
-            x = np.append(np.full(self.blocks, self.blocks**-0.5), np.zeros(self.classes))
+            x = np.zeros(self.blocks + self.classes)  # where no class is sure: all rows matter
         for one in sorted(RIDGES if ridge is None else MORE_RIDGES, reverse=True):
             penalty = self._penalty(one if ridge is None else ridge, one)
             x, curve = self._solved(penalty, None, x, curve, 40)
@@ -182,9 +184,8 @@ class Pool:
 
     def alone(self) -> tuple[float, Float64]:
         """(the log-loss of the entries themselves, in nats a row; the weights): without a ridge."""
-        penalty, start = self._penalty(0.0, 0.0), np.ones(self.blocks + self.classes)
-        start[self.blocks :] = 0
-        x, _ = self._solved(penalty, None, start, None, 40)
+        penalty = self._penalty(0.0, 0.0)
+        x, _ = self._solved(penalty, None, np.zeros(self.blocks + self.classes), None, 40)
         loss = self._slope(x, penalty, None)[0] - 0.5 * float(x @ penalty @ x)
         whole = sum(float(piece.weight.sum(dtype=np.float64)) for piece in self.pieces)
         return loss / whole, x[: self.blocks]
@@ -237,12 +238,12 @@ class Pool:
             descent, length = -float(slope @ direction), 1.0
             if descent < 1e-5 * max(1.0, abs(loss)):
                 break
-            while length > 1e-3:
+            while length > SHORTEST:
                 new = x + length * direction
                 new_loss, new_slope = self._slope(new, penalty, without)
                 if new_loss <= loss - 1e-4 * length * descent:
                     break
-                length /= 2
+                length /= 4
             else:
                 break
             x, loss, slope = new, new_loss, new_slope
