@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from naively.explanation import Explanation
 from naively.families.base import Parameters, SingularCovarianceError
 from naively.kernels import linear as kernel
 from naively.labels import Labels
+from naively.prior import Prior
 from naively.schema import Block, Schema
 from naively.statistics.base import Data, InvalidValueError
 from naively.workers import SERIAL, Workers
@@ -57,14 +59,36 @@ class Posterior:
     classes : (C,) labels, sorted.
     parameters : Parameters of its families.
     class_prior : (C,) π_c.
-    log_prior : (C,) log π_c; -inf of a class that has no rows.
     """
 
     schema: Schema
     classes: Labels
     parameters: Parameters
     class_prior: Float64
-    log_prior: Float64
+
+    @cached_property
+    def log_prior(self) -> Float64:
+        """(C,) log π_c; -inf of a class that has no rows."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.class_prior)
+
+    @classmethod
+    def of(
+        cls, schema: Schema, classes: Labels, class_weight: ExactArray, prior: Prior,
+        estimate: Callable[[], Parameters],
+    ) -> Posterior:  # fmt: skip
+        """That of the parameters which are estimated.
+
+        Raises
+        ------
+        SingularModelError : if a covariance matrix has no density.
+        """
+        class_prior = prior.estimate(class_weight)
+        try:
+            return cls(schema, classes, estimate(), class_prior)
+        except SingularCovarianceError as error:
+            names = schema.feature_names
+            raise SingularModelError.of(error, classes, class_weight, names) from None
 
     @property
     def feature_names(self) -> Sequence[str] | None:
