@@ -88,5 +88,7 @@ class Deciding:
 
         prior = adapted(new._ask(X, answer), new.model_.posterior().class_prior)
         setattr(new, self._prior_parameter, tuple(prior.tolist()))
+        kept = new.model_.kept()  # which depends on no prior
         new.model_ = replace(new.model_, prior=new._prior())
+        new.model_.restore(kept)
         return new

@@ -107,7 +107,8 @@ class PooledParameters(Parameters):
     not_linear = "the log-odds of pooled evidence are linear in no numbers: they are table look-ups"
 
     def __init__(self, made: Plan, rows: Entries | SampleStatistics) -> None:
-        self.plan, self._rows = made, rows
+        self.plan = made
+        self._rows = rows  # counted or dealt: to deal takes time, and predictions need it not
         self.bias = made.bias
         classes = len(made.bias)
         tables = sum(block.table.size for block in made.blocks if isinstance(block, Cells))
@@ -223,11 +224,11 @@ class PooledParameters(Parameters):
     @property
     def levels(self) -> list[Levels]:
         """The levels of each column."""
-        return self.entries.levels
+        return self._rows.levels
 
     def varies(self, column: int) -> bool:
         """Whether a column has several levels, a missing value being one."""
-        codes = self.entries.codes[:, column]
+        codes = self._rows.codes[:, column]
         return bool((codes != codes[:1]).any())
 
     def kinds(self) -> Int64:

@@ -4,9 +4,9 @@ The tensors are the limbs of the class weights and of each table of statistics, 
 categorical features and cells of grids, numeric class labels, and hyperparameters that are
 arrays. All else is one JSON text in the metadata, under the key ``naively``.
 
-Where estimating takes long (`Family.keeps`), the estimate is there too, if it was made, with a
-digest of what it was made from; a file without it is as good, and slower to begin with. `save`
-makes it first. So equal models give equal files; and equal bytes, once both were estimated.
+Where estimating takes long (`Family.keeps`), the estimate is there too if it was made, with a
+digest of what it was made from. A file without it is as good, but slower to begin with. Equal
+models give equal bytes once both were estimated, or neither; and equal files, as `save` estimates.
 """
 
 from __future__ import annotations
@@ -304,6 +304,8 @@ def _restore(model: Model, document: dict[str, Any], arrays: Arrays) -> None:
         for name, array in arrays.items()
         if name.startswith(ESTIMATE)
     }
+    if not kept:
+        raise ValueError("its estimate is not there")
     try:
         model.restore(kept)
     except ValueError as error:

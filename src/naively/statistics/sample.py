@@ -125,7 +125,7 @@ class SampleStatistics(Statistics):
         columns = [*map(_used, codes.T, self.levels)]
         codes = np.array([own for own, _ in columns], np.int32).T.reshape(codes.shape)
         found = self._with({}, codes=codes, levels=[known for _, known in columns])
-        order = np.lexsort([*codes.T[::-1], found.hashes()])
+        order = _order(found.hashes(), codes)
         missing = self.tables["missing"].trimmed()
         return found._with(
             {"count": count.gather(1, order).trimmed(), "missing": missing}, codes=codes[order]
@@ -258,6 +258,8 @@ def _used(codes: npt.NDArray[Any], levels: Levels) -> tuple[Codes, Levels]:
     if len(known) == 0:
         return places[codes].astype(np.int32), np.empty(0, np.float64)
     numbers = _as_numbers(known)
+    if numbers is None and met.all():
+        return codes, levels
     if numbers is not None:
         order = np.argsort(numbers, kind="stable")
         rank = np.append(np.argsort(order, kind="stable"), len(order))
@@ -296,6 +298,19 @@ def _hashed(levels: Levels) -> UInt64:
 
 
 # ---- rows ----------------------------------------------------------------------------------------
+
+
+def _order(hashes: UInt64, codes: Codes) -> npt.NDArray[np.intp]:
+    """The order of rows by their hashes, and by their codes where these are equal."""
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    same = ordered[1:] == ordered[:-1]
+    tied = np.zeros(len(order), bool)
+    tied[1:] |= same
+    tied[:-1] |= same
+    few = order[tied]
+    order[tied] = few[np.lexsort([*codes[few].T[::-1], hashes[few]])]
+    return order
 
 
 def _translated(codes: Codes, places: list[tuple[Int64, int]]) -> Codes:
