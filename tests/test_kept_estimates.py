@@ -1,6 +1,7 @@
 """Files and pickles that hold the plan of an `AutoBayes`: the same bits at once, and no lies."""
 
 import copy
+import gzip
 import os
 import pickle
 from pathlib import Path
@@ -382,8 +383,6 @@ def test_letters_have_many_classes_and_cells(tmp_path):
 
 def letters():
     """The lines of rows of a file of ARFF."""
-    import gzip
-
     path = Path(os.environ["NAIVELY_DATA"], "letter", "letter.arff.gz")
     with gzip.open(path, "rt") as file:
         lines = [line.strip() for line in file]

@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_solve, solve_triangular
+from threadpoolctl import threadpool_limits
 
 from naively.evidence.bins import as_numbers
 from naively.evidence.entries import PARTS, Entries
@@ -100,7 +101,8 @@ class Normal:
     def whitening(self) -> Float64:
         """(C or 1, k, k), the inverses of the factors."""
         one = np.eye(self.means.shape[1])
-        return np.array([solve_triangular(factor, one, lower=True) for factor in self.factors])
+        with threadpool_limits(1, "blas"):  # they would wait for each other
+            return np.array([solve_triangular(factor, one, lower=True) for factor in self.factors])
 
     @cached_property
     def _packed(self) -> tuple[Float64, Float64]:
