@@ -190,7 +190,7 @@ def test_only_files_are_written_over(tmp_path):
 
 
 def test_strange_parameters_are_refused(tmp_path):
-    estimator = naively.GaussianNB().fit(X, Y).set_params(n_jobs=object())
+    estimator = naively.GaussianNB().fit(X, Y).set_params(floor=object())
     with pytest.raises(ValueError, match="cannot be saved: a value of type object"):
         estimator.save(tmp_path / "m")
 

@@ -30,6 +30,7 @@ FAMILIES = {
 LEVELS = {name: TABLE[name] for name in ("job", "k", "species")}
 MODELS = {
     "table": (naively.NaiveBayes(FAMILIES), TABLE, "species"),
+    "auto": (naively.AutoBayes(), {k: v for k, v in TABLE.items() if k != "t"}, "species"),
     "joint": (naively.JointBayes(), LEVELS, "species"),
     "gaussian": (naively.GaussianNB(priors=[0.2, 0.3, 0.5], tie="both"), X, CODES),
     "bayes": (naively.GaussianBayes("tied", shrinkage="auto"), X, CODES),

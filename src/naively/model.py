@@ -18,7 +18,7 @@ from naively.labels import Coded, Labels, encode_labels, merge_labels
 from naively.posterior import Posterior, naming
 from naively.prior import Prior
 from naively.schema import Schema
-from naively.statistics.base import FORGOTTEN, Batch, Data, InvalidValueError, Statistics
+from naively.statistics.base import FORGOTTEN, Arrays, Batch, Data, InvalidValueError, Statistics
 from naively.statistics.sums import class_weights
 from naively.workers import SERIAL, Workers
 
@@ -148,8 +148,7 @@ class Model:
             self._scatter_classes(classes)
             self.declared = merge_labels(self.declared, other.declared)
             positions = np.searchsorted(self.classes, other.classes)
-            weight = self.class_weight.accumulate(other.class_weight, rows=positions)
-            self.class_weight = weight
+            self.class_weight = self.class_weight.accumulate(other.class_weight, rows=positions)
             self.statistics.accumulate(other._laid_out(schema), positions)
             self.rows += other.rows
             self.unlabelled += other.unlabelled
@@ -164,9 +163,8 @@ class Model:
         """
         with self.lock:
             left = self._less(other)
-            kept = np.flatnonzero(
-                left.class_weight.nonzero() | np.isin(self.classes, self.declared)
-            )
+            weighty = left.class_weight.nonzero()
+            kept = np.flatnonzero(weighty | np.isin(self.classes, self.declared))
             weight = left.class_weight.gather(0, kept).trimmed()
             statistics = left.statistics.gather_classes(kept).canonical()
             classes = self.classes[kept]
@@ -181,9 +179,8 @@ class Model:
         """A copy that learned less, with all of the classes; ValueError if that cannot be."""
         self.schema.refuse_unlike(other.schema)
         known = self.classes.tolist()
-        for label in other.classes.tolist():
-            if label not in known:
-                raise ValueError(f"{NEVER}no class {label!r}")
+        if absent := [label for label in other.classes.tolist() if label not in known]:
+            raise ValueError(f"{NEVER}no class {absent[0]!r}")
         if refused := self.statistics.refused():
             raise ValueError(f"{NEVER}{refused}")
         left = self.less(other)
@@ -197,17 +194,15 @@ class Model:
 
         For what was surely learned: `forget` is for what may not have been.
         """
-        positions = np.searchsorted(self.classes, other.classes)
+        places = np.searchsorted(self.classes, other.classes)
         left = self.copy()
-        weight = left.class_weight.accumulate(other.class_weight, rows=positions, sign=-1)
-        left.class_weight = weight
-        left.statistics.accumulate(other._laid_out(self.schema), positions, sign=-1)
+        left.class_weight = left.class_weight.accumulate(other.class_weight, rows=places, sign=-1)
+        left.statistics.accumulate(other._laid_out(self.schema), places, sign=-1)
         return left
 
     def decay(self, gamma: float) -> None:
         """Multiply all that was learned by gamma, in place; ValueError unless 0 < gamma <= 1."""
-        gamma = float(gamma)
-        if not 0 < gamma <= 1:
+        if not 0 < (gamma := float(gamma)) <= 1:
             raise ValueError(f"gamma must be above 0 and at most 1, not {gamma!r}")
         with self.lock:
             self.class_weight = self.class_weight.scaled(gamma)
@@ -302,23 +297,19 @@ class Model:
         self.classes = classes
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the parameters, which follow from the rest."""
+        """Without the parameters, which follow from the rest, but with what is kept of them."""
         with self.lock:
             self._lent = True  # what is pickled, or copied, afterwards must not change
-            return {**vars(self), "_estimate": None, "lock": None}
+            return {**vars(self), "_estimate": None, "lock": None, "kept": self.kept()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, lock=RLock())
+        self.restore(vars(self).pop("kept"))
 
     # ---- the posterior -----------------------------------------------------------------------
 
     def posterior(self, workers: Workers | None = None) -> Posterior:
-        """What the model answers as it is now, estimated when first asked for.
-
-        Raises
-        ------
-        SingularModelError : if a covariance matrix has no density.
-        """
+        """What it answers as it is now; SingularModelError if a covariance has no density."""
         found = self._estimate  # read once: it may be gone the next moment
         if found is None:
             with self.lock:
@@ -335,6 +326,16 @@ class Model:
             with naming(self.classes, self.class_weight, self.feature_names):
                 parameters = self.family.estimate_on(self.statistics, self.class_weight, workers)
         return Posterior(self.schema, self.classes, parameters, prior, log_prior)
+
+    def kept(self) -> Arrays:
+        """What files keep of the estimate, if it was made: see `Parameters.kept`."""
+        return {} if (found := self._estimate) is None else found.parameters.kept()
+
+    def restore(self, kept: Arrays) -> None:
+        """Go on from an estimate of which this was kept; ValueError if it is none of these sums."""
+        if kept:
+            found = self.family.restored(self.statistics, self.class_weight, kept)
+            self._estimate = self._estimated(SERIAL, found)
 
     def check(self, workers: Workers | None = None) -> None:
         """Raise ValueError if the hyperparameters do not fit what was learned."""

@@ -30,7 +30,7 @@ TEXT = "text"
 
 def write(saved: Saved, path: Path) -> None:
     """Write the model file, which `naively.load` reads too; in `locks.alone`."""
-    safetensors.save(saved, path)
+    safetensors.save(saved, path, workers(None))
 
 
 def load(path: Path) -> Saved:

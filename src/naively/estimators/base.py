@@ -286,7 +286,8 @@ class NaiveBayesClassifier(
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, with its exact statistics, to a file: see `naively.load`."""
         check_is_fitted(self)
-        save(Saved(self.model_, type(self).__name__, self.get_params(deep=False)), path)
+        saved = Saved(self.model_, type(self).__name__, self.get_params(deep=False))
+        save(saved, path, workers(self.n_jobs))
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._learned is not None

@@ -34,16 +34,13 @@ class Column:
 
     Attributes
     ----------
-    levels : sorted array of text, or of numbers, of which each is the least of its bin; of dates
-        and times the seconds.
-    fine : (len(levels),) the bin of each. Text has a bin for rare levels, the last but one: new
-        levels are as these.
+    levels : sorted array with a level a bin: of numbers the least of it, of dates and times the
+        seconds. Text has a bin besides for rare levels, the last but one: new levels are as these.
     coarser : for each way to cut, the bin of each fine bin, the missing value's last.
     dated : whether the numbers are dates or times.
     """
 
     levels: Levels
-    fine: Int64
     coarser: tuple[Int64, ...]
     dated: bool = False
 
@@ -54,18 +51,19 @@ class Column:
             levels, place = np.unique(dates, return_inverse=True)
             weights = np.bincount(place, weights).astype(np.float64)
         if levels.dtype.kind == "T":
-            cut, sizes, (fine, bins) = _frequent, LEVELS, _common(weights, LEVELS[FINE])
+            cut, sizes, fine = _frequent, LEVELS, _common(weights, LEVELS[FINE])
+            levels = levels[fine >= 0]
         else:
             cut, sizes, fine = _equal, NUMBERS, _equal(weights, NUMBERS[FINE])
-            bins, first = int(fine.max(initial=0)) + 1, np.flatnonzero(np.diff(fine, prepend=-1))
-        of_bins = np.bincount(fine, weights=weights, minlength=bins).astype(np.float64)
-        coarser = [np.arange(len(of_bins) + 1)]
+            levels = levels[np.diff(fine, prepend=-1) > 0]
+        missing = fine_bins(levels) - 1
+        # rare levels, -1, have the bin before that of the missing value
+        of_bins = np.bincount(fine % missing, weights, missing).astype(np.float64)
+        coarser = [np.arange(missing + 1)]
         for size in sizes[1:]:
             own = cut(of_bins, size)
             coarser.append(np.append(own, own.max(initial=-1) + 1))
-        if cut is _equal:
-            levels, fine = levels[first], fine[first]
-        return cls(levels, fine, tuple(coarser), dated)
+        return cls(levels, tuple(coarser), dated)
 
     @property
     def is_number(self) -> bool:
@@ -80,17 +78,13 @@ class Column:
         """The fine bin of each level, of which some may be new; that of the missing value last."""
         missing = self.size(FINE) - 1
         found = np.full(len(levels) + 1, missing, np.int64)
-        if len(levels) == 0 or len(self.levels) == 0:
-            return found
-        if self.is_number:
+        if not self.is_number:
+            at, hit = find(self.levels, texts(levels))
+            found[:-1] = np.where(hit, at, missing - 1)
+        elif len(self.levels):
             numbers = seconds(levels) if self.dated else as_numbers(levels)
             at = np.searchsorted(self.levels, numbers, side="right") - 1
-            bins = self.fine[np.maximum(at, 0)]
-            found[:-1] = np.where(np.isnan(numbers), missing, bins)
-        else:
-            at, hit = find(self.levels, texts(levels))
-            bins = self.fine[np.minimum(at, len(self.fine) - 1)]
-            found[:-1] = np.where(hit, bins, missing - 1)
+            found[:-1] = np.where(np.isnan(numbers), missing, np.maximum(at, 0))
         return found
 
 
@@ -145,6 +139,11 @@ class Lookup:
         return Coded(found, self.sizes)
 
 
+def fine_bins(levels: Levels) -> int:
+    """How many bins a column of these levels has, that of the missing value included."""
+    return max(1, len(levels) + (levels.dtype.kind == "T")) + 1
+
+
 def as_numbers(levels: Levels) -> Float64:
     """Levels as numbers; NaN for what is none."""
     if levels.dtype.kind != "T":
@@ -175,13 +174,12 @@ def _equal(weights: Float64, most: int) -> Int64:
     return bins
 
 
-def _common(weights: Float64, most: int) -> tuple[Int64, int]:
-    """(the bin of each level, how many there are): rare ones share the last, which may be empty."""
+def _common(weights: Float64, most: int) -> Int64:
+    """The bin of each level, -1 for rare ones, which share one."""
     common = weights >= RARE
     if common.sum() >= most:
         common &= _frequent(weights, most) < most - 1
-    bins = int(common.sum())
-    return np.where(common, np.cumsum(common) - 1, bins), bins + 1
+    return np.where(common, np.cumsum(common) - 1, -1)
 
 
 def _frequent(weights: Float64, most: int) -> Int64:

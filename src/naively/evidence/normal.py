@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_solve, solve_triangular
+from threadpoolctl import threadpool_limits
 
 from naively.evidence.bins import as_numbers
 from naively.evidence.entries import PARTS, Entries
@@ -91,13 +92,23 @@ class Normal:
     means: Float64
     factors: Float64
 
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Of which these are, in order."""
+        return tuple(self.scale.columns.tolist())
+
+    @cached_property
+    def whitening(self) -> Float64:
+        """(C or 1, k, k), the inverses of the factors."""
+        one = np.eye(self.means.shape[1])
+        with threadpool_limits(1, "blas"):  # they would wait for each other
+            return np.array([solve_triangular(factor, one, lower=True) for factor in self.factors])
+
     @cached_property
     def _packed(self) -> tuple[Float64, Float64]:
         """(what the kernel reads, what is added a class): of tied covariances a linear form."""
         classes, k = self.means.shape
-        whitening = np.array([
-            solve_triangular(factor, np.eye(k), lower=True) for factor in self.factors
-        ])  # fmt: skip
+        whitening = self.whitening
         if len(whitening) == 1:
             weight = self.means @ whitening[0].T @ whitening[0]
             packed = np.empty(-(-classes // TILE) * TILE * k)

@@ -14,7 +14,7 @@ from naively.evidence.shapes import Shape
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.describing import ClassNumbers, Events, Evidences, Listed, Section
 from naively.labels import Labels
-from naively.statistics.base import Data, InvalidValueError, Statistics, Summary
+from naively.statistics.base import Arrays, Data, InvalidValueError, Statistics, Summary
 from naively.workers import SERIAL, Workers
 
 SCORED = 1 << 18  # cells of a chunk's table of scores: 2 MiB
@@ -114,6 +114,10 @@ class Parameters(ABC):
     def sample_events(self, codes: Int64, length: int, generator: np.random.Generator) -> Any:
         """As `sample`, of so many events a row; for parameters that have a length."""
         return self.sample(codes, generator)
+
+    def kept(self) -> Arrays:
+        """What a file keeps of these, where a family `keeps` its estimate."""
+        return {}
 
     # ---- linear forms ------------------------------------------------------------------------
 
@@ -220,6 +224,9 @@ class Family(ABC, Generic[S, P]):
     curve: ClassVar[CurveKind | None] = None
     """What p(x | y) of one feature looks like as a curve over numbers; None if it is none."""
 
+    keeps: ClassVar[bool] = False
+    """Whether files keep the estimate beside the sums, as it takes long."""
+
     @property
     def by_column(self) -> bool:
         """Whether each column is treated as if it were alone, so that blocks can be cut."""
@@ -260,6 +267,15 @@ class Family(ABC, Generic[S, P]):
     def estimate_on(self, statistics: S, class_weight: ExactArray, workers: Workers) -> P:
         """The same, on several workers where that pays."""
         return self.estimate(statistics, class_weight)
+
+    def restored(self, statistics: S, class_weight: ExactArray, kept: Arrays) -> P:
+        """The parameters that were estimated from these statistics, of which this was kept.
+
+        Raises
+        ------
+        ValueError : if it cannot be of such statistics, saying why.
+        """
+        raise ValueError(f"models of the family {self.name} keep no estimate")
 
 
 AnyFamily = Family[Any, Any]

@@ -11,6 +11,7 @@ import numpy as np
 
 from naively.evidence.bins import Coded, Column, Lookup
 from naively.evidence.entries import Entries
+from naively.evidence.keeping import arrays_of, plan_of
 from naively.evidence.normal import Normal
 from naively.evidence.recipe import Cells, Plan, plan
 from naively.evidence.screening import Interactions
@@ -21,7 +22,7 @@ from naively.families.base import SCORED, Family, Parameters
 from naively.families.describing import Evidence, Evidences, Section
 from naively.kernels import evidence as kernel
 from naively.labels import Labels
-from naively.statistics.base import Data
+from naively.statistics.base import Arrays, Data
 from naively.statistics.levels import Encoded, Levels
 from naively.statistics.row_encoding import encoded, texts
 from naively.statistics.sample import Sample, SampleStatistics
@@ -58,6 +59,7 @@ class Pooled(Family[SampleStatistics, "PooledParameters"]):
     name = "pooled"
     independent = False
     is_density = is_story = False
+    keeps = True
 
     def __post_init__(self) -> None:
         if self.interactions not in get_args(Interactions) or isinstance(self.interactions, bool):
@@ -84,6 +86,13 @@ class Pooled(Family[SampleStatistics, "PooledParameters"]):
 
     estimate_on = estimate
 
+    def restored(
+        self, statistics: SampleStatistics, class_weight: ExactArray, kept: Arrays
+    ) -> PooledParameters:
+        """The plan that was kept."""
+        classes, columns = statistics.tables["missing"].shape
+        return PooledParameters(plan_of(kept, columns, classes), statistics)
+
 
 class PooledParameters(Parameters):
     """Evidence and its weights.
@@ -91,7 +100,6 @@ class PooledParameters(Parameters):
     Attributes
     ----------
     plan : Plan
-    entries : Entries, the rows that it was made from.
     bias : (C,), what every row has besides log π_c, in nats.
     """
 
@@ -99,10 +107,11 @@ class PooledParameters(Parameters):
     claims_least = True
     not_linear = "the log-odds of pooled evidence are linear in no numbers: they are table look-ups"
 
-    def __init__(self, made: Plan, entries: Entries) -> None:
-        self.plan, self.entries = made, entries
+    def __init__(self, made: Plan, rows: Entries | SampleStatistics) -> None:
+        self.plan = made
+        self._rows = rows  # counted or dealt: to deal takes time, and predictions need it not
         self.bias = made.bias
-        classes = entries.n_classes
+        classes = len(made.bias)
         tables = sum(block.table.size for block in made.blocks if isinstance(block, Cells))
         normal = sum(
             block.means.size + block.factors.size
@@ -111,6 +120,15 @@ class PooledParameters(Parameters):
         words = sum(block.log_theta.size for block in made.blocks if isinstance(block, Words))
         self.n_free = len(made.weights) + classes + tables + normal + words
         self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
+
+    @cached_property
+    def entries(self) -> Entries:
+        """The rows that the plan was made from."""
+        return self._rows if isinstance(self._rows, Entries) else Entries.of(self._rows)
+
+    def kept(self) -> Arrays:
+        """The plan; the rows are there."""
+        return arrays_of(self.plan)
 
     # ---- scores ------------------------------------------------------------------------------
 
@@ -164,7 +182,7 @@ class PooledParameters(Parameters):
         """(block, its weight, its evidence (C, n)) for some rows."""
         codes = self._codes(X)
         for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
-            out = np.zeros((self.entries.n_classes, len(X.codes)))
+            out = np.zeros((len(self.bias), len(X.codes)))
             self._add(block, 1.0, X, codes, out)
             yield block, weight, out
 
@@ -174,7 +192,7 @@ class PooledParameters(Parameters):
         What all numbers together add is shared as the quadratic form of the density has it.
         """
         X = encoded(X)
-        total = np.zeros((len(X.codes), self.entries.n_classes, len(self.plan.columns)))
+        total = np.zeros((len(X.codes), len(self.bias), len(self.plan.columns)))
         for block, weight, own in self._each(X):
             if isinstance(block, Normal):
                 Z = block.scale.rows(X.codes, X.levels)
@@ -187,20 +205,20 @@ class PooledParameters(Parameters):
 
     def blocks(self) -> list[tuple[int, ...]]:
         """The columns of each block; those of the same columns are one."""
-        return list(dict.fromkeys(_columns(block) for block in self.plan.blocks))
+        return list(dict.fromkeys(block.columns for block in self.plan.blocks))
 
     def by_block(self, X: Data) -> Float64:
         """What each of these adds, (n, C, K): a pair or triple by itself."""
         X, places = encoded(X), {columns: k for k, columns in enumerate(self.blocks())}
-        total = np.zeros((len(X.codes), self.entries.n_classes, len(places)))
+        total = np.zeros((len(X.codes), len(self.bias), len(places)))
         for block, weight, own in self._each(X):
-            total[:, :, places[_columns(block)]] += weight * own.T
+            total[:, :, places[block.columns]] += weight * own.T
         return total
 
     def alone(self, X: Data) -> Float64:
         """The evidence of each column by itself, unweighted: (n, C, d)."""
         X = encoded(X)
-        total = np.zeros((len(X.codes), self.entries.n_classes, len(self.plan.columns)))
+        total = np.zeros((len(X.codes), len(self.bias), len(self.plan.columns)))
         for block, _, own in self._each(X):
             if isinstance(block, Cells) and len(block.columns) == 1:
                 total[:, :, block.columns[0]] = own.T
@@ -222,11 +240,11 @@ class PooledParameters(Parameters):
     @property
     def levels(self) -> list[Levels]:
         """The levels of each column."""
-        return self.entries.levels
+        return self._rows.levels
 
     def varies(self, column: int) -> bool:
         """Whether a column has several levels, a missing value being one."""
-        codes = self.entries.codes[:, column]
+        codes = self._rows.codes[:, column]
         return bool((codes != codes[:1]).any())
 
     def kinds(self) -> Int64:
@@ -251,7 +269,7 @@ class PooledParameters(Parameters):
     def evidence(self, names: Sequence[str]) -> Evidences:
         """The blocks with their weights, and how much they matter."""
         found = [
-            Evidence([names[j] for j in _columns(block)], self._what(block), weight, moves)
+            Evidence([names[j] for j in block.columns], self._what(block), weight, moves)
             for block, weight, moves in self._ranked()
         ]
         return Evidences(found, self.plan.judged)
@@ -260,14 +278,13 @@ class PooledParameters(Parameters):
         """What each block says, in the same order."""
         found = []
         for block, weight, moves in self._ranked():
-            columns = _columns(block)
             none: list[Bins] = []
             table = none, np.empty(0), np.empty(0)
             if isinstance(block, Cells):
                 table = table_of(
-                    self.entries, self.plan.columns, names, columns, block.way, block.table
+                    self.entries, self.plan.columns, names, block.columns, block.way, block.table
                 )
-            own = tuple(names[j] for j in columns)
+            own = tuple(names[j] for j in block.columns)
             found.append(Shape(own, self._what(block), weight, moves, classes, *table))
         return found
 
@@ -309,10 +326,3 @@ class PooledParameters(Parameters):
                     said.append(f"with {others} {weight:.2f}")
             words[name] = "; ".join(said) or "tells nothing: left out"
         return Section("weights of evidence", rows={name: [] for name in names}, words=words)
-
-
-def _columns(block: Cells | Normal | Words) -> tuple[int, ...]:
-    """Of which a block is."""
-    if isinstance(block, Normal):
-        return tuple(block.scale.columns.tolist())
-    return block.columns

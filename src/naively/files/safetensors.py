@@ -2,8 +2,11 @@
 
 The tensors are the limbs of the class weights and of each table of statistics, the levels of
 categorical features and cells of grids, numeric class labels, and hyperparameters that are
-arrays. All else is one JSON text in the metadata, under the key ``naively``. Equal models give
-equal bytes.
+arrays. All else is one JSON text in the metadata, under the key ``naively``.
+
+Where estimating takes long (`Family.keeps`), the estimate is there too if it was made, with a
+digest of what it was made from. A file without it is as good, but slower to begin with. Equal
+models give equal bytes once both were estimated, or neither; and equal files, as `save` estimates.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import hashlib
 import json
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -30,15 +34,19 @@ from naively.files.encoding import (
     encode,
     encode_classes,
     hyperparameters,
+    storable,
 )
 from naively.files.schemas import decode_invalid, decode_schema, encode_invalid, encode_schema
 from naively.files.statistics import decode_statistics, encode_statistics
 from naively.model import Model
 from naively.prior import Prior
 from naively.statistics.base import Arrays
+from naively.workers import Workers
 
 VERSION = 2
 KEY = "naively"
+ESTIMATE = "estimate."
+"""What the names of tensors of an estimate begin with."""
 
 Stamp = tuple[int, int, int, int]
 
@@ -73,6 +81,8 @@ class Saved:
 
 def to_bytes(saved: Saved) -> bytes:
     """A model with its exact statistics as bytes; nothing is estimated.
+
+    An estimate that a family keeps is among them if it was made.
 
     Raises
     ------
@@ -112,14 +122,20 @@ def from_bytes(content: bytes, source: str = "this") -> Saved:
         raise ModelFileError(f"{source} is a damaged model file: {detail}") from error
 
 
-def save(saved: Saved, path: str | os.PathLike[str]) -> None:
+def save(saved: Saved, path: str | os.PathLike[str], workers: Workers | None = None) -> None:
     """Write a model to a file, whole or not at all.
+
+    What its family keeps of an estimate is estimated now, on these workers: a file is written once
+    and read often.
 
     Raises
     ------
     ValueError : if the model has something that a file cannot hold.
     OSError : if the file cannot be written; an old one stays as it was.
     """
+    if saved.model.family.keeps and len(saved.model.classes):
+        with suppress(ValueError):  # it learned too little for its prior, so far
+            saved.model.posterior(workers)
     content = to_bytes(saved)
     with replacing(path) as temporary:
         temporary.write_bytes(content)
@@ -158,6 +174,13 @@ def checksum(document: dict[str, Any], arrays: Arrays) -> str:
     return digest.hexdigest()
 
 
+def estimate_digest(document: dict[str, Any], arrays: Arrays) -> str:
+    """A digest of an estimate and all that it was made from."""
+    made_from = "class_weight", "statistics.", ESTIMATE, "array."
+    own = {name: array for name, array in arrays.items() if name.startswith(made_from)}
+    return checksum({"schema": document["schema"]}, own)
+
+
 def _text(document: dict[str, Any]) -> str:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -175,7 +198,8 @@ def _integer(digits: str) -> int:
 
 
 def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
-    model = saved.model.canonical()
+    with saved.model.lock:
+        kept, model = saved.model.kept(), saved.model.canonical()
     weight = model.class_weight
     arrays: Arrays = {"class_weight": np.array(weight.limbs, "<i8", order="C")}
     low = {"class_weight": weight.low}
@@ -200,6 +224,9 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
         "extra": saved.extra,
         "learned": {name: encode(one, arrays) for name, one in saved.learned.items()},
     }
+    if kept:
+        arrays |= {ESTIMATE + name: storable(array) for name, array in kept.items()}
+        document["estimate"] = estimate_digest(document, arrays)
     return document, arrays
 
 
@@ -251,11 +278,35 @@ def _decoded(document: Any, arrays: Arrays) -> Saved:
         document["rows"], document["unlabelled"], decode_invalid(document["invalid"]), target,
     )  # fmt: skip
     checks.model(model)
+    model = model.canonical()
+    if "estimate" in document:
+        _restore(model, document, arrays)
     params, learned = (
         {name: decode(value, arrays) for name, value in document[key].items()}
         for key in ("params", "learned")
     )
     return Saved(
-        model.canonical(), document["estimator"], params, document["extra"],
-        document["written_by"], learned,
-    )  # fmt: skip
+        model, document["estimator"], params, document["extra"], document["written_by"], learned
+    )
+
+
+def _restore(model: Model, document: dict[str, Any], arrays: Arrays) -> None:
+    """Let a model go on from the estimate in its file.
+
+    Raises
+    ------
+    ValueError : if it is none of this model.
+    """
+    if document["estimate"] != estimate_digest(document, arrays):
+        raise ValueError("the estimate in it was made from other rows, or changed since")
+    kept = {
+        name.removeprefix(ESTIMATE): array
+        for name, array in arrays.items()
+        if name.startswith(ESTIMATE)
+    }
+    if not kept:
+        raise ValueError("its estimate is not there")
+    try:
+        model.restore(kept)
+    except ValueError as error:
+        raise ValueError(f"the estimate in it cannot be true: {error}") from None

@@ -182,6 +182,38 @@ def read_levels(arrays: Arrays, n_features: int, kinds: str) -> list[Levels]:
     return parts
 
 
+def mixed_arrays(levels: list[Levels]) -> Arrays:
+    """Levels of columns, numbers or text, for a file; of text the bytes, and how many each has."""
+    numbers = [known for known in levels if known.dtype.kind != "T"]
+    text = [level.encode() for k in levels if k.dtype.kind == "T" for level in k.tolist()]
+    return {
+        "is_text": np.array([known.dtype.kind == "T" for known in levels], "<u1"),
+        "level_counts": np.array([len(known) for known in levels], "<i8"),
+        "numbers": np.concatenate([np.empty(0), *numbers]).astype("<f8"),
+        "text": np.frombuffer(b"".join(text), "<u1"),
+        "text_lengths": np.array([len(one) for one in text], "<i8"),
+    }
+
+
+def read_mixed(arrays: Arrays, n_features: int) -> list[Levels]:
+    """The levels of each column, as `mixed_arrays` has them.
+
+    Raises ValueError if they cannot be true, saying why.
+    """
+    names = ("is_text", "level_counts", "numbers", "text", "text_lengths")
+    if missing := [name for name in names if name not in arrays]:
+        raise ValueError(f"it has no tensor of {missing[0]}")
+    is_text, counts = arrays["is_text"].astype(bool), arrays["level_counts"]
+    if is_text.shape != (n_features,) or counts.shape != (n_features,):
+        raise ValueError("its levels do not belong to its features")
+    known = {"levels": arrays["numbers"], "level_counts": counts[~is_text]}
+    numbers = iter(read_levels(known, int((~is_text).sum()), "f"))
+    known = {"levels": arrays["text"], "level_counts": counts[is_text]}
+    known["level_lengths"] = arrays["text_lengths"]
+    text = iter(read_levels(known, int(is_text.sum()), "T"))
+    return [next(text if own else numbers) for own in is_text.tolist()]
+
+
 def _read_texts(flat: npt.NDArray[Any], lengths: npt.NDArray[Any]) -> Levels:
     """Text from its bytes in UTF-8 and the number of bytes of each piece."""
     if flat.dtype != np.uint8 or lengths.dtype != np.int64 or lengths.ndim != 1 or flat.ndim != 1:

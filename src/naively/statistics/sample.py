@@ -12,7 +12,7 @@ from naively.exact import ExactArray, Int64
 from naively.hashing import GOLDEN, UInt64, hashed, mixed
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data, Statistics, Summary
 from naively.statistics.level_counts import count_levels
-from naively.statistics.levels import Encoded, Levels, read_levels, union
+from naively.statistics.levels import Encoded, Levels, mixed_arrays, read_mixed, union
 from naively.statistics.row_encoding import TEXT, Codes, distinct, encoded, texts
 from naively.workers import Workers
 
@@ -125,7 +125,7 @@ class SampleStatistics(Statistics):
         columns = [*map(_used, codes.T, self.levels)]
         codes = np.array([own for own, _ in columns], np.int32).T.reshape(codes.shape)
         found = self._with({}, codes=codes, levels=[known for _, known in columns])
-        order = np.lexsort([*codes.T[::-1], found.hashes()])
+        order = _order(found.hashes(), codes)
         missing = self.tables["missing"].trimmed()
         return found._with(
             {"count": count.gather(1, order).trimmed(), "missing": missing}, codes=codes[order]
@@ -157,17 +157,11 @@ class SampleStatistics(Statistics):
         return {"count": (n_classes, len(self.codes)), "missing": (n_classes, n_features)}
 
     def arrays(self) -> Arrays:
-        """The codes, row after row, and the levels; of text the bytes, and how many each has."""
-        numbers = [known for known in self.levels if known.dtype.kind != "T"]
-        text = [level.encode() for k in self.levels if k.dtype.kind == "T" for level in k.tolist()]
+        """The codes, row after row, and the levels."""
         return {
             "codes": np.array(self.codes, "<i4"),
-            "is_text": np.array([known.dtype.kind == "T" for known in self.levels], "<u1"),
-            "level_counts": np.array([len(known) for known in self.levels], "<i8"),
-            "numbers": np.concatenate([np.empty(0), *numbers]).astype("<f8"),
-            "text": np.frombuffer(b"".join(text), "<u1"),
-            "text_lengths": np.array([len(one) for one in text], "<i8"),
             "threshold": np.array([self.threshold], "<u8"),
+            **mixed_arrays(self.levels),
         }
 
     def _agrees(self, other: Self) -> bool:
@@ -219,19 +213,10 @@ class Sample(Summary[SampleStatistics]):
         self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
     ) -> SampleStatistics:
         """As the base class; codes must be places in the levels, and no row there twice."""
-        names = ("codes", "is_text", "level_counts", "numbers", "text", "text_lengths", "threshold")
-        if missing := [name for name in names if name not in arrays]:
+        if missing := [name for name in ("codes", "threshold") if name not in arrays]:
             raise ValueError(f"it has no tensor of {missing[0]}")
-        codes, is_text = arrays["codes"], arrays["is_text"].astype(bool)
-        counts, threshold = arrays["level_counts"], arrays["threshold"]
-        if is_text.shape != (n_features,) or counts.shape != (n_features,):
-            raise ValueError("its levels do not belong to its features")
-        known = {"levels": arrays["numbers"], "level_counts": counts[~is_text]}
-        numbers = iter(read_levels(known, int((~is_text).sum()), "f"))
-        known = {"levels": arrays["text"], "level_counts": counts[is_text]}
-        known["level_lengths"] = arrays["text_lengths"]
-        text = iter(read_levels(known, int(is_text.sum()), "T"))
-        levels = [next(text if own else numbers) for own in is_text.tolist()]
+        levels = read_mixed(arrays, n_features)
+        codes, threshold = arrays["codes"], arrays["threshold"]
         bounds = np.array([len(known) + 1 for known in levels])
         if codes.dtype != np.int32 or codes.shape != (tables["count"].shape[1], n_features):
             raise ValueError("its rows do not belong to its features")
@@ -273,6 +258,8 @@ def _used(codes: npt.NDArray[Any], levels: Levels) -> tuple[Codes, Levels]:
     if len(known) == 0:
         return places[codes].astype(np.int32), np.empty(0, np.float64)
     numbers = _as_numbers(known)
+    if numbers is None and met.all():
+        return codes, levels
     if numbers is not None:
         order = np.argsort(numbers, kind="stable")
         rank = np.append(np.argsort(order, kind="stable"), len(order))
@@ -311,6 +298,19 @@ def _hashed(levels: Levels) -> UInt64:
 
 
 # ---- rows ----------------------------------------------------------------------------------------
+
+
+def _order(hashes: UInt64, codes: Codes) -> npt.NDArray[np.intp]:
+    """The order of rows by their hashes, and by their codes where these are equal."""
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    same = ordered[1:] == ordered[:-1]
+    tied = np.zeros(len(order), bool)
+    tied[1:] |= same
+    tied[:-1] |= same
+    few = order[tied]
+    order[tied] = few[np.lexsort([*codes[few].T[::-1], hashes[few]])]
+    return order
 
 
 def _translated(codes: Codes, places: list[tuple[Int64, int]]) -> Codes:
