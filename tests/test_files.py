@@ -190,9 +190,11 @@ def test_only_files_are_written_over(tmp_path):
 
 
 def test_strange_parameters_are_refused(tmp_path):
-    estimator = naively.GaussianNB().fit(X, Y).set_params(floor=object())
-    with pytest.raises(ValueError, match="cannot be saved: a value of type object"):
-        estimator.save(tmp_path / "m")
+    for name in ("floor", "n_jobs"):
+        estimator = naively.GaussianNB().fit(X, Y).set_params(**{name: object()})
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            estimator.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
 
 
 # ---- hostile files -----------------------------------------------------------------------------
