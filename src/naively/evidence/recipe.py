@@ -30,7 +30,7 @@ WEIGHED, LEAST_WEIGHED = 8_000_000, 5000
 """Entries times blocks times classes by which weights are chosen, at most; but so many entries."""
 NESTED = 1_000_000
 """Entries times classes up to which it is known what models without two parts expect."""
-AT_ONCE = 16_384
+AT_ONCE = 32_768
 """Entries times classes in one piece of work."""
 
 
@@ -241,7 +241,7 @@ class _Recipe:
             for one, out in zip(known, evidence, strict=True):
                 self._add(one, 1.0, rows, out)
             part = entries.part[rows]
-            base, weight = self.base[part].T, entries.weight[rows].astype(np.float32)
+            base, weight = self.base[part].T.copy(), entries.weight[rows].astype(np.float32)
             return Piece(evidence, base, entries.y[rows], weight, part % GROUPS)
 
         rows = self._pieces(entries.first(max(LEAST_WEIGHED, most)))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from naively.evidence.judged import Judged
 from naively.exact import Float64, Int64
+from naively.kernels import evidence as kernel
 from naively.workers import Workers
 
 Float32 = npt.NDArray[np.float32]
@@ -85,34 +86,21 @@ class Piece:
         """The evidence, a row a block."""
         return self.evidence.reshape(len(self.evidence), -1)
 
-    @cached_property
-    def own(self) -> Float32:
-        """Whether an entry is of a class, (C - 1, n)."""
-        classes = np.arange(1, len(self.base) + 1)
-        return (self.y == classes[:, np.newaxis]).astype(np.float32)
-
     def expected(self, w: Float32, bias: Float32) -> tuple[Float32, Float32]:
         """(the probabilities but of the first class, (C - 1, n); what each entry loses, (n,))."""
-        scores = (w @ self.flat).reshape(self.base.shape)
-        scores += self.base
-        scores += (bias[1:] - bias[0])[:, np.newaxis]
-        most = np.maximum(scores.max(axis=0), 0)
-        hit = (scores * self.own).sum(axis=0)
-        scores -= most
-        np.exp(scores, out=scores)
-        whole = scores.sum(axis=0) + np.exp(-most)
-        scores /= whole
-        return scores, np.log(whole) + most - hit
+        proba = (w @ self.flat).reshape(self.base.shape)
+        losses = np.empty(len(self.y), np.float32)
+        kernel.expect(proba, self.base, bias[1:] - bias[0], self.y, losses)
+        return proba, losses
 
     def slope(self, x: Float64, weight: Float32) -> tuple[float, Float64]:
         """(the loss, its gradient) where the entries weigh so much."""
         w, bias = np.split(x.astype(np.float32), [len(self.evidence)])
-        proba, loss = self.expected(w, bias)
-        proba -= self.own
-        proba *= weight
-        of_bias = proba.sum(axis=1, dtype=np.float64)
-        found = [self.flat @ proba.ravel(), [-of_bias.sum()], of_bias]
-        return float((weight * loss).sum(dtype=np.float64)), np.concatenate(found)
+        off, losses = self.expected(w, bias)
+        kernel.take_own(off, self.y, weight)
+        of_bias = off.sum(axis=1, dtype=np.float64)
+        found = [self.flat @ off.ravel(), [-of_bias.sum()], of_bias]
+        return float((weight * losses).sum(dtype=np.float64)), np.concatenate(found)
 
     def every(self, step: int) -> Piece:
         """Some of the entries."""

@@ -255,3 +255,35 @@ def add_scores(cells, table, weight, out):
     for c in range(out.shape[0]):
         for i in range(out.shape[1]):
             out[c, i] += weight * table[cells[i], c]
+
+
+@jit
+def expect(scores, base, bias, y, losses):
+    """Turn scores relative to the first class, (classes - 1, n), into probabilities, in place.
+
+    base, of their shape, and bias are added first. losses (n,) is what each entry loses.
+    """
+    classes, zero, one = scores.shape[0], np.float32(0), np.float32(1)
+    for i in range(y.size):
+        most, hit = zero, zero
+        for c in range(classes):
+            scores[c, i] += base[c, i] + bias[c]
+            most = max(most, scores[c, i])
+        if y[i] > 0:
+            hit = scores[y[i] - 1, i]
+        whole = one if most == zero else np.exp(-most)
+        for c in range(classes):
+            scores[c, i] = one if scores[c, i] == most else np.exp(scores[c, i] - most)
+            whole += scores[c, i]
+        inverse = one / whole
+        for c in range(classes):
+            scores[c, i] *= inverse
+        losses[i] = np.log(whole) + most - hit
+
+
+@jit
+def take_own(proba, y, weights):
+    """Take what is true from what is expected, (classes - 1, n), in place; times the weights."""
+    for c in range(proba.shape[0]):
+        for i in range(y.size):
+            proba[c, i] = weights[i] * (proba[c, i] - np.float32(y[i] == c + 1))
