@@ -349,6 +349,7 @@ COVARIANCES = {
     "full": GaussianBayes(),
     "full, shrunk": GaussianBayes(shrinkage=0.5),
     "full, unbiased": GaussianBayes(shrinkage="auto", ddof=1),
+    "full, virtual rows": GaussianBayes(alpha=0.5),
     "tied": GaussianBayes("tied"),
     "tied, shrunk": GaussianBayes("tied", "oas", ddof=1),
     "tied diagonal, shrunk": GaussianBayes("tied_diagonal", 0.25),

@@ -42,6 +42,7 @@ from naively.posterior import Posterior
 from naively.prior import Prior
 from naively.schema import Schema
 from naively.statistics.base import InvalidValueError
+from naively.statistics.powers import Powers
 from naively.study.folds import Learnable, Reading
 from naively.tables import union
 from naively.tables.encoding import decode, encode
@@ -181,6 +182,8 @@ class TableClassifier(NaiveBayesClassifier):
         given = ("asked", "chosen")
         for block in schema.blocks:
             family: Any = block.family
+            if family.summary == Powers():
+                continue  # the virtual rows of a normal density are no smoothing of counts
             if hasattr(family, "alpha") and schema.reason(block.names[0]).kind not in given:
                 return family.alpha
         return 1.0  # there are none
