@@ -7,8 +7,8 @@ optdigits (3,823 images of 8 x 8 pixels to learn, 1,797 of other writers to pred
 one has the pixels above half the range; the multinomial one takes intensities for counts. Pixels
 that never vary leave a covariance without a density, so full and tied ones are shrunk: by "auto",
 and a full one by the amount that errs least on the last sixth of the images to learn, of a model of
-the others, which then learns that sixth too. The smoothing of naive variances, and the virtual rows of MAP, are
-chosen likewise.
+the others, which then learns that sixth too. The smoothing of naive variances, and the virtual rows
+of MAP, are chosen likewise.
 
 `rungs`: MNIST by its 40 first principal components, with each covariance. `chosen` takes pixels or
 their square roots, and an amount of shrinkage of components of variance 1, in the same way.
