@@ -108,7 +108,7 @@ def fit(
                 f"{source.name}: text is not weighed yet ({some(texts)}): a plain product, as with "
                 "--naive"
             )
-        if said := no_information(model):
+        if said := no_information(model) or model.family.doubt(model.statistics):
             progress.note(f"{source.name}: {said}")
     model.prior.check_room(len(model.classes))
     return Fitted(model, time.perf_counter() - start, scores)

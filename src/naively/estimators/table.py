@@ -106,7 +106,7 @@ class TableClassifier(NaiveBayesClassifier):
         if like is None:
             check_several(learned.classes)
             learned.check(workers(self.n_jobs))
-            if said := no_information(learned):
+            if said := no_information(learned) or learned.family.doubt(learned.statistics):
                 warnings.warn(said, UserWarning, stacklevel=2)
         self._keep(learned, noted)
         return self
