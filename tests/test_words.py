@@ -13,7 +13,7 @@ from sklearn.metrics import mutual_info_score
 
 import naively
 from naively import NBSVM, NaiveBayes, Text, TextNB, bag_of_words
-from naively.cli.app import app
+from naively.cli.main import run
 
 TEXTS, Y = corpus(120, seed=5)
 TEXTS = [text or "" for text in TEXTS]
@@ -92,12 +92,12 @@ def test_information_is_listed_with_the_telling_words(event, of, tmp_path, capsy
     model.save(tmp_path / "m")
     alone = TextNB(event).fit(CHINA, JAPAN)
     bits = dict(zip(alone.terms_, alone.information_, strict=True))
-    app(["inspect", str(tmp_path / "m"), "--json"], result_action="return_value")
+    assert run(["inspect", str(tmp_path / "m"), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)["texts"]["text"]["classes"]
     assert {t["term"]: t["bits"] for c in said for t in c["terms"]} == pytest.approx(
         {t["term"]: bits[t["term"]] for c in said for t in c["terms"]}
     )
-    app(["inspect", str(tmp_path / "m")], result_action="return_value")
+    assert run(["inspect", str(tmp_path / "m")]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert f"in bits of 1,000 {of}" in out
     assert f"{1000 * bits['japan']:.2f}" in out
@@ -127,5 +127,5 @@ def test_the_command_line_says_it_too(tmp_path, capsys):
         (tmp_path / f"{name}.txt").write_text("\n".join(texts) + "\n")
     files = [str(tmp_path / f"{name}.txt") for name in ("china", "japan")]
     family = ["--columns", "text=text(n_features=1024)"]
-    app(["fit", *files, *family, "-o", str(tmp_path / "m")], result_action="return_value")
+    assert run(["fit", *files, *family, "-o", str(tmp_path / "m")]) == 0
     assert "1,024 buckets for 11 words" in " ".join(capsys.readouterr().err.split())
