@@ -7,7 +7,8 @@ optdigits (3,823 images of 8 x 8 pixels to learn, 1,797 of other writers to pred
 one has the pixels above half the range; the multinomial one takes intensities for counts. Pixels
 that never vary leave a covariance without a density, so full and tied ones are shrunk: by "auto",
 and a full one by the amount that errs least on the last sixth of the images to learn, of a model of
-the others, which then learns that sixth too. The smoothing of naive variances is chosen likewise.
+the others, which then learns that sixth too. The smoothing of naive variances, and the virtual rows
+of MAP, are chosen likewise.
 
 `rungs`: MNIST by its 40 first principal components, with each covariance. `chosen` takes pixels or
 their square roots, and an amount of shrinkage of components of variance 1, in the same way.
@@ -34,6 +35,7 @@ from naively import BernoulliNB, GaussianBayes, GaussianNB, MultinomialNB
 COMPONENTS = 40
 AMOUNTS = (None, "auto", 0.01, 0.03, 0.05, 0.1)
 SHRINKAGE = (0.03, 0.1, 0.3, 0.5)
+VIRTUAL = (0.0, 0.1, 1.0, 10.0, 100.0, 1000.0)
 SMOOTHING = (1e-9, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 KINDS = ("full", "tied", "diagonal", "tied_diagonal", "spherical", "tied_spherical")
 NAIVE = {"σ_ik": None, "σ_i": "classes", "σ_k": "features", "σ": "both"}
@@ -106,17 +108,20 @@ def pixels(of: str, train: Digits, test: Digits) -> Found:
     """Prints, and returns, parameters and error in % of each model."""
     full = best(GaussianBayes("full", "auto"), "shrinkage", SHRINKAGE, train)
     smooth = best(GaussianNB(), "var_smoothing", SMOOTHING, train)
+    virtual = best(GaussianNB(), "alpha", VIRTUAL, train)
     models = {
         "Gaussian, full, chosen": full,
         "Gaussian, full, auto": GaussianBayes("full", "auto").fit(*train),
         "Gaussian, tied, auto": GaussianBayes("tied", "auto").fit(*train),
         **{f"naive, {name}": GaussianNB(tie=tie).fit(*train) for name, tie in NAIVE.items()},
         "naive, σ_ik, chosen": smooth,
+        "naive, σ_ik, MAP": virtual,
         "Bernoulli": BernoulliNB(binarize=train[0].max() / 2).fit(*train),
         "multinomial": MultinomialNB().fit(*train),
     }
     found = {name: (model.n_parameters_, misread(model, test)) for name, model in models.items()}
-    choices = f"shrinkage {full.shrinkage}, smoothing {smooth.var_smoothing}"
+    choices = f"shrinkage {full.shrinkage}, smoothing {smooth.var_smoothing}, "
+    choices += f"virtual rows {virtual.alpha:g}"
     title = f"{of}, {len(train[1]):,} images learned, {len(test[1]):,} predicted; chosen: {choices}"
     rows = [[k, f"{n:,}", rate, PUBLISHED.get((of, k), "")] for k, (n, rate) in found.items()]
     show(title, ["model", "parameters", "error %", "published"], rows)

@@ -41,6 +41,7 @@ SELECTIONS = [
     {"max_df": 0.6},
     {"max_features": 3},
     {"min_df": 0.2, "max_df": 5, "max_features": 4},
+    {"drop_most_frequent": 2},
     {"n_features": 2},
     {"n_features": 1024},
 ]
@@ -80,6 +81,7 @@ VARIANTS = {
     "hashed-bernoulli": {"event": "bernoulli", "n_features": 16},
     "hashed-log-l2": {"n_features": 64, "weighting": "log", "length_norm": "l2"},
     "min_df": {"min_df": 2, "max_df": 0.9},
+    "drop_most_frequent": {"drop_most_frequent": 3, "max_features": 9},
     "max_features": {"max_features": 5, "event": "bernoulli"},
     "max_features-tfidf": {"max_features": 5, "weighting": "tfidf", "min_df": 0.1},
     "char": {"analyzer": "char", "ngram_range": (2, 4)},

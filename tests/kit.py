@@ -11,6 +11,7 @@ TIES = (None, "classes", "features", "both")
 CLASSIFIERS = {
     **{f"gaussian-{tie}-{ddof}": GaussianNB(tie=tie, ddof=ddof) for tie in TIES for ddof in (0, 1)},
     "gaussian-feature-floor": GaussianNB(floor="feature"),
+    "gaussian-alpha-1": GaussianNB(alpha=0.5, ddof=1),
     "multinomial": MultinomialNB(),
     "multinomial-unsmoothed": MultinomialNB(alpha=0),
     "complement": ComplementNB(),

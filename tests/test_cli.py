@@ -259,6 +259,7 @@ def test_every_family_can_be_used_and_inspected(family, folder, capsys):
     assert {row["column"] for section in seen["parameters"] for row in section["rows"]} == set(
         "uvw"
     )
+    assert not any("%" in section["meaning"] for section in seen["parameters"])  # p is a part
     naive(capsys, "evaluate", "m", "n.csv")
     naive(capsys, "explain", "m", "n.csv")
     lines = naive(capsys, "predict", "m", "n.csv", "--only")[0].split()[1:]

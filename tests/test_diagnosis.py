@@ -665,7 +665,7 @@ def test_many_columns_the_telling_ones_are_tested():
     assert "pairs of the 64 columns that tell most" in str(found)
 
 
-def test_text_and_identifiers_are_left_out():
+def test_identifiers_are_left_out_and_text_is_words():
     generator = np.random.default_rng(18)
     y = generator.integers(0, 2, 80)
     words = ["free prize now call this number today", "meeting at noon in the blue room"]
@@ -678,13 +678,13 @@ def test_text_and_identifiers_are_left_out():
     }
     found = diagnose(table, y)
     assert found.left_out == {
-        "id": "like an identifier: whole numbers, each once", "mail": "text of many words",
-        "same": "constant",
+        "id": "like an identifier: whole numbers, each once", "same": "constant",
     }  # fmt: skip
-    assert list(found.columns) == ["a", "b"]
-    assert "left out: mail (text of many words)" in str(found)
+    assert found.columns == {"a": "numbers", "b": "numbers", "mail": "words"}
+    assert len(found.words["mail"]) == 20
+    assert "mail: of its words the 20 that tell most" in str(found)
     found = diagnose(table, y, columns={"b": "skip", "id": "gaussian"})
-    assert list(found.columns) == ["id", "a"]
+    assert list(found.columns) == ["id", "a", "mail"]
 
 
 # ---- hostile input --------------------------------------------------------------------------

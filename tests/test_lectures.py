@@ -6,7 +6,9 @@
 
 - lecture 1 has a product d∏α-1 for ∏ from α = 1 to d, and "∝" after an arg max for "=";
 - lecture 2 has √(2π|Σ|) for √((2π)^d |Σ|), where d = 2; and counts 2Kd parameters for variances
-  σ²_i that the classes share, of which there are d and not Kd;
+  σ²_i that the classes share, of which there are d and not Kd; and two bags of words, held
+  against `bag_of_words` in `test_bag_of_words`: "gas" once, which is twice on the TOTAL page, and
+  "the" twice, which the sleeper is told three times;
 - lecture 3 has 1 / (1 - exp(y (w · x + b))) for 1 / (1 + exp(-y (w · x + b))), and
   w_α = μ_α+ - μ_α-, which is so for σ_α = 1 only;
 - lecture 4 has Σ x_i / Π x_i! for (Σ x_i)! / Π x_i!, and f_k = Σ f_ik over K classes for over n
@@ -14,6 +16,7 @@
 """
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -786,3 +789,17 @@ def test_logistic_regression_is_better_if_the_assumption_does_not_hold():
     assert_allclose(ours.coef_[0, :4], 1.0, atol=0.02)
     assert_allclose(theirs.coef_[0, :4].sum(), 1.0, atol=0.02)
     assert theirs.score(X, labels) > ours.score(X, labels) + 0.01
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.05])
+def test_gradient_ascent_of_the_docs_is_logistic_regression(penalty):
+    """Lecture 2, "GNB vs. logistic regression": MLE, MCLE and MCAP; the code in docs/ladder.md."""
+    page = (Path(__file__).parents[1] / "docs" / "ladder.md").read_text()
+    code = page.split("## From naive Bayes to logistic regression")[1].split("```")[1]
+    given = {}
+    exec(code.removeprefix("python").replace("penalty = 0.0", f"penalty = {penalty}"), given)
+    C = 1 / (len(given["y"]) * penalty) if penalty else np.inf
+    expected = LogisticRegression(C=C, tol=1e-10).fit(given["X"], given["y"])
+    assert_allclose(given["w"], expected.coef_[0], rtol=1e-5)
+    assert_allclose(given["b"], expected.intercept_[0], atol=1e-5)
+    assert not np.allclose(given["line"].coef[0], given["w"], rtol=0.05)  # MLE is another

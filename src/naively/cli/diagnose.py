@@ -17,6 +17,7 @@ from naively.study.diagnosis import Diagnosis, examine
 from naively.study.pairs import ColumnPair
 from naively.tables.learning import Question
 
+KINDS = "numbers", "levels", "words"
 NAMES = 30  # characters of two names of columns, at least
 WIDE = 100  # characters of a terminal, from which on there is room for one column more
 
@@ -32,7 +33,7 @@ def diagnosed(found: Diagnosis, limit: int) -> None:
     """What `naively diagnose` found."""
     out = layout.console()
     kinds = list(found.columns.values())
-    counts = [f"{kinds.count(kind):,} of {kind}" for kind in ("numbers", "levels") if kind in kinds]
+    counts = [f"{kinds.count(kind):,} of {kind}" for kind in KINDS if kind in kinds]
     out.print(layout.facts(**layout.examined(found), columns=", ".join(counts)))
     out.print()
     out.print(Text("Do the columns depend on each other?", style="bold"))

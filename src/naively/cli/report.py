@@ -159,10 +159,13 @@ def _classes(model: Model) -> str:
 
 def _estimator(saved: Saved) -> str:
     """The estimator with the parameters that are not the default ones."""
+    usual = DEFAULTS
+    if saved.estimator in ("GaussianBayes", "GaussianNB"):
+        usual = {**DEFAULTS, "alpha": 0.0}  # no virtual rows
     said = {
         name: value
         for name, value in saved.params.items()
-        if value is not None and (name not in DEFAULTS or value != DEFAULTS[name])
+        if value is not None and (name not in usual or value != usual[name])
     }
     listed = ", ".join(f"{name}={_code(value)}" for name, value in said.items())
     return f"{clean(saved.estimator)}({clean(listed, 200)})"
@@ -218,7 +221,7 @@ def inspect_json(saved: Saved, model: Model | None) -> dict[str, Any]:
         return {**answer, "classes": saved.model.classes.tolist()}
     parameters = [
         {
-            "meaning": section.meaning,
+            "meaning": section.meaning.replace(" in %", ""),  # in which people see p
             "rows": [
                 {"column": name, "label": label,
                  **{key: value.tolist() for key, value in values.items()}}

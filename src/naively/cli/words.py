@@ -16,12 +16,12 @@ from naively.cli.errors import printable
 from naively.cli.layout import clean, note
 from naively.markup import Mark, cut_note, shown, squeezed
 from naively.model import Model
-from naively.tables.telling import missing_weight, most_telling
+from naively.tables.telling import bits_of, missing_weight, most_telling
 from naively.text_explanation import TextExplanation
 
 CLASSES = 20  # whose words are shown
 SHOWN = 10_000  # characters of a text
-WIDEST, ODDS, GAP = 15, 7, 3  # characters of a word, of its log-odds, between columns
+WIDEST, NUMBERS, GAP = 15, 14, 3  # characters of a word, of its two numbers, between columns
 STRONG, CLEAR, FAINT = 0.5, 0.2, 0.05  # parts of the largest log-odds of a text
 FOR = ("bold #ffffff on #005fd7", "bold #3a8ee6", "#3a8ee6")
 AGAINST = ("bold #000000 on #ff8700", "bold #d98200", "#d98200")
@@ -37,20 +37,28 @@ class Words:
     terms : how many there are, or buckets of them.
     documents : weight of those that are not missing.
     hashed : whether the names of the terms are not kept.
-    telling : for each class, (a term, its log-odds against all other classes together): those with
-        the largest share in the divergence of the class from the others first.
+    telling : for each class, (a term, its log-odds against all other classes together, its mutual
+        information with the class in bits): those with the largest share in the divergence of the
+        class from the others first.
+    of : "word" or "document", what the information is of.
     """
 
     name: str
     terms: int
     documents: float
     hashed: bool
-    telling: list[list[tuple[str, float]]]
+    telling: list[list[tuple[str, float, float]]]
+    of: str
 
     def as_json(self, classes: list[Any]) -> dict[str, Any]:
         """The same for programs."""
         words = [
-            {"class": label, "terms": [{"term": term, "log_odds": odds} for term, odds in own]}
+            {
+                "class": label,
+                "terms": [
+                    {"term": term, "log_odds": odds, "bits": bits} for term, odds, bits in own
+                ],
+            }
             for label, own in zip(classes, self.telling, strict=True)
         ]
         return {
@@ -67,20 +75,28 @@ def words_of(model: Model, count: int) -> list[Words]:
         Words(
             block.names[0], own.total.shape[1], weight - missing[block.names[0]],
             own.vocabulary is None, _telling(model, own, count),
+            "word" if own.inner.presence() is None else "document",
         )
         for block, own in model.posterior().blocks
         if block.family.summary.takes == "documents"
     ]  # fmt: skip
 
 
-def _telling(model: Model, own: Any, count: int) -> list[list[tuple[str, float]]]:
-    """The terms that tell most about each class, with their log-odds: see `most_telling`."""
+def _telling(model: Model, own: Any, count: int) -> list[list[tuple[str, float, float]]]:
+    """The terms that tell most about each class: see `Words.telling`."""
     if own.vocabulary is None:
         return [[] for _ in model.classes]
+    events = own.events(())
+    bits = bits_of(events, model.posterior().class_prior)
     return [
-        list(zip(own.vocabulary.gather(places).terms(), odds.tolist(), strict=True))
-        for places, odds in most_telling(own.events(()), count)
-    ]
+        list(
+            zip(
+                own.vocabulary.gather(places).terms(), odds.tolist(), bits[places].tolist(),
+                strict=True,
+            )
+        )
+        for places, odds in most_telling(events, count)
+    ]  # fmt: skip
 
 
 def listed(words: Words, model: Model, width: int) -> Group:
@@ -93,24 +109,29 @@ def listed(words: Words, model: Model, width: int) -> Group:
     weights = model.class_weight.rounded()
     chosen = np.sort(np.argsort(-weights, kind="stable")[:CLASSES]).tolist()
     cells = [
-        [(clean(shown(t), WIDEST), f"{odds:+.2f}") for t, odds in words.telling[c]] for c in chosen
+        [
+            (clean(shown(t), WIDEST), f"{odds:>+7.2f}{1000 * bits:>7.2f}")
+            for t, odds, bits in words.telling[c]
+        ]
+        for c in chosen
     ]
-    labels = [clean(model.classes[c], WIDEST + ODDS) for c in chosen]
+    labels = [clean(model.classes[c], WIDEST + NUMBERS) for c in chosen]
     wide = [cell_len(word) for own in cells for word, _ in own]
-    room = max(*wide, max(map(cell_len, labels)) - ODDS, 1)
-    across = max(1, (width + GAP) // (room + ODDS + GAP))
+    room = max(*wide, max(map(cell_len, labels)) - NUMBERS, 1)
+    across = max(1, (width + GAP) // (room + NUMBERS + GAP))
     lines = [title]
     for first in range(0, len(chosen), across):
         band = slice(first, first + across)
-        heads = [set_cell_size(label, room + ODDS) for label in labels[band]]
+        heads = [set_cell_size(label, room + NUMBERS) for label in labels[band]]
         lines += [Text(), Text((" " * GAP).join(heads), style="bold")]
-        lines.append(Text((" " * GAP).join("─" * (room + ODDS) for _ in heads)))
+        lines.append(Text((" " * GAP).join("─" * (room + NUMBERS) for _ in heads)))
         for own in zip_longest(*cells[band], fillvalue=("", "")):
-            parts = [set_cell_size(word, room) + f"{odds:>{ODDS}}" for word, odds in own]
+            parts = [set_cell_size(word, room) + f"{said:>{NUMBERS}}" for word, said in own]
             lines.append(Text((" " * GAP).join(parts).rstrip()))
     lines += [
         Text(),
         note("log-odds against the other classes together; what tells most comes first"),
+        note(f"then the mutual information of term and class, in bits of 1,000 {words.of}s"),
     ]
     if len(chosen) < len(weights):
         lines.append(note(f"and {len(weights) - len(chosen):,} classes with fewer rows"))

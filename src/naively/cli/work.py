@@ -110,7 +110,7 @@ def fit(source: Opened, question: Question, known: Model | None = None) -> Fitte
                 f"{source.name}: text is not weighed yet ({some(texts)}): a plain product, as with "
                 "--naive"
             )
-        if said := no_information(model):
+        if said := no_information(model) or model.family.doubt(model.statistics):
             progress.note(f"{source.name}: {said}")
     model.prior.check_room(model.classes)
     seconds = time.perf_counter() - start

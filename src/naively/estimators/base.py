@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -75,6 +76,8 @@ class NaiveBayesClassifier(
         """
         delta, noted = self._chosen(X, y, sample_weight)._summarise(X, y, sample_weight, None)
         delta.check(workers(self.n_jobs))
+        if said := delta.family.doubt(delta.statistics):
+            warnings.warn(said, UserWarning, stacklevel=2)
         self._keep(delta, noted)
         return self
 

@@ -49,6 +49,11 @@ class GaussianNB(FromVariances):
     floor : "largest" or "feature"
         Whose variance `var_smoothing` is a portion of: the largest of all features, or each
         feature's own.
+    alpha : float or "auto"
+        Virtual rows of each class, with the mean and variance of all classes together: MAP, as
+        Laplace smoothing is for counts. A feature that hardly varies in a class then does not
+        decide alone. 0 for maximum likelihood, as scikit-learn has it; "auto" for the value that
+        predicts left-out rows best. `naively.families.virtual_rows.VirtualRows` has the formula.
     prior_smoothing : float, sequence or dict
         Virtual examples of each class in the empirical prior: of all, in the order of the classes,
         or by class; m Q(Y) of lecture 2.
@@ -63,6 +68,7 @@ class GaussianNB(FromVariances):
     theta_ : (C, d) means
     var_ : (C, d) variances, with epsilon_ included
     epsilon_ : float, or (d,) with floor="feature"
+    alpha_ : the alpha that was given, or chosen for "auto"
     n_features_in_, feature_names_in_, n_parameters_
     """
 
@@ -73,11 +79,12 @@ class GaussianNB(FromVariances):
     tie: Tie = None
     ddof: Literal[0, 1] = 0
     floor: Literal["largest", "feature"] = "largest"
+    alpha: Any = 0.0
     prior_smoothing: Virtual = 0.0
     n_jobs: int | None = None
 
     def _family(self) -> Gaussian:
-        return Gaussian(self.tie, self.ddof, self.var_smoothing, self.floor)
+        return Gaussian(self.tie, self.ddof, self.var_smoothing, self.floor, alpha=self._smoothing)
 
     def _prior(self) -> Prior:
         return Prior("empirical" if self.priors is None else self.priors, self.prior_smoothing)
@@ -151,6 +158,10 @@ class GaussianBayes(FromCovariances):
         is nothing to find.
     ddof : 0 or 1
         Maximum likelihood, or unbiased: divided by n_c - 1, or n - C for tied covariances.
+    alpha : float or "auto"
+        Virtual rows of each class, of independent features with the mean and variance of all
+        classes together: MAP, as in `GaussianNB`. Then covariances have a density however few
+        the rows are, unless a feature is the same in all of them.
     priors : None, "empirical", "uniform", (C,) array or dict
         Class priors: None for the empirical ones; or probabilities that sum to 1, in the order of
         the classes or by class. Of a dict one class may be left out: it gets the rest.
@@ -165,6 +176,7 @@ class GaussianBayes(FromCovariances):
     means_ : (C, d)
     covariance_ : (C, d, d), (d, d), (C, d), (d,), (C,) or float, in the order of the choices
     shrinkage_ : float, or (C,) if full: how far the covariances were drawn
+    alpha_ : the alpha that was given, or chosen for "auto"
     n_features_in_, feature_names_in_, n_parameters_
     """
 
@@ -175,12 +187,14 @@ class GaussianBayes(FromCovariances):
     shrinkage: Shrinkage = None
     _: KW_ONLY
     ddof: Literal[0, 1] = 0
+    alpha: Any = 0.0
     priors: Any = None
     n_jobs: int | None = None
 
     def _family(self) -> AnyFamily:
         if self.covariance in ("full", "tied"):
-            return MultivariateGaussian(self.covariance == "tied", self.shrinkage, self.ddof)
+            tied = self.covariance == "tied"
+            return MultivariateGaussian(tied, self.shrinkage, self.ddof, self._smoothing)
         check_shrinkage(self.shrinkage)
         if self.covariance not in tuple(TIES):
             choices = ", ".join(map(repr, ("full", "tied", *TIES)))
@@ -188,7 +202,8 @@ class GaussianBayes(FromCovariances):
         amount = 0.0  # of one variance a feature there is none to find
         if self.shrinkage is not None and not isinstance(self.shrinkage, str):
             amount = float(self.shrinkage)
-        return Gaussian(TIES[self.covariance], self.ddof, shrinkage=amount)
+        tie, alpha = TIES[self.covariance], self._smoothing
+        return Gaussian(tie, self.ddof, shrinkage=amount, alpha=alpha)
 
     def _prior(self) -> Prior:
         return Prior("empirical" if self.priors is None else self.priors)

@@ -59,7 +59,7 @@ class NBSVM(TextClassifier):
         Smoothing α of the counts, above 0.
     analyzer, ngram_range, lowercase, strip_accents, stop_words, token_pattern, tokenizer
         What a term is; see `TextNB`. Pairs of words, ``ngram_range=(1, 2)``, mostly help.
-    min_df, max_df, max_features
+    min_df, max_df, drop_most_frequent, max_features
         Which terms are left out; see `TextNB`.
     n_jobs : int or None
         Threads that count and cut; None for all processors. The model does not depend on it.

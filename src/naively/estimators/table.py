@@ -105,7 +105,7 @@ class TableClassifier(NaiveBayesClassifier):
         learned, noted = chosen._summarise(X, y, sample_weight, known)
         if like is None:
             learned.check(workers(self.n_jobs))
-            if said := no_information(learned):
+            if said := no_information(learned) or learned.family.doubt(learned.statistics):
                 warnings.warn(said, UserWarning, stacklevel=2)
         self._keep(learned, noted)
         return self

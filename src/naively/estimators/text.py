@@ -20,6 +20,7 @@ from naively.prior import Given, Prior, Virtual
 from naively.schema import Schema
 from naively.statistics.term_counts import LengthNorm, Weighting
 from naively.study.folds import Learnable, Reading
+from naively.tables.telling import bits_of
 from naively.text.analysis import WORDS
 from naively.text.documents import Documents
 from naively.text_explanation import TextExplanation, TextExplanations
@@ -39,6 +40,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tokenizer: Any = None
     min_df: int | float = 1
     max_df: int | float = 1.0
+    drop_most_frequent: int = 0
     max_features: int | None = None
     n_jobs: int | None = None
 
@@ -100,8 +102,10 @@ class TextNB(TextClassifier, FromWords):
     min_df, max_df : int or float
         Leave out terms in fewer or more documents; as a float, parts of all of them. Nothing is
         lost: a model that learns on counts them again.
+    drop_most_frequent : int
+        Leave out so many of the most frequent terms, such as the 100 of lecture 2's newsgroups.
     max_features : int or None
-        Leave out all but the most frequent terms.
+        Leave out all others but the most frequent terms.
     n_features : int or None
         Hash terms into so many buckets, a power of two, in constant memory, without a vocabulary.
     max_terms : int or None
@@ -121,6 +125,7 @@ class TextNB(TextClassifier, FromWords):
     alpha_ : the smoothing.
     terms_ : (V,) the terms that count, sorted.
     feature_count_ : (C, V) what was counted of them.
+    information_ : (V,) mutual information of each term and the class, in bits.
     feature_log_prob_ : (C, V) log θ_αc; for "bernoulli" log p_αc; for "complement" its weights.
 
     Examples
@@ -248,6 +253,16 @@ class TextNB(TextClassifier, FromWords):
     def feature_log_prob_(self) -> Float64:
         """log θ_αc, log p_αc or the weights of "complement", (C, V)."""
         return self._parameters.inner.feature_log_prob()
+
+    @property
+    def information_(self) -> Float64:
+        """Mutual information I(term; class) in bits, (V,): of one word, "bernoulli": one document.
+
+        For "complement" that of the multinomial model of the same counts.
+        """
+        posterior = self._posterior()
+        parameters: Any = posterior.parameters
+        return bits_of(parameters.events(()), posterior.class_prior)
 
 
 def stop_words(words: Any) -> Any:

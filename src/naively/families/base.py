@@ -260,6 +260,13 @@ class Family(ABC, Generic[S, P]):
     def check(self, statistics: S, class_weight: ExactArray) -> None:
         """Raise ValueError if the hyperparameters do not fit these classes and features."""
 
+    def doubt(self, statistics: S) -> str | None:
+        """What is odd about the hyperparameters for what was counted, in a sentence; None if not.
+
+        It is no error: `check` refuses those.
+        """
+        return None
+
     @abstractmethod
     def estimate(self, statistics: S, class_weight: ExactArray) -> P:
         """The parameters that follow from statistics: all smoothing happens here."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from naively.exact import LARGEST, SMALLEST, ExactArray, Float64, Int64
 from naively.families.base import Family, Parameters, raise_infinite
 from naively.families.describing import ClassNumbers
+from naively.families.virtual_rows import VirtualRows, check_rows
 from naively.kernels import gaussian as kernel
 from naively.statistics.base import Data, dense, is_sparse
 from naively.statistics.powers import Moments, Powers, PowerStatistics
@@ -47,6 +48,10 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
         the rounding (Sheppard 1897), so that a class of equal whole numbers is not a needle.
     shrinkage : float in [0, 1]
         How far the variances of the features are drawn towards their mean.
+    alpha : float
+        Virtual rows of each class, with the mean and variance of all classes together, so that a
+        feature which hardly varies in a class does not decide alone. 0 for maximum likelihood;
+        else MAP: see `naively.families.virtual_rows.VirtualRows` for the formula.
     """
 
     tie: Tie = None
@@ -55,6 +60,7 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
     floor: Literal["largest", "feature"] = "largest"
     resolution: float = 0.0
     shrinkage: float = 0.0
+    alpha: float = 0.0
 
     name = "gaussian"
     summary = Powers()
@@ -75,6 +81,7 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
             raise ValueError(f"resolution must be from 0 to 1e100, not {self.resolution!r}")
         if not isinstance(self.shrinkage, int | float) or not 0 <= self.shrinkage <= 1:
             raise ValueError(f"shrinkage must be a number from 0 to 1, not {self.shrinkage!r}")
+        check_rows(self.alpha)
 
     @property
     def by_column(self) -> bool:
@@ -82,6 +89,7 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
         alone = self.floor == "feature" and self.tie in (None, "classes")
         return alone and self.shrinkage == 0
 
+    @np.errstate(over="ignore")  # variances beyond float64 are scored as the largest
     def estimate(self, statistics: PowerStatistics, class_weight: ExactArray) -> GaussianParameters:
         """Means and variances, each the correctly rounded value of the exact sums.
 
@@ -94,10 +102,15 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
         spread = total_variance.max() if self.floor == "largest" else total_variance
         epsilon = self.var_smoothing * np.minimum(spread, LARGEST)
         mean = sums.mean()
-        variance = self._variance(sums)
         unknown = sums.weight == 0
         mean[unknown] = np.broadcast_to(total_mean, mean.shape)[unknown]
-        if self.tie is None:
+        virtual = None
+        if self.alpha > 0:
+            n = sums.freedom(0)
+            virtual = VirtualRows(self.alpha, n, mean, total_mean, total_variance)
+            mean = virtual.means()
+        variance = self._variance(sums, virtual)
+        if self.tie is None and virtual is None:
             variance[unknown] = np.broadcast_to(total_variance, mean.shape)[unknown]
         if self.shrinkage > 0:
             middle = variance.mean(axis=1, keepdims=True)
@@ -105,12 +118,15 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
         variance = np.maximum(variance + epsilon, self.resolution**2 / 12.0)
         return GaussianParameters(mean, variance, epsilon, self.tie)
 
-    def _variance(self, sums: Moments) -> Float64:
-        if self.tie is None:
+    def _variance(self, sums: Moments, virtual: VirtualRows | None) -> Float64:
+        if self.tie is None and virtual is None:
             return sums.variance(self.ddof)
-        axis = {"classes": 0, "features": 1, "both": None}[self.tie]
-        scatter = _sum(sums.scatter(), axis)
-        freedom = _sum(sums.freedom(self.ddof), axis)
+        scatter, freedom = sums.scatter(), sums.freedom(self.ddof)
+        if virtual is not None:
+            scatter, freedom = scatter + virtual.scatter(), freedom + virtual.alpha
+        if self.tie is not None:
+            axis = {"classes": 0, "features": 1, "both": None}[self.tie]
+            scatter, freedom = _sum(scatter, axis), _sum(freedom, axis)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             tied = np.where(freedom > 0, scatter / freedom, 0.0)
         return np.array(np.broadcast_to(tied, sums.shape))
@@ -119,9 +135,17 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
 def _sum(values: Float64, axis: int | None) -> Float64:
     """Correctly rounded sums, whatever the order, with the summed axes kept."""
     if axis is None:
-        return np.full((1, 1), math.fsum(values.ravel()))
+        return np.full((1, 1), _total(values.ravel()))
     lines = np.moveaxis(values, axis, -1)
-    return np.expand_dims(np.array([math.fsum(line) for line in lines]), axis)
+    return np.expand_dims(np.array([_total(line) for line in lines]), axis)
+
+
+def _total(values: Float64) -> float:
+    """The correctly rounded sum of numbers >= 0."""
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return math.inf
 
 
 class GaussianParameters(Parameters):

@@ -11,6 +11,7 @@ from naively.families.base import Family, SingularCovarianceError
 from naively.families.covariance import ClassSums, covariance, whiten
 from naively.families.multivariate_parameters import MultivariateParameters, linear_form
 from naively.families.shrinkage import Shrinkage, check_shrinkage, shrink
+from naively.families.virtual_rows import VirtualRows, check_rows
 from naively.kernels import distances
 from naively.statistics.products import Products, ProductStatistics
 from naively.workers import SERIAL, Workers
@@ -34,11 +35,15 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
         the amount for the correlations: see `naively.families.shrinkage.shrink`.
     ddof : 0 or 1
         0 divides by n, 1 by n - 1, or, if tied, by n - C.
+    alpha : float
+        Virtual rows of each class, of independent features with the mean and variance of all
+        classes together: MAP estimates, see `naively.families.virtual_rows.VirtualRows`.
     """
 
     tied: bool = False
     shrinkage: Shrinkage = None
     ddof: int = 0
+    alpha: float = 0.0
 
     name = "multivariate"
     curve = "density"
@@ -46,9 +51,12 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
     independent = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.tied, bool | np.bool_):
+            raise ValueError(f"tied must be True or False, not {self.tied!r}")
         check_shrinkage(self.shrinkage)
         if self.ddof not in (0, 1):
             raise ValueError(f"ddof must be 0 or 1, not {self.ddof!r}")
+        check_rows(self.alpha)
 
     @property
     def summary(self) -> Products:  # type: ignore[override]
@@ -80,6 +88,11 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
             mean[code], known[code] = one.mean()
         near = mean.copy()
         mean = np.where(known, mean, total_mean)
+        virtual = None
+        if self.alpha > 0:
+            n = np.array([np.broadcast_to(one.freedom(0), (d, d)).diagonal() for one in sums])
+            virtual = VirtualRows(self.alpha, n, mean, total_mean, total_variance)
+            mean = virtual.means()
         groups = [list(range(classes))] if self.tied else [[code] for code in range(classes)]
         found = np.empty((d, d))
         packed = np.empty((len(groups), distances.packed_size(d)))
@@ -90,6 +103,8 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
             freedom = covariance(products, own, near[group], self.ddof, found, workers)
             unknown = np.flatnonzero(~known[group].any(axis=0))
             found[unknown, unknown] = total_variance[unknown]
+            if virtual is not None:
+                freedom = virtual.add_covariance(found, group, freedom)
             amounts[k] = shrink(found, self.shrinkage, freedom, total_variance)
             try:
                 A, log_det[k] = whiten(found)

@@ -67,6 +67,12 @@ class Product(Family[BlockStatistics, "ProductParameters"]):
             with _blamed(place.features):
                 family.check(self._of(statistics, place), class_weight)
 
+    def doubt(self, statistics: BlockStatistics) -> str | None:
+        """What is odd about the first family of which something is."""
+        pairs = zip(self.families, self.places, strict=True)
+        said = (family.doubt(self._of(statistics, place)) for family, place in pairs)
+        return next(filter(None, said), None)
+
     def estimate(
         self, statistics: BlockStatistics, class_weight: ExactArray, workers: Workers = SERIAL
     ) -> ProductParameters:

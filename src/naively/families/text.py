@@ -56,8 +56,11 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         How a document becomes terms; see `Analysis`.
     min_df, max_df : int or float
         Leave out terms that are in fewer, or more, documents; as a float, parts of all of them.
+    drop_most_frequent : int
+        Leave out so many of the most frequent terms that `min_df` and `max_df` leave: a list of
+        stop words that the documents make themselves. Of equal ones the first of the alphabet.
     max_features : int or None
-        Leave out all terms but the most frequent.
+        Leave out all other terms but the most frequent.
     n_features : int or None
         Hash terms into so many buckets, a power of two, instead of keeping a vocabulary: constant
         memory, but different terms may share a bucket, and names are forgotten.
@@ -76,6 +79,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
     length_norm: LengthNorm | None = None
     min_df: int | float = 1
     max_df: int | float = 1.0
+    drop_most_frequent: int = 0
     max_features: int | None = None
     n_features: int | None = None
     max_terms: int | None = None
@@ -110,6 +114,9 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             value = getattr(self, name)
             if value is not None and not (_is_count(value) and value >= 1):
                 raise ValueError(f"{name} must be an integer of at least 1, or None, not {value!r}")
+        dropped = self.drop_most_frequent
+        if not (_is_count(dropped) and dropped >= 0):
+            raise ValueError(f"drop_most_frequent must be a number of terms, not {dropped!r}")
         if self.n_features is not None:
             size = self.n_features
             if not (_is_count(size) and 2 <= size <= MOST_BUCKETS and size & (size - 1) == 0):
@@ -117,7 +124,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             if self.selects or self.max_terms is not None:
                 raise ValueError(
                     "with n_features terms are hashed, and cannot be left out by min_df, max_df, "
-                    "max_features or max_terms"
+                    "drop_most_frequent, max_features or max_terms"
                 )
             if self.weighting in ("tfidf", "log-tfidf"):
                 raise ValueError("with n_features terms are hashed: weighting must be None or log")
@@ -182,7 +189,8 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         """Whether terms are left out by their frequency."""
         least = self.min_df == (0.0 if isinstance(self.min_df, float) else 1)
         most = isinstance(self.max_df, float) and self.max_df == 1.0
-        return not (least and most) or self.max_features is not None
+        limited = self.drop_most_frequent > 0 or self.max_features is not None
+        return not (least and most) or limited
 
     @property
     def weighs(self) -> bool:
@@ -221,8 +229,20 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         present = statistics.observed(class_weight).gather(1, 0)
         if len(self._selected(statistics.ordered(), present)) == 0:
             raise FeatureError(
-                f"no terms remain of {len(known):,}: try a lower min_df or a higher max_df"
+                f"no terms remain of {len(known):,}: try a lower min_df or drop_most_frequent, or "
+                "a higher max_df"
             )
+
+    def doubt(self, statistics: TermStatistics) -> str | None:
+        """Whether smoothing counts more buckets than there are words, which no vocabulary has."""
+        words = float(statistics.tables["sum"].summed(0).summed(0).rounded())
+        if self.n_features is None or not self.alpha or not 0 < words < self.n_features:
+            return None
+        return (
+            f"there are {self.n_features:,} buckets for {words:,.0f} words, and alpha="
+            f"{self.alpha:g} counts each bucket in each class, so that smoothing outweighs the "
+            "words: lower n_features or alpha, or keep a vocabulary (n_features=None)"
+        )
 
     def estimate(self, statistics: TermStatistics, class_weight: ExactArray) -> TextParameters:
         """The parameters of the terms that are not left out."""
@@ -248,10 +268,12 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             for part in (self.min_df, self.max_df)
         )
         chosen = np.flatnonzero((documents >= low) & (documents <= high))
-        if self.max_features is not None and len(chosen) > self.max_features:
+        first, last = self.drop_most_frequent, None
+        if self.max_features is not None:
+            last = first + self.max_features
+        if first > 0 or (last is not None and len(chosen) > last):
             total = statistics.tables["sum"].gather(1, chosen).summed(0).rounded()
-            most = np.argsort(-total, kind="stable")[: self.max_features]
-            chosen = chosen[np.sort(most)]
+            chosen = chosen[np.sort(np.argsort(-total, kind="stable")[first:last])]
         return chosen
 
 

@@ -127,6 +127,14 @@ class TextParameters(Parameters):
         none = csr_matrix((0, self.total.shape[1]))
         return vstack([none, *workers.map(one, X.pieces(PIECE))], format="csr")
 
+    def having(self, X: Documents, places: Int64, workers: Workers) -> npt.NDArray[np.bool_]:
+        """Whether each document has each of some terms, in the order of the vocabulary: (n, k)."""
+        if self.vocabulary is None:
+            raise ValueError("with n_features terms are hashed, and their names are not kept")
+        some, total = self.vocabulary.gather(places), self.total.gather(1, places)
+        few = TextParameters(self.summary, self.inner, some, total, self.alpha)
+        return np.asarray(few.matrix(X, workers).toarray() > 0)
+
     def linear(self) -> tuple[Float64, Float64]:
         """W and b of the counts of the terms."""
         return self.inner.linear()

@@ -72,10 +72,13 @@ def _errs_less(one: RungResult, other: RungResult) -> bool:
 
 
 def recommendation(
-    target: str | None, pairs: Sequence[ColumnPair], rungs: Sequence[RungResult]
+    target: str | None,
+    pairs: Sequence[ColumnPair],
+    rungs: Sequence[RungResult],
+    what: str = "columns",
 ) -> str:
-    """Is the naive assumption true, does it matter, and what to use."""
-    said = [_assumption(target, pairs)]
+    """Is the naive assumption true, does it matter, and what to use; `what` the pairs are of."""
+    said = [_assumption(target, pairs, what)]
     found = Verdict(rungs)
     if found.advised.use and found.best.use:
         said.append(_cost(found, any(pair.dependent for pair in pairs)))
@@ -83,7 +86,7 @@ def recommendation(
     return " ".join(filter(None, said))
 
 
-def _assumption(target: str | None, pairs: Sequence[ColumnPair]) -> str:
+def _assumption(target: str | None, pairs: Sequence[ColumnPair], of: str) -> str:
     """Whether the naive assumption is true."""
     given = "given the class" if target is None else f"given {target!r}"
     if not pairs:
@@ -93,16 +96,14 @@ def _assumption(target: str | None, pairs: Sequence[ColumnPair]) -> str:
         what = f"none of the {len(pairs):,} pairs" if len(pairs) > 1 else "the one pair"
         verb = "shows" if len(pairs) > 1 else "shows no"
         return (
-            f"Nothing speaks against the naive assumption: {given}, {what} of columns {verb} more "
+            f"Nothing speaks against the naive assumption: {given}, {what} of {of} {verb} more "
             "dependence than chance does."
         )
     first = dependent[0]
     like = f"as strongly as numbers of correlation {first.correlation:.2f}"
     if first.correlation > FUNCTION:
         like = "one almost a function of the other"
-    what = (
-        f"{len(dependent):,} of {len(pairs):,} pairs of columns depend on each other, most of all"
-    )
+    what = f"{len(dependent):,} of {len(pairs):,} pairs of {of} depend on each other, most of all"
     if len(pairs) == 1:
         what = "the two columns depend on each other,"
     return (

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from naively.engines.threads import workers
 from naively.families.text import Text
@@ -20,12 +19,10 @@ from naively.study.advice import sentence
 from naively.study.alternatives import BOOSTING, Alternative, Refits, alternatives
 from naively.study.report import Report, failures, loss_cell
 from naively.study.results import Candidate, candidate, candidate_name
-from naively.study.rows import LabelledRows, is_path, of_any
+from naively.study.rows import LabelledRows, of_any
 from naively.study.rungs import AUTO, Rung, kinds, ladder, weighed
 from naively.study.splits import Splits, growing
 from naively.study.trial import Trial
-from naively.tables.documents import TEXTS
-from naively.tables.frames import to_array
 from naively.tables.inference import Columns, Wishes, infer
 from naively.tables.inputs import MISSING
 
@@ -142,11 +139,8 @@ def compare(
     others = alternatives(estimators)
     if seed < 0:
         raise ValueError(f"seed must not be negative, but is {seed}")
-    texts: tuple[str, ...] = ()
-    if not isinstance(y, str) and not is_path(X) and _is_text(X):
-        X, texts = pa.table({TEXTS[0]: to_array(X)}), TEXTS
-    rows, of_files = of_any(X, y, seed, missing)
-    known: Columns = dict.fromkeys(texts + of_files, Text())
+    rows, texts = of_any(X, y, seed, missing)
+    known: Columns = dict.fromkeys(texts, Text())
     wishes = Wishes({**known, **(columns or {})}, missing=tuple(missing))
     return examine(rows, wishes, others, splits, seed, only, seconds)
 
@@ -223,15 +217,6 @@ def _chosen(
         [one for one in rungs if not one.blocks or candidate_name(one).lower() in wanted],
         [one for one in others if one.name.lower() in wanted],
     )
-
-
-def _is_text(X: Any) -> bool:
-    """Whether these are documents rather than rows."""
-    table = hasattr(X, "columns") or hasattr(X, "column_names") or isinstance(X, Mapping)
-    if table or getattr(X, "ndim", 1) != 1:
-        return False
-    values = (value.as_py() if isinstance(value, pa.Scalar) else value for value in X)
-    return isinstance(next((value for value in values if value is not None), None), str | bytes)
 
 
 # ---- as text -----------------------------------------------------------------------------------

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any
 
 from naively.engines.threads import workers
 from naively.families.text import Text
 from naively.markup import magnitude
 from naively.plain import aligned, left_out, rows_in_words
-from naively.schema import Schema, Why
 from naively.study import advice
 from naively.study.margins import margin
 from naively.study.pairs import LEVEL, ColumnPair, features, most_telling, pairs
@@ -21,6 +21,7 @@ from naively.study.rows import LabelledRows, of_any
 from naively.study.rungs import kinds, ladder, weighed
 from naively.study.splits import Splits
 from naively.study.trial import Trial
+from naively.study.words import words
 from naively.tables.inference import Columns, Wishes, infer
 from naively.tables.inputs import MISSING
 
@@ -39,13 +40,14 @@ class Diagnosis(Report):
     Attributes
     ----------
     target, classes, rows, looked_at, unlabelled : as in `Report`.
-    columns : dict, whether each column that was looked at is tested as numbers or as levels.
+    columns : dict, whether each column that was looked at is tested as numbers, levels or words.
     numbers : the columns that Gaussian rungs take together.
     levels : the columns that a joint table takes together.
     left_out : dict, the columns that were not looked at, with the reason.
     invalid : dict, how many values of a column count as missing because they do not fit it, such as
         infinite ones.
     untested : the columns whose pairs were not tested, because there are too many.
+    words : dict, of each column of text the words whose pairs were tested, as "column: word".
     pairs : list of ColumnPair, those first that tell most of each other given the class.
     rungs : list of RungResult, by the number of parameters.
     recommendation : a few plain sentences.
@@ -57,6 +59,7 @@ class Diagnosis(Report):
     left_out: dict[str, str]
     invalid: dict[str, int]
     untested: tuple[str, ...]
+    words: dict[str, list[str]]
     pairs: list[ColumnPair]
     rungs: list[RungResult]
     recommendation: str
@@ -105,16 +108,17 @@ def diagnose(
     The mutual information of each pair of columns given the class is tested (see
     `naively.study.information`), and each rung, from the class prior to the full joint table,
     predicts rows that it did not learn, five times a fifth of them. Which columns are numbers or
-    levels is inferred as by `NaiveBayes`; columns of text are left out. Pairs do not see what
-    three columns tell only together; the joint table does.
+    levels is inferred as by `NaiveBayes`. Of a column of text the words that tell most about the
+    class are tested, each as a column: whether it is in the document. Pairs do not see what three
+    columns tell only together; the joint table does.
 
     Of more than 100,000 rows (fewer of wide tables) a sample is looked at. Of more than 64 columns
     the pairs of those are tested that tell most about the class.
 
     Parameters
     ----------
-    X : a data frame, Arrow table, dict of columns or array, (n, d); or a path of a file, or a list
-        of paths, as the command line takes them.
+    X : a data frame, Arrow table, dict of columns or array, (n, d); a list or array of n
+        documents; or a path of a file, or a list of paths, as the command line takes them.
     y : (n,) labels, or the name of the column that has them. Rows without a label are left out.
     columns : dict, optional
         Families of columns, or "skip", as for `NaiveBayes`.
@@ -147,39 +151,33 @@ def examine(
     ValueError : if no column is left.
     """
     classes = len(rows.classes)
-    whole_rule = infer(wishes, rows.table, (rows.classes, rows.codes)).varying
-    rule = _without_text(whole_rule)
+    rule = infer(wishes, rows.table, (rows.classes, rows.codes)).varying
     rule.check_any("diagnose")
     found, invalid = features(rule, rows.table)
     numbers, levels = kinds(rule, wishes, rows)
     tell("testing the pairs of columns")
-    chosen = most_telling(found, rows.codes, classes)
+    told = words(rule, rows, workers(None))
+    chosen = most_telling([*found, *chain(*told.values())], rows.codes, classes)
+    what = " and ".join(["columns"] * (bool(found) or not told) + ["words"] * bool(told))
     tested = pairs(chosen, rows.codes, classes)
     trial = Trial(rows, rule, Splits(rows.codes, FOLDS, seed=seed), workers(None))
     tell("trying the rungs of the ladder")
-    whole = weighed(wishes, rows, whole_rule)
+    whole = weighed(wishes, rows, rule)
     tried = rung_results(trial, ladder(rule, numbers, levels, classes, whole))
     return Diagnosis(
         **rows.facts,
-        columns={one.name: "levels" if one.levels else "numbers" for one in found},
+        columns={one.name: "levels" if one.levels else "numbers" for one in found}
+        | dict.fromkeys(told, "words"),
         numbers=numbers,
         levels=tuple(levels),
         left_out=rule.skipped,
         invalid={name: one.count for name, one in invalid.items()},
         untested=tuple(one.name for one in found if one not in chosen),
+        words={name: [one.name for one in own if one in chosen] for name, own in told.items()},
         pairs=tested,
         rungs=tried,
-        recommendation=advice.recommendation(rows.target, tested, tried),
+        recommendation=advice.recommendation(rows.target, tested, tried, what),
     )
-
-
-def _without_text(schema: Schema) -> Schema:
-    """The schema without columns of text."""
-    kept = tuple(block for block in schema.blocks if block.family.summary.takes != "documents")
-    texts = [name for name, family in schema.known.items() if family.summary.takes == "documents"]
-    reasons = {name: schema.reason(name) for name in schema.why}
-    reasons |= dict.fromkeys(texts, Why("text of many words"))
-    return replace(schema, blocks=kept, reasons=reasons)
 
 
 # ---- as text -----------------------------------------------------------------------------------
@@ -218,8 +216,13 @@ def pair_notes(found: Diagnosis, limit: int) -> list[str]:
             "dependent at large, but not given the class, as "
             f"{by_class[0].first} × {by_class[0].second}"
         )
+    for name, own in found.words.items():
+        said.append(
+            f"{name}: of its words the {len(own):,} that tell most about the class were tested, by "
+            "whether they are in a text"
+        )
     if found.untested:
-        tested = len(found.columns) - len(found.untested)
+        tested = len(found.columns) - len(found.words) - len(found.untested)
         said.append(
             f"pairs of the {tested:,} columns that tell most about the class were tested, not "
             f"those of the {len(found.untested):,} others"

@@ -90,11 +90,13 @@ class ColumnPair:
 def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, Invalid]]:
     """(the columns of a schema in the order of the table, values that their families cannot take).
 
-    These count as missing.
+    Without columns of text. The values count as missing.
     """
     invalid: dict[str, Invalid] = {}
     found: dict[str, Feature] = {}
     for part in schema.parts:
+        if part.summary.takes == "documents":
+            continue  # see `naively.study.words`
         data, unread = encode_part(part, table, schema.missing)
         invalid |= unread
         for k, name in enumerate(part.names):
@@ -107,7 +109,7 @@ def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, 
                 found[name] = Feature(name, np.where(np.isnan(x), 2, x > cut).astype(np.int64), 2)
             else:
                 found[name] = Feature(name, np.ascontiguousarray(data[:, k]))
-    return [found[name] for name in schema.ordered], invalid
+    return [found[name] for name in schema.ordered if name in found], invalid
 
 
 def most_telling(features: Sequence[Feature], codes: Int64, classes: int) -> list[Feature]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.labels import check_whole
 from naively.tables import values
-from naively.tables.frames import to_arrow
+from naively.tables.documents import TEXTS
+from naively.tables.frames import to_array, to_arrow
 from naively.tables.held import Held
 from naively.tables.inputs import Task, is_untyped
 from naively.tables.joining import together
@@ -110,11 +111,11 @@ def of_stream(
 def of_any(
     X: Any, y: Any, seed: int, missing: Sequence[str]
 ) -> tuple[LabelledRows, tuple[str, ...]]:
-    """(the rows of what a user passed; the columns that are documents, if these are files).
+    """(the rows of what a user passed; the columns that are documents without saying so).
 
     Parameters
     ----------
-    X : a path, a list of paths, or a table as `of_table` takes it.
+    X : a path, a list of paths, a list of documents, or a table as `of_table` takes it.
     y : name of the column of labels; or (n,) labels, of a table.
     missing : spellings of a missing value.
 
@@ -123,8 +124,10 @@ def of_any(
     ValueError : saying what is wrong and where.
     """
     several = isinstance(X, list) and bool(X) and all(map(is_path, X))
-    if not (is_path(X) or several):
-        return of_table(X, y, seed, missing), ()
+    if not (is_path(X) or (several and isinstance(y, str))):
+        if isinstance(y, str) or not _is_text(X):
+            return of_table(X, y, seed, missing), ()
+        return of_table(pa.table({TEXTS[0]: to_array(X)}), y, seed, missing), TEXTS
     if not isinstance(y, str):
         raise ValueError("name the column of a file that has the labels")
     source = open_source([str(one) for one in X] if several else X, missing=missing)
@@ -136,6 +139,15 @@ def of_any(
 def is_path(X: Any) -> bool:
     """Whether it names a file."""
     return isinstance(X, str | Path)
+
+
+def _is_text(X: Any) -> bool:
+    """Whether these are documents rather than rows."""
+    table = hasattr(X, "columns") or hasattr(X, "column_names") or isinstance(X, Mapping)
+    if table or getattr(X, "ndim", 1) != 1:
+        return False
+    values = (value.as_py() if isinstance(value, pa.Scalar) else value for value in X)
+    return isinstance(next((value for value in values if value is not None), None), str | bytes)
 
 
 def of_table(X: Any, y: Any, seed: int, missing: Collection[str]) -> LabelledRows:

@@ -10,6 +10,7 @@ from naively.families.base import AnyFamily, unlike
 from naively.families.gaussian import Gaussian
 from naively.model import Model
 from naively.schema import Block, Schema, together
+from naively.statistics.powers import Powers
 from naively.tables import union
 from naively.tables.inference import ROUNDED, Wishes, named
 from naively.tables.names import few
@@ -27,6 +28,8 @@ def smoothing_of(schema: Schema) -> Any:
     """That of the families that were inferred; 1 if they have none."""
     for block in schema.blocks:
         family: Any = block.family
+        if family.summary == Powers():
+            continue  # the virtual rows of a normal density are no smoothing of counts
         if hasattr(family, "alpha") and schema.reason(block.names[0]).kind not in GIVEN:
             return family.alpha
     return 1.0

@@ -135,6 +135,20 @@ def bits_of_event(p: Float64, prior: Float64) -> Float64:
     return np.maximum(prior @ terms, 0.0)
 
 
+def bits_of(events: Events, prior: Float64) -> Float64:
+    """Mutual information of the class and each event, (V,), in bits: what one chance of it tells.
+
+    That is one word, where each word is a roll of the class's die, or one document, where words are
+    present or absent. Manning, Raghavan & Schütze 2008, section 13.5.1, with smoothed counts.
+
+    Parameters
+    ----------
+    prior : (C,) π_c.
+    """
+    p = (events.counts + events.alpha) / np.maximum(events.totals + events.whole, 1e-300)
+    return bits_of_event(np.minimum(p, 1.0), prior)
+
+
 def most_telling(events: Events, most: int) -> list[tuple[Int64, Float64]]:
     """The events that speak most for each class, with their log-odds against all others together.
 
