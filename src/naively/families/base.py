@@ -217,6 +217,8 @@ class Family(ABC, Generic[S, P]):
     is_density: ClassVar[bool] = True
     is_story: ClassVar[bool] = True
     """Whether rows are drawn from the p(x | y) that scores them."""
+    alpha_is_rows: ClassVar[bool] = False
+    """Whether its `alpha` are virtual rows of a density, rather than virtual counts of levels."""
     may_be_singular: ClassVar[bool] = False
     """Whether `estimate` may refuse statistics that more rows would mend."""
     independent: ClassVar[bool] = True

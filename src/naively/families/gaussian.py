@@ -63,6 +63,7 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
     alpha: float = 0.0
 
     name = "gaussian"
+    alpha_is_rows = True
     summary = Powers()
     curve = "density"
 

@@ -46,6 +46,7 @@ class MultivariateGaussian(Family[ProductStatistics, MultivariateParameters]):
     alpha: float = 0.0
 
     name = "multivariate"
+    alpha_is_rows = True
     curve = "density"
     may_be_singular = True
     independent = False

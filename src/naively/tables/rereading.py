@@ -10,7 +10,6 @@ from naively.families.base import AnyFamily, unlike
 from naively.families.gaussian import Gaussian
 from naively.model import Model
 from naively.schema import Block, Schema, together
-from naively.statistics.powers import Powers
 from naively.tables import union
 from naively.tables.inference import ROUNDED, Wishes, named
 from naively.tables.names import few
@@ -28,9 +27,8 @@ def smoothing_of(schema: Schema) -> Any:
     """That of the families that were inferred; 1 if they have none."""
     for block in schema.blocks:
         family: Any = block.family
-        if family.summary == Powers():
-            continue  # the virtual rows of a normal density are no smoothing of counts
-        if hasattr(family, "alpha") and schema.reason(block.names[0]).kind not in GIVEN:
+        smooths = hasattr(family, "alpha") and not family.alpha_is_rows
+        if smooths and schema.reason(block.names[0]).kind not in GIVEN:
             return family.alpha
     return 1.0
 
@@ -106,7 +104,7 @@ def _inferred(schema: Schema, now: Wishes, own: dict[str, Any]) -> dict[str, Any
         if why.kind in GIVEN or (now.numeric is not None and why.text in OF_NUMBERS):
             continue
         known: Any = family
-        its = {one.name for one in fields(known)}
+        its = {one.name for one in fields(known)} - ({"alpha"} if known.alpha_is_rows else set())
         changes = {key: value for key, value in own.items() if key in its}
         if changes:
             found[name] = cast(AnyFamily, replace(known, **changes))
