@@ -25,7 +25,7 @@ RIDGES = (0.3, 3.0, 30.0, 300.0, 3000.0)
 """Of the first blocks, by how far each weight is from their mean."""
 MORE_RIDGES = (0.1, 1.0, 10.0, 100.0)
 """Of the blocks that were added, by how far each weight is from 0."""
-LEAST, BIAS = 1e-3, 0.1
+LEAST, BIAS = 0.1, 0.1
 """Ridges that hold all weights, and the biases, finite where classes are separable."""
 GROUPS = 5
 """Groups of parts, each of which is left out to choose the ridge."""
