@@ -313,7 +313,7 @@ def test_a_column_of_text_makes_a_product_and_says_so(people, capsys):
     pyarrow.csv.write_csv(table, "story.csv")
     _, err = fitted(capsys, data="story.csv")
     assert err.count("\n") == 1
-    assert "text is not weighed yet (story)" in err
+    assert "a plain product, as with --naive, for there is text (story)" in err
     assert type(naively.load("m")) is NaiveBayes
     assert not fitted(capsys, "--naive", data="story.csv")[1]
     fitted(capsys, "--skip", "story", data="story.csv")

@@ -107,8 +107,8 @@ def fit(source: Opened, question: Question, known: Model | None = None) -> Fitte
         texts = [name for name in known_as if known_as[name].summary.takes == "documents"]
         if question.wishes.whole is not None and texts:
             progress.note(
-                f"{source.name}: text is not weighed yet ({some(texts)}): a plain product, as with "
-                "--naive"
+                f"{source.name}: a plain product, as with --naive, for there is text "
+                f"({some(texts)}); AutoBayes in Python weighs words"
             )
         if said := no_information(model) or model.family.doubt(model.statistics):
             progress.note(f"{source.name}: {said}")
