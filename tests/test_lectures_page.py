@@ -1,0 +1,26 @@
+"""docs/lectures.md prints what it says: each line of the lectures' page is run."""
+
+import doctest
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+
+mpl.use("Agg")
+
+PAGE = Path(__file__).parents[1] / "docs" / "lectures.md"
+
+
+def test_the_page_prints_what_it_says():
+    options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    found = doctest.testfile(
+        str(PAGE), module_relative=False, optionflags=options, encoding="utf-8"
+    )
+    plt.close("all")
+    assert found.attempted >= 140
+    assert found.failed == 0
+
+
+def test_every_lecture_has_its_section():
+    titles = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("## ")]
+    assert [title[3:5] for title in titles] == ["1.", "2.", "3.", "4.", "5."]
