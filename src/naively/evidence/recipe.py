@@ -30,7 +30,7 @@ WEIGHED, LEAST_WEIGHED = 8_000_000, 5000
 """Entries times blocks times classes by which weights are chosen, at most; but so many entries."""
 NESTED = 1_000_000
 """Entries times classes up to which it is known what models without two parts expect."""
-AT_ONCE = 32_768
+AT_ONCE = 16_384
 """Entries times classes in one piece of work."""
 
 
