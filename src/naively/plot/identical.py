@@ -14,7 +14,9 @@ from matplotlib.patches import Circle
 from naively.families.joint import Joint
 from naively.model import Model
 from naively.plot import style
-from naively.plot.models import log_density, model_of
+from naively.plot.models import model_of
+from naively.tables.encoding import encode
+from naively.tables.left_out import unvaried_in
 from naively.tables.names import few
 
 MOST = 2000  # rows that are drawn one by one
@@ -72,11 +74,11 @@ class IdenticalRowsDisplay:
         classes = model.classes.tolist()
         if label not in classes:
             raise ValueError(f"label must be one of the classes, {few(classes)}, not {label!r}")
-        seen = model.read_as(model.schema.with_family(Joint(0.0)))
-        met = seen.posterior().parameters.count.sum(axis=1)  # type: ignore[attr-defined]
+        posterior = model.posterior()
+        parameters: Any = posterior.parameters
         columns = {name: pa.array([str(value)]) for name, value in named.items()}
-        same = np.exp(log_density(seen, columns)[:, 0]) * met
-        same = np.round(same, 9)  # of an exact sum, by way of logarithms
+        rows, _ = encode(model.schema, pa.table(columns), unvaried_in(posterior))
+        met, same = parameters.count.sum(axis=1), parameters.matching(rows)[0]
         counts = float(met.sum()), float(same.sum()), float(same[classes.index(label)])
         return cls(counts=counts, row=named, label=label).plot(ax)
 
