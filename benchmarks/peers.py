@@ -13,17 +13,15 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import tables
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-FEW, LARGE = 3, 10_000  # rows: of a class; of a table
-LEVELS = 255  # of a column, that scikit-learn's boosting takes as categories
+from naively.study.boosting import LEVELS, Boosting
+
 SUBJECT = "AutoBayes"  # what all others are compared with
 
 
@@ -74,31 +72,6 @@ class Method:
         except (AttributeError, ImportError) as error:  # of another version
             return str(error)
         return ""
-
-
-class Boosting(ClassifierMixin, BaseEstimator):
-    """Scikit-learn's gradient boosting with its defaults, but for rare classes of large tables.
-
-    Above 10,000 rows it holds some out to stop early: it fails if a class has one row, and diverges
-    if it has two (`nursery`: a log-loss of 2.3). There a class of fewer than `FEW` rows is left out
-    of what it learns, and gets its share of the rows as its probability, whatever a row says.
-    """
-
-    def fit(self, X: pd.DataFrame, y: np.ndarray) -> Boosting:
-        """Fit; labels are 0, 1, ..."""
-        counts = np.bincount(y)
-        learned = (counts >= FEW) | (len(y) <= LARGE)
-        self.classes_, self.shares_ = np.arange(len(counts)), counts / len(y)
-        self.learned_ = np.flatnonzero(learned)
-        self.model_ = HistGradientBoostingClassifier(random_state=0)
-        self.model_.fit(X[learned[y]], y[learned[y]])
-        return self
-
-    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
-        """(n, C) probabilities."""
-        proba = np.tile(self.shares_, (len(X), 1))
-        proba[:, self.learned_] = self.shares_[self.learned_].sum() * self.model_.predict_proba(X)
-        return proba
 
 
 def named(module: str, name: str, **given: Any) -> Callable[[], Any]:

@@ -26,13 +26,14 @@ class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    categories : positions of the columns that hold codes of levels.
+    categories : positions of the columns that hold codes of levels; "from_dtype" for those that are
+        categories in a data frame.
     """
 
-    def __init__(self, categories: Any = None) -> None:
+    def __init__(self, categories: Any = "from_dtype") -> None:
         self.categories = categories
 
-    def fit(self, X: Float64, y: Int64) -> Boosting:
+    def fit(self, X: Any, y: Int64) -> Boosting:
         """Fit; labels are 0, 1, ..., NaN is a missing value."""
         counts = np.bincount(y)
         kept = (counts >= FEW) | (len(y) <= LARGE)
@@ -44,13 +45,13 @@ class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.model_.fit(X[kept[y]], y[kept[y]])
         return self
 
-    def predict_proba(self, X: Float64) -> Float64:
+    def predict_proba(self, X: Any) -> Float64:
         """(n, C) probabilities."""
         proba = np.tile(self.shares_, (len(X), 1))
         proba[:, self.learned_] = self.shares_[self.learned_].sum() * self.model_.predict_proba(X)
         return proba
 
-    def predict(self, X: Float64) -> Int64:
+    def predict(self, X: Any) -> Int64:
         """(n,) the most probable labels."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
