@@ -176,15 +176,22 @@ class Slow(ClassifierMixin, BaseEstimator):
 
 
 def test_a_candidate_that_takes_too_long_is_not_gone_on_with(table):
+    """Few rows take it no time, many more than there is, however busy the machine."""
     X, y = table
-    found = compare(X, y, splits=2, only=["slow()", "AutoBayes"], estimators=[Slow()], seconds=0.12)
-    slow = by_name(found)["Slow()"].curve
-    assert slow.reason == too_long(0.12) == "not finished in 0.12 seconds"
+    name = "Slow(each=3.0, rows=100)"
+    found = compare(X, y, splits=2, only=[name.lower()], estimators=[Slow(3.0, 100)], seconds=2.5)
+    slow = by_name(found)[name].curve
+    assert slow.reason == too_long(2.5) == "not finished in 2.5 seconds"
     assert np.isfinite(slow.error[:, 0]).all()
     assert np.isnan(slow.error[:, -1]).all()
-    assert "not finished in 0.12 seconds" in str(found)
+    assert "not finished in 2.5 seconds" in str(found)
+
+
+def test_a_rung_that_takes_too_long_is_not_gone_on_with(table):
+    found = compare(*table, splits=2, only=["AutoBayes"], seconds=1e-6)
     fitted = by_name(found)["AutoBayes"].curve
-    assert not np.isfinite(fitted.error[:, -1]).all()
+    assert fitted.reason == too_long(1e-6)
+    assert not np.isfinite(fitted.error[:, -1]).any()
 
 
 def test_a_fit_in_another_process_is_ended(table, monkeypatch):

@@ -224,6 +224,8 @@ def _worse(one: Candidate, other: Candidate) -> bool:
 
 def _hardly_better(prior: Candidate, tried: Sequence[Candidate]) -> str:
     """What to say where none errs clearly less than the majority class."""
+    if not tried:
+        return "No candidate has learned all of the rows: give them more time, or fewer rows."
     said = (
         "None of these errs clearly less than the majority class, which errs in "
         f"{prior.error[-1]:.1%} of other rows"
