@@ -28,7 +28,7 @@ class FromVariances(NaiveBayesClassifier):
         mean : (C, d) μ_αc.
         variance : (C, d) σ²_αc above 0; or (d,) for one a feature, (C, 1) for one a class, or one
             number for all: then `tie` is "classes", "features" or "both".
-        prior : "uniform" or (C,) π_c above 0, in the order of the rows of `mean`.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `mean`, or a dict by label.
         classes : (C,) labels; 0, 1, ... by default.
 
         Raises
@@ -72,7 +72,7 @@ class FromCovariances(NaiveBayesClassifier):
         ----------
         mean : (C, d) μ_c.
         covariance : (C, d, d) Σ_c, or (d, d) for all classes, symmetric and positive definite.
-        prior : "uniform" or (C,) π_c above 0, in the order of the rows of `mean`.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `mean`, or a dict by label.
         classes : (C,) labels; 0, 1, ... by default.
 
         Raises
@@ -124,7 +124,7 @@ class FromRolls(NaiveBayesClassifier):
         Parameters
         ----------
         theta : (C, d) θ_αc; those of a class sum to 1. The model's `alpha` is 0.
-        prior : "uniform" or (C,) π_c above 0, in the order of the rows of `theta`.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `theta`, or a dict by label.
         classes : (C,) labels; 0, 1, ... by default.
 
         Raises
@@ -153,7 +153,7 @@ class FromCoins(NaiveBayesClassifier):
         Parameters
         ----------
         theta : (C, d) p_αc = P(x_α = 1 | c), from 0 to 1. The model's `alpha` is 0.
-        prior : "uniform" or (C,) π_c above 0, in the order of the rows of `theta`.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `theta`, or a dict by label.
         classes : (C,) labels; 0, 1, ... by default.
 
         Raises
@@ -184,7 +184,7 @@ class FromDice(NaiveBayesClassifier):
         ----------
         theta : d arrays (C, K_α) of [θ_jc]_α, as `feature_log_prob_` has their logarithms; those
             of a feature and class sum to 1. The model's `alpha` is 0.
-        prior : "uniform" or (C,) π_c above 0, in the order of the rows.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows, or a dict by label.
         classes : (C,) labels; 0, 1, ... by default.
 
         Raises
@@ -222,7 +222,7 @@ class FromWords(NaiveBayesClassifier):
         ----------
         terms : (V,) different words, as `terms_` has them: in lower case, of two letters or more.
         theta : (C, V) θ_αc; those of a class sum to 1. The model's `alpha` is 0.
-        prior : "uniform" or (C,) π_c above 0, in the order of the rows of `theta`.
+        prior : "uniform", (C,) π_c above 0 in the order of the rows of `theta`, or a dict by label.
         classes : (C,) labels; 0, 1, ... by default.
 
         Raises
