@@ -82,12 +82,14 @@ class Words:
 def is_prose(entries: Entries, column: int) -> bool:
     """Whether a column holds text of many words, mostly different."""
     levels = entries.levels[column]
-    if levels.dtype.kind != "T" or not len(levels):
+    if levels.dtype.kind != "T":
         return False
     weight = np.bincount(entries.codes[:, column], entries.row_weight(), len(levels) + 1)[:-1]
-    words = np.array([len(text.split()) for text in levels.tolist()])
     whole = weight.sum()
-    return bool(weight @ words >= PROSE * whole > 0 and len(levels) > DIFFERENT * whole)
+    if len(levels) <= DIFFERENT * whole:
+        return False
+    words = np.array([len(text.split()) for text in levels.tolist()])
+    return bool(weight @ words >= PROSE * whole > 0)
 
 
 def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Words, Float32]]:
