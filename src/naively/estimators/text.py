@@ -13,8 +13,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from naively.engines.threads import workers
 from naively.estimators.from_parameters import FromWords
 from naively.estimators.validation import check_labels, check_total, check_weights
+from naively.evidence.scale import Scale
 from naively.exact import Float64
 from naively.families.text import Event, Text
+from naively.families.weighed_text import WeighedText
 from naively.model import Model
 from naively.prior import Given, Prior, Virtual
 from naively.schema import Schema
@@ -72,9 +74,10 @@ class TextNB(TextClassifier, FromWords):
         What is counted: how often each term is met in a document, or, for the last two, whether.
         "complement" judges a class by all others (Rennie et al. 2003); "bernoulli" counts absence
         as evidence; "binary" is multinomial.
-    alpha : float, dict or "auto"
+    alpha : float, dict, "auto" or None
         Smoothing l: virtual counts of each term in each class; a dict by term, as ``{"free": 2}``,
-        of which terms that are not named have 1; "auto" as in `MultinomialNB`.
+        of which terms that are not named have 1; "auto" as in `MultinomialNB`. None for "auto"
+        with weights, where it is chosen with them, and else for 1.
     norm : bool
         Divide each class's weights by their sum; "complement" only.
     weighting : None, "log", "tfidf" or "log-tfidf"
@@ -115,6 +118,12 @@ class TextNB(TextClassifier, FromWords):
         Of a dict one class may be left out: it gets the rest.
     prior_smoothing : float, sequence or dict
         Virtual documents of each class: of all, in the order of the classes, or by class.
+    weights : "auto" or None
+        Whether to weigh the evidence, so that probabilities can be bet on: what terms tell falls
+        with the length of the document, and counts more or less by how rare they are, and words
+        by how many are in a term; see docs/text.md. All that is learned from documents that are
+        scored by counts without them: up to 10,000 documents are kept. For "multinomial" and
+        "binary"; None for the textbook.
     n_jobs : int or None
         Threads; None for all processors. The model does not depend on it.
 
@@ -123,6 +132,8 @@ class TextNB(TextClassifier, FromWords):
     classes_ : (C,) labels
     class_count_ : (C,) total weights
     alpha_ : the smoothing.
+    scale_ : with weights, `naively.evidence.scale.Scale`: how much terms count, and how well
+        documents were predicted, each by counts and weights without it.
     terms_ : (V,) the terms that count, sorted.
     feature_count_ : (C, V) what was counted of them.
     information_ : (V,) mutual information of each term and the class, in bits.
@@ -139,6 +150,7 @@ class TextNB(TextClassifier, FromWords):
 
     event: Event = "multinomial"
     _: KW_ONLY
+    alpha: float | Mapping[str, float] | Literal["auto"] | None = None
     norm: bool = False
     weighting: Weighting | None = None
     length_norm: LengthNorm | None = None
@@ -146,13 +158,41 @@ class TextNB(TextClassifier, FromWords):
     max_terms: int | None = None
     prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
+    weights: Literal["auto"] | None = None
 
     def _family(self) -> Text:
+        if self.weights not in (None, "auto"):
+            raise ValueError(f'weights must be "auto" or None, not {self.weights!r}')
         known: Any = None if self._learned is None else self._learned.family
         options = {name: getattr(self, name) for name in OPTIONS}
         options["alpha"] = self._smoothing
         options["stop_words"] = stop_words(self.stop_words)
-        return Text(**options, reference=known and known.reference)
+        kind = Text if self.weights is None else WeighedText
+        return kind(**options, reference=known and known.reference)
+
+    @property
+    def _is_auto(self) -> bool:
+        return self.weights is None and super()._is_auto
+
+    @property
+    def _smoothing(self) -> Any:
+        chosen = self.alpha is None or (isinstance(self.alpha, str) and self.alpha == "auto")
+        if self.weights is not None:
+            return None if chosen else self.alpha
+        return 1.0 if self.alpha is None else super()._smoothing
+
+    @property
+    def alpha_(self) -> Any:
+        """The smoothing: `alpha`, or what was chosen."""
+        family: Any = self.model_.family
+        return self._parameters.alpha if family.alpha is None else family.alpha
+
+    @property
+    def scale_(self) -> Scale:
+        """How much the evidence of terms counts. AttributeError of a model without weights."""
+        if self.weights is None:
+            raise AttributeError("evidence is weighed by TextNB(weights=\"auto\") alone")
+        return self._parameters.scale
 
     def _prior(self) -> Prior:
         return Prior(self.prior, self.prior_smoothing)
@@ -228,7 +268,7 @@ class TextNB(TextClassifier, FromWords):
         explained = [
             TextExplanation(
                 **vars(parameters.explain_document(documents, i)), classes=model.classes,
-                prior=model.log_prior, proba=proba[i], code=int(codes[i]),
+                prior=model.log_prior + parameters.bias, proba=proba[i], code=int(codes[i]),
             )
             for i in range(len(documents))
         ]  # fmt: skip

@@ -28,6 +28,7 @@ HOMES = {
     "Pooled": "naively.families.pooled",
     "Student": "naively.families.student",
     "Text": "naively.families.text",
+    "WeighedText": "naively.families.weighed_text",
 }
 """The module of each class: all that a new family needs besides its file."""
 

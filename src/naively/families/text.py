@@ -162,13 +162,6 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             return Complement(alpha, self.norm)
         return Bernoulli(alpha) if self.event == "bernoulli" else Multinomial(alpha)
 
-    def _alpha_of(self, vocabulary: Vocabulary | None) -> Alpha:
-        """The smoothing of each of these terms, (V,); one number if all have the same."""
-        if not isinstance(self.alpha, Mapping):
-            return self.alpha
-        assert vocabulary is not None  # hashed terms are never named
-        return np.array([self.alpha.get(term, 1.0) for term in vocabulary.terms()])
-
     @property
     def is_density(self) -> bool:  # type: ignore[override]
         """Whether scores are a probability of the terms of a document."""
@@ -246,6 +239,12 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
 
     def estimate(self, statistics: TermStatistics, class_weight: ExactArray) -> TextParameters:
         """The parameters of the terms that are not left out."""
+        return self._smoothed(*self._chosen(statistics, class_weight), self.alpha)
+
+    def _chosen(
+        self, statistics: TermStatistics, class_weight: ExactArray
+    ) -> tuple[Vocabulary | None, ExactArray, ExactArray]:
+        """(the terms that are not left out, what was counted of them, weight of documents)."""
         statistics = statistics.ordered()
         vocabulary, total = statistics.vocabulary, statistics.tables["sum"]
         present = statistics.observed(class_weight).gather(1, 0)
@@ -253,8 +252,15 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             chosen = self._selected(statistics, present)
             assert vocabulary is not None
             vocabulary, total = vocabulary.gather(chosen), total.gather(1, chosen)
+        return vocabulary, total, present
+
+    def _smoothed(
+        self, vocabulary: Vocabulary | None, total: ExactArray, present: ExactArray,
+        smoothing: Alpha | Mapping[str, float],
+    ) -> TextParameters:  # fmt: skip
+        """The parameters of these terms."""
         counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
-        alpha = self._alpha_of(vocabulary)
+        alpha = smoothing_of(vocabulary, smoothing)
         inner = self._inner(alpha).estimate(counts, present)
         return TextParameters(self.summary, inner, vocabulary, total, alpha)
 
@@ -275,6 +281,14 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             total = statistics.tables["sum"].gather(1, chosen).summed(0).rounded()
             chosen = chosen[np.sort(np.argsort(-total, kind="stable")[first:last])]
         return chosen
+
+
+def smoothing_of(vocabulary: Vocabulary | None, smoothing: Alpha | Mapping[str, float]) -> Alpha:
+    """The smoothing of each of these terms, (V,); one number if all have the same."""
+    if not isinstance(smoothing, Mapping):
+        return smoothing
+    assert vocabulary is not None  # hashed terms are never named
+    return np.array([smoothing.get(term, 1.0) for term in vocabulary.terms()])
 
 
 def _among(name: str, value: Any, *known: Any) -> None:

@@ -38,6 +38,7 @@ class TextParameters(Parameters):
     vocabulary : the terms, sorted; None if they are hashed.
     total : (C, V) ExactArray, what was counted of them.
     alpha : virtual counts of each.
+    scorer : what scores the counts of documents.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class TextParameters(Parameters):
         self.total = total
         self.alpha = alpha
         self.n_free = inner.n_free
+        self.scorer = inner
         self._idf = summary.idf(vocabulary)
         self._free: list[Indexer] = []
 
@@ -70,7 +72,7 @@ class TextParameters(Parameters):
     def prepare(self, X: Documents, workers: Workers) -> None:
         """Compute what `log_prob` needs."""
         empty = np.empty(0, np.int32)
-        self.inner.prepare(DocumentRows(np.empty(0), empty, np.zeros(1, np.int64), (0, 0)), workers)
+        self.scorer.prepare(DocumentRows(np.empty(0), empty, np.zeros(1, np.int64), (0, 0)), workers)
 
     def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
         """Σ over the terms of a document of what each adds; 0 for one that is missing."""
@@ -78,10 +80,18 @@ class TextParameters(Parameters):
             for first, last in X[start:stop].pieces(PIECE):
                 rows = self._rows(terms, X, start + first, start + last)
                 scores = np.empty((len(out), last - first))
-                self.inner.log_prob(rows, 0, last - first, scores)
+                self._scored(rows, scores)
                 out[:, first:last] = scores
         if X.valid is not None:
             out[:, ~X.valid[start:stop]] = 0.0
+
+    def _scored(self, rows: DocumentRows, out: Float64) -> None:
+        """What documents add to the score of each class, (C, n)."""
+        self.scorer.log_prob(rows, 0, rows.shape[0], out)
+
+    def _factor(self, values: Float64) -> float:
+        """What the evidence of a document counts whose terms count so much."""
+        return 1.0
 
     @contextmanager
     def _borrowed(self) -> Iterator[Indexer]:
@@ -109,6 +119,7 @@ class TextParameters(Parameters):
         """What the document adds to the score of each class, (n, C, 1)."""
         out = np.empty((self.inner.n_classes, len(X)))
         self.log_prob(X, 0, len(X), out)
+        out -= np.reshape(self.bias, (-1, 1))
         return np.ascontiguousarray(out.T)[:, :, np.newaxis]
 
     def log_base(self, X: Documents) -> Float64:
@@ -184,7 +195,8 @@ class TextParameters(Parameters):
             terms[place].append(name)
         return ExplainedTerms(
             X.text(i), [", ".join(each) for each in terms], counts,
-            self.inner.evaluated(columns, values[np.newaxis, np.newaxis])[0].T, rest,
+            self._factor(values) * self.scorer.evaluated(columns, values[np.newaxis, np.newaxis])[0].T,
+            rest,
             [met.vocabulary.term(k) for k in np.flatnonzero(numbers < 0).tolist()],
             summary.analysis, dict(zip(names, group.tolist(), strict=True)),
         )  # fmt: skip

@@ -12,7 +12,7 @@ from naively.statistics.base import Arrays, Statistics, Summary
 
 def encode_statistics(statistics: Statistics, arrays: Arrays, prefix: str) -> dict[str, int]:
     """Add the tensors to `arrays`; returns the exponents of their lowest bits, by name."""
-    for name, table in statistics.tables.items():
+    for name, table in statistics.stored().items():
         limbs = table.limbs
         # the table that says how many features there are weighs something even if it is all
         # zeros: so a reader knows that their number is no empty claim
@@ -20,7 +20,7 @@ def encode_statistics(statistics: Statistics, arrays: Arrays, prefix: str) -> di
             limbs = np.zeros((*limbs.shape[:-1], 1), np.int64)
         arrays[prefix + name] = np.array(limbs, "<i8", order="C")
     arrays |= {prefix + name: array for name, array in statistics.arrays().items()}
-    return {prefix + name: table.low for name, table in statistics.tables.items()}
+    return {prefix + name: table.low for name, table in statistics.stored().items()}
 
 
 def decode_statistics(
@@ -36,7 +36,7 @@ def decode_statistics(
         raise ValueError("nothing in it weighs as much as its features would")
     tables = {
         name: checks.exact(prefix + name, arrays.get(prefix + name), low.get(prefix + name))
-        for name in blank.tables
+        for name in blank.stored()
     }
     own = {
         name.removeprefix(prefix): array

@@ -163,8 +163,12 @@ class Statistics:
         """The shape of each table, for so many classes and features."""
         return dict.fromkeys(self.tables, (n_classes, n_features))
 
+    def stored(self) -> dict[str, ExactArray]:
+        """The tables that a file has to hold."""
+        return self.tables
+
     def arrays(self) -> Arrays:
-        """What a file has to hold beside the tables."""
+        """What it has to hold beside them."""
         return {}
 
     @property

@@ -11,9 +11,10 @@ from scipy.sparse import csr_matrix
 from naively.exact import ExactArray, Float64, Int64
 from naively.kernels import vocabulary as kernel
 from naively.statistics.base import Arrays, Batch, Summary
+from naively.statistics.documents import DocumentSample
 from naively.statistics.logs import portable_log
 from naively.statistics.sums import sum_powers
-from naively.statistics.terms import Reference, TermStatistics
+from naively.statistics.terms import Reference, SampledTerms, TermStatistics
 from naively.text import counting
 from naively.text.analysis import Analysis
 from naively.text.counting import DocumentRows
@@ -38,6 +39,7 @@ class TermCounts(Summary[TermStatistics]):
     by_document : whether to count the documents that have each term, too.
     max_terms : whenever more terms are known, the rarest are dropped; or None.
     reference : the documents that weights refer to, or None.
+    sampled : whether some of the documents are kept, too.
     """
 
     analysis: Analysis
@@ -48,6 +50,7 @@ class TermCounts(Summary[TermStatistics]):
     by_document: bool = False
     max_terms: int | None = None
     reference: Reference | None = None
+    sampled: bool = False
 
     takes = "documents"
     by_column = False
@@ -59,6 +62,12 @@ class TermCounts(Summary[TermStatistics]):
 
     def summarise(self, X: Documents, batch: Batch, workers: Workers) -> TermStatistics:
         """The counts of the terms by class, exactly."""
+        counted = self._counted(X, batch, workers)
+        if not self.sampled:
+            return counted
+        return SampledTerms(**vars(counted), sample=DocumentSample.of(X, batch, workers))
+
+    def _counted(self, X: Documents, batch: Batch, workers: Workers) -> TermStatistics:
         missing = _missing(X, batch)
         if self.weighs or len(batch.weights):
             return self._weighed(X, batch, missing, workers)
@@ -97,7 +106,11 @@ class TermCounts(Summary[TermStatistics]):
         names = ("sum", "documents") if self.by_document else ("sum",)
         tables = {name: ExactArray.zeros((n_classes, self.buckets)) for name in names}
         tables["missing"] = ExactArray.zeros((n_classes, 1))
-        return self._statistics(tables, None if self.buckets else Vocabulary())
+        blank = self._statistics(tables, None if self.buckets else Vocabulary())
+        if not self.sampled:
+            return blank
+        sample = DocumentSample(ExactArray.zeros((n_classes, 0)))
+        return SampledTerms(**vars(blank), sample=sample)
 
     def read(
         self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
@@ -113,8 +126,12 @@ class TermCounts(Summary[TermStatistics]):
             raise ValueError("it does not say how exact its counts are")
         if not 0 <= lost[0] < np.inf:
             raise ValueError("its counts cannot be as inexact as it says")
-        return TermStatistics(
-            tables, vocabulary, self.once and not self.weighs, self.max_terms, float(lost[0])
+        presence = self.once and not self.weighs
+        if not self.sampled:
+            return TermStatistics(tables, vocabulary, presence, self.max_terms, float(lost[0]))
+        sample = DocumentSample.read(tables.pop("kept"), arrays)
+        return SampledTerms(
+            tables, vocabulary, presence, self.max_terms, float(lost[0]), sample=sample
         )
 
     # ---- weights -----------------------------------------------------------------------------

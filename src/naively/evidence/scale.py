@@ -1,0 +1,237 @@
+"""How much the terms of documents count: weights by which their evidence can be bet on.
+
+The words of a document say the same again and again, so that naive Bayes is too sure. The evidence
+of a document is::
+
+    L^-γ Σ_t x_t (w_g + v_g log (n / n_t)) log θ_tc
+
+with L = Σ x_t its length, n_t how often the term t was met, n = Σ n_t, and g the group of the
+term: words, pairs of words and so on. So frequent terms may count less than rare ones, and pairs
+less than words. α, γ, the weights and a bias b_c a class are those by which documents are
+predicted best, each by counts without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+from threadpoolctl import threadpool_limits
+
+from naively.evidence.judged import Judged
+from naively.evidence.weights import GROUPS, Piece, Pool
+from naively.exact import Float64, Int64
+from naively.kernels import left_out as kernel
+from naively.statistics.base import Arrays
+from naively.workers import Workers
+
+ALPHAS = (1.0, 0.3, 0.1, 0.03, 0.01)
+QUARTERS = (0, 1, 2, 3, 4)
+"""γ that are tried, in quarters: roots are the same everywhere, bit for bit; powers are not."""
+LIKELY = 3
+"""The γ by which α is chosen."""
+TRIED = 2000
+"""Documents by which α and γ are chosen, at most."""
+FARTHEST = 300.0
+"""Nats by which a class can be behind the first."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much the terms of documents count.
+
+    Attributes
+    ----------
+    alpha : the smoothing; None if it was given.
+    quarters : 4 γ.
+    flat, surprised : (G,) w and v of each group of terms.
+    bias : (C,) b, in nats.
+    judged : how documents were predicted, each by counts and weights without it.
+    """
+
+    alpha: float | None
+    quarters: int
+    flat: Float64
+    surprised: Float64
+    bias: Float64
+    judged: Judged
+
+    def of_terms(self, total: Float64, group: npt.NDArray[np.integer]) -> Float64:
+        """What a term counts, by how often it was met: (V,)."""
+        whole = max(total.sum(), 1.0)
+        with np.errstate(divide="ignore"):
+            surprise = np.where(total > 0, np.log(whole / np.maximum(total, 1e-300)), 0.0)
+        return self.flat[group] + self.surprised[group] * surprise
+
+    def of_lengths(self, lengths: Float64) -> Float64:
+        """L^-γ; of documents without terms 1."""
+        return by_length(lengths, self.quarters)
+
+
+def by_length(lengths: Float64, quarters: int) -> Float64:
+    """L^-γ."""
+    root = np.sqrt(np.sqrt(np.where(lengths > 0, lengths, 1.0)))
+    found = np.ones_like(root)
+    for _ in range(quarters):
+        found = found / root
+    return found
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Documents that weights are learned from, and the counts of all.
+
+    Attributes
+    ----------
+    rows : (n, V) CSR, what each term counts in each document.
+    y, weight : (n,) the class of each, and how many documents it stands for.
+    total : (V, C) what was counted of each term, of all documents.
+    class_weight : (C,) weight of the documents of each class.
+    alpha : (V,) or scalar, the smoothing; None if it is to be chosen.
+    group : (V,) the group of each term.
+    n_groups : int
+    """
+
+    rows: csr_matrix
+    y: Int64
+    weight: Float64
+    total: Float64
+    class_weight: Float64
+    alpha: Any
+    group: npt.NDArray[np.integer]
+    n_groups: int
+
+    def first(self, most: int) -> Self:
+        """Some of the documents."""
+        return replace(
+            self, rows=self.rows[:most], y=self.y[:most], weight=self.weight[:most]
+        )
+
+    def told(self, alpha: Any) -> tuple[Float64, Float64]:
+        """(evidence (n, 2 G, C) of each document without it; lengths (n,))."""
+        own, rows = self._met
+        smoothing = np.broadcast_to(np.asarray(alpha, np.float64), len(self.total))
+        found = np.zeros((len(self.y), 2 * self.n_groups, self.total.shape[1]))
+        lengths = np.zeros(len(self.y))
+        of_class, alpha_whole = self.total.sum(axis=0), float(smoothing.sum())
+        kernel.left_out(
+            rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data, self.y,
+            self.weight, np.log(self.total[own] + smoothing[own][:, np.newaxis]), self.total[own],
+            self.total[own].sum(axis=1), float(of_class.sum()), smoothing[own],
+            self.group[own].astype(np.int64), np.log(of_class + alpha_whole), alpha_whole,
+            of_class, found, lengths,
+        )  # fmt: skip
+        return found, lengths
+
+    @property
+    def _met(self) -> tuple[npt.NDArray[np.integer], csr_matrix]:
+        """(the terms of the documents; the documents, of these terms alone)."""
+        own, places = np.unique(self.rows.indices, return_inverse=True)
+        shape = len(self.y), len(own)
+        return own, csr_matrix((self.rows.data, places, self.rows.indptr), shape)
+
+    def pool(self, evidence: Float64, lengths: Float64, quarters: int, workers: Workers) -> Pool:
+        """The evidence (n, K, C), to be weighed."""
+        prior = np.log(self.class_weight + 0.5)
+        scaled = evidence * by_length(lengths, quarters)[:, np.newaxis, np.newaxis]
+        off = np.clip(scaled[:, :, 1:] - scaled[:, :, :1], -FARTHEST, FARTHEST)
+        base = np.repeat((prior[1:] - prior[0]).astype(np.float32)[:, np.newaxis], len(self.y), 1)
+        piece = Piece(
+            np.ascontiguousarray(off.transpose(1, 2, 0), np.float32), base, self.y,
+            self.weight.astype(np.float32), np.arange(len(self.y)) % GROUPS,
+        )  # fmt: skip
+        return Pool([piece], np.zeros(evidence.shape[1], bool), workers)
+
+
+def scale_of(documents: Counted, workers: Workers) -> Scale:
+    """The weights that predict documents best, each by counts without it.
+
+    α and γ are chosen with one weight for all terms; then all weights are learned.
+    """
+    groups, classes = documents.n_groups, documents.total.shape[1]
+    if classes < 2 or not len(documents.y):
+        return textbook(groups, classes, documents.alpha is None)
+    with threadpool_limits(1, "blas"):  # with more threads it adds in another order
+        few = documents.first(TRIED)
+
+        def loss(evidence: Float64, lengths: Float64, quarters: int) -> float:
+            alone = evidence[:, : documents.n_groups].sum(axis=1, keepdims=True)
+            return few.pool(alone, lengths, quarters, workers).alone()[0]
+
+        alphas: Sequence[Any] = ALPHAS if documents.alpha is None else [documents.alpha]
+        tried = [few.told(one) for one in alphas]
+        best = int(np.argmin([loss(*one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
+        quarters = min(QUARTERS, key=lambda one: loss(*tried[best], one))
+        alpha = alphas[best]
+        evidence, lengths = documents.told(alpha)
+        unit = _unit(documents)
+        evidence[:, groups:] /= unit
+        found = documents.pool(evidence, lengths, quarters, workers).best(None, None)
+    flat, surprised = np.split(found.of_blocks, [groups])
+    chosen = None if documents.alpha is not None else float(alpha)
+    return Scale(chosen, quarters, flat, surprised / unit, found.bias, found.judged)
+
+
+def textbook(groups: int, classes: int, chooses: bool) -> Scale:
+    """The weights of naive Bayes, where nothing tells others."""
+    judged = Judged(0.0, *(np.empty(0, kind) for kind in (np.float32, bool, np.float32)))
+    alpha = ALPHAS[0] if chooses else None
+    return Scale(alpha, 0, np.ones(groups), np.zeros(groups), np.zeros(classes), judged)
+
+
+def _unit(documents: Counted) -> float:
+    """The surprise of a term, on average: so that both kinds of weights are of one size."""
+    total = documents.total.sum(axis=1)
+    whole = total.sum()
+    met = total[total > 0]
+    return max(float((met @ np.log(whole / met)) / whole), 1e-3) if whole > 0 else 1.0
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def stored_scale(scale: Scale) -> Arrays:
+    """The weights as arrays that files keep."""
+    judged = scale.judged
+    return {
+        "alpha": np.array([np.nan if scale.alpha is None else scale.alpha]),
+        "quarters": np.array([scale.quarters]),
+        "flat": scale.flat,
+        "surprised": scale.surprised,
+        "bias": scale.bias,
+        "log_loss": np.array([judged.log_loss]),
+        "sure": np.asarray(judged.sure, np.float32),
+        "right": np.asarray(judged.right, np.uint8),
+        "weight": np.asarray(judged.weight, np.float32),
+    }
+
+
+def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool) -> Scale:
+    """The weights that a file keeps.
+
+    Raises
+    ------
+    ValueError : if they are none of so many groups of terms and classes, saying why.
+    """
+    sizes = {
+        "alpha": 1, "quarters": 1, "flat": groups, "surprised": groups, "bias": classes,
+        "log_loss": 1,
+    }  # fmt: skip
+    for name, size in sizes.items():
+        if name not in kept or kept[name].shape != (size,):
+            raise ValueError(f"its weights have no {name} of {size}")
+        if name != "alpha" and not np.isfinite(kept[name]).all():
+            raise ValueError(f"its weights have a {name} that is no number")
+    rows = [kept.get(name, np.empty((0, 0))) for name in ("sure", "right", "weight")]
+    if any(one.ndim != 1 or len(one) != len(rows[0]) for one in rows):
+        raise ValueError("it does not say how documents were predicted")
+    alpha, quarters = float(kept["alpha"][0]), int(kept["quarters"][0])
+    if quarters not in QUARTERS or (alpha not in ALPHAS if chooses else not np.isnan(alpha)):
+        raise ValueError("its weights were not chosen so")
+    flat, surprised, bias = (kept[name].astype(np.float64) for name in ("flat", "surprised", "bias"))
+    judged = Judged(float(kept["log_loss"][0]), rows[0], rows[1].astype(bool), rows[2])
+    return Scale(alpha if chooses else None, quarters, flat, surprised, bias, judged)

@@ -1,0 +1,199 @@
+"""Documents whose terms are weighed: probabilities that can be bet on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.evidence.scale import Counted, Scale, read_scale, scale_of, stored_scale
+from naively.exact import ExactArray, Float64, Int64
+from naively.families.base import AnyFamily
+from naively.families.linear import Alpha, LinearParameters, Terms
+from naively.families.text import Text, smoothing_of
+from naively.families.text_parameters import TextParameters
+from naively.statistics.base import Arrays
+from naively.statistics.term_counts import TermCounts
+from naively.statistics.terms import SampledTerms
+from naively.text.counting import DocumentRows
+from naively.text.documents import Documents
+from naively.text.vocabulary import Vocabulary
+from naively.workers import SERIAL, Workers
+
+WEIGHED = 4096
+"""Documents that weights are learned from, at most; twice as many are kept."""
+FIRST = 1.0
+"""The smoothing of which the documents have their terms counted, until one is chosen."""
+
+
+@dataclass(frozen=True)
+class WeighedText(Text):
+    """Documents as `Text` has them, with the evidence of their terms weighed.
+
+    Naive Bayes counts what the words of a document say again and again. Here it counts as much as
+    predicts documents best that were not counted: `naively.evidence.scale` has the formula. For
+    that some documents are kept, those of the smallest hashes: see `DocumentSample`. The counts are
+    those of all documents.
+
+    While no more than half of the documents that were kept are forgotten, the weights are those of
+    the documents that are left, bit for bit.
+
+    Parameters
+    ----------
+    event : "multinomial" or "binary"
+    alpha : float, dict or None
+        As of `Text`, but above 0; None to choose it with the weights.
+    """
+
+    alpha: Alpha | Mapping[str, float] | None = None  # type: ignore[assignment]
+
+    name = "weighed text"
+    is_density = is_story = False
+    keeps = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.event not in ("multinomial", "binary"):
+            raise ValueError(
+                f'evidence is weighed of event="multinomial" and "binary", not of {self.event!r}: '
+                "use weights=None"
+            )
+        alphas = [*self.alpha.values()] if isinstance(self.alpha, Mapping) else [self.alpha]
+        if 0 in alphas:
+            raise ValueError(
+                "alpha=0 lets one word rule a class out, which no weight can change: use a larger "
+                "alpha, or weights=None"
+            )
+
+    def _inner(self, alpha: Any) -> AnyFamily:
+        return super()._inner(FIRST if alpha is None else alpha)
+
+    @cached_property
+    def summary(self) -> TermCounts:  # type: ignore[override]
+        """What is counted of the terms of documents, and some documents."""
+        return replace(super().summary, sampled=True)
+
+    def estimate(  # type: ignore[override]
+        self, statistics: SampledTerms, class_weight: ExactArray, workers: Workers = SERIAL
+    ) -> WeighedTextParameters:
+        """The parameters of the terms, and what predicts documents best that were not counted."""
+        vocabulary, total, present = self._chosen(statistics, class_weight)
+        first = self._smoothed(vocabulary, total, present, self._given)
+        sample = statistics.sample.canonical()
+        y, row = np.nonzero(sample.tables["kept"].rounded())
+        kept = row < WEIGHED
+        y, row = y[kept], row[kept]
+        order = np.argsort(row, kind="stable")
+        y, row = y[order], row[order]
+        documents = Counted(
+            first.matrix(sample.documents[row], workers), y, sample.tables["kept"].rounded()[y, row],
+            np.ascontiguousarray(total.rounded().T), present.rounded(),
+            None if self.alpha is None else smoothing_of(vocabulary, self.alpha),
+            *self._groups(vocabulary, total.shape[1]),
+        )  # fmt: skip
+        return self._weighed(vocabulary, total, present, scale_of(documents, workers))
+
+    estimate_on = estimate
+
+    def restored(
+        self, statistics: SampledTerms, class_weight: ExactArray, kept: Arrays  # type: ignore[override]
+    ) -> WeighedTextParameters:
+        """The weights that were kept, and the parameters of the terms."""
+        chosen = self._chosen(statistics, class_weight)
+        groups = self._groups(chosen[0], chosen[1].shape[1])[1]
+        scale = read_scale(kept, groups, class_weight.shape[0], self.alpha is None)
+        return self._weighed(*chosen, scale)
+
+    @property
+    def _given(self) -> Alpha | Mapping[str, float]:
+        return FIRST if self.alpha is None else self.alpha
+
+    def _weighed(
+        self, vocabulary: Vocabulary | None, total: ExactArray, present: ExactArray, scale: Scale
+    ) -> WeighedTextParameters:
+        """The parameters of these terms, weighed so."""
+        alpha = self._given if scale.alpha is None else scale.alpha
+        plain = self._smoothed(vocabulary, total, present, alpha)
+        group, _ = self._groups(vocabulary, total.shape[1])
+        return WeighedTextParameters(plain, scale, scale.of_terms(total.summed(0).rounded(), group))
+
+    def _groups(
+        self, vocabulary: Vocabulary | None, size: int
+    ) -> tuple[npt.NDArray[np.integer], int]:
+        """(the group of each term, how many there are): words, pairs of words and so on."""
+        low, high = self.ngram_range
+        words = self.analyzer == "word" and self.tokenizer is None
+        if vocabulary is None or not words or low == high:
+            return np.zeros(size, np.int8), 1
+        arena, lengths = vocabulary.packed()
+        blanks = np.append(0, np.cumsum(arena == ord(" ")))
+        ends = np.append(0, np.cumsum(lengths))
+        found = np.diff(blanks[ends]) + 1 - low
+        return np.clip(found, 0, high - low).astype(np.int8), high - low + 1
+
+
+class WeighedTerms(LinearParameters):
+    """The log-probabilities of terms, each times its weight.
+
+    Attributes
+    ----------
+    inner : parameters of the counts of the terms.
+    weights : (V,)
+    """
+
+    has_zero = False
+
+    def __init__(self, inner: LinearParameters, weights: Float64) -> None:
+        super().__init__(inner.n_classes, inner.n_features)
+        self.inner, self.weights = inner, weights
+
+    def terms(self, columns: Any) -> Terms:
+        """x_α w_α log θ_αc."""
+        return Terms(self.inner.terms(columns).slope * self.weights[columns])
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
+        """Counts of terms, whatever they weigh."""
+        return self.inner.sample(codes, generator)
+
+
+class WeighedTextParameters(TextParameters):
+    """The parameters of the selected terms, and how much each counts.
+
+    Attributes
+    ----------
+    scale : Scale
+    bias : (C,), what every document has besides log π_c, in nats.
+    """
+
+    not_linear = "the evidence of a document falls with its length: no weights are the same for all"
+
+    def __init__(self, plain: TextParameters, scale: Scale, weights: Float64) -> None:
+        super().__init__(plain.summary, plain.inner, plain.vocabulary, plain.total, plain.alpha)
+        self.scale, self.bias = scale, scale.bias
+        self.scorer = WeighedTerms(plain.inner, weights)
+        self.n_free = plain.n_free + len(scale.bias) + 2 * len(scale.flat) + 1
+
+    def kept(self) -> Arrays:
+        """The weights."""
+        return stored_scale(self.scale)
+
+    def _scored(self, rows: DocumentRows, out: Float64) -> None:
+        """What documents add to the score of each class, (C, n)."""
+        super()._scored(rows, out)
+        lengths = np.zeros(rows.shape[0])
+        filled = np.flatnonzero(np.diff(rows.indptr))
+        lengths[filled] = np.add.reduceat(rows.data, rows.indptr[filled]) if len(filled) else 0.0
+        out *= self.scale.of_lengths(lengths)
+        out += self.bias[:, np.newaxis]
+
+    def _factor(self, values: Float64) -> float:
+        """What the evidence of a document counts."""
+        return float(self.scale.of_lengths(np.array([values.sum()]))[0])
+
+    def linear_rows(self, X: Documents) -> Any:
+        """Refused: see `linear`."""
+        raise ValueError(self.not_linear)

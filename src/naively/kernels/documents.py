@@ -1,0 +1,23 @@
+"""Hashes of documents."""
+
+import numpy as np
+
+from naively.kernels.jit import jit
+from naively.kernels.words import fold, load_word
+
+P0, P1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
+
+
+@jit
+def hash_documents(data, offsets, out):
+    """out[i] = a hash of the bytes of document i, data[offsets[i] : offsets[i + 1]]."""
+    for i in range(out.size):
+        at, stop = offsets[i], offsets[i + 1]
+        key = np.uint64(stop - at) * P1
+        while at + 8 <= stop:
+            key = fold(key ^ load_word(data, at), P0)
+            at += 8
+        rest = np.uint64(0)
+        for k in range(at, stop):
+            rest |= np.uint64(data[k]) << np.uint64(8 * (k - at))
+        out[i] = fold(fold(key ^ rest, P0) ^ P1, P0)
