@@ -122,7 +122,7 @@ class TextNB(TextClassifier, FromWords):
         Whether to weigh the evidence, so that probabilities can be bet on: what terms tell falls
         with the length of the document, and counts more or less by how rare they are, and words
         by how many are in a term; see docs/text.md. All that is learned from documents that are
-        scored by counts without them: up to 10,000 documents are kept. For "multinomial" and
+        scored by counts without them: up to 20,000 documents are kept. For "multinomial" and
         "binary"; None for the textbook.
     n_jobs : int or None
         Threads; None for all processors. The model does not depend on it.

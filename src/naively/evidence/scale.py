@@ -111,8 +111,8 @@ class Counted:
             self, rows=self.rows[:most], y=self.y[:most], weight=self.weight[:most]
         )
 
-    def told(self, alpha: Any) -> tuple[Float64, Float64]:
-        """(evidence (n, 2 G, C) of each document without it; lengths (n,))."""
+    def told(self, alpha: Any, unit: float) -> tuple[Float64, Float64]:
+        """(evidence (n, 2 G, C) of each document without it, surprise in units; lengths (n,))."""
         own, rows = self._met
         smoothing = np.broadcast_to(np.asarray(alpha, np.float64), len(self.total))
         found = np.zeros((len(self.y), 2 * self.n_groups, self.total.shape[1]))
@@ -125,6 +125,7 @@ class Counted:
             self.group[own].astype(np.int64), np.log(of_class + alpha_whole), alpha_whole,
             of_class, found, lengths,
         )  # fmt: skip
+        found[:, self.n_groups :] /= unit
         return found, lengths
 
     @property
@@ -150,7 +151,7 @@ class Counted:
 def scale_of(documents: Counted, workers: Workers) -> Scale:
     """The weights that predict documents best, each by counts without it.
 
-    α and γ are chosen with one weight for all terms; then all weights are learned.
+    First α is chosen, by some documents, then γ; then the weights are learned.
     """
     groups, classes = documents.n_groups, documents.total.shape[1]
     if classes < 2 or not len(documents.y):
@@ -159,17 +160,15 @@ def scale_of(documents: Counted, workers: Workers) -> Scale:
         few = documents.first(TRIED)
 
         def loss(evidence: Float64, lengths: Float64, quarters: int) -> float:
-            alone = evidence[:, : documents.n_groups].sum(axis=1, keepdims=True)
-            return few.pool(alone, lengths, quarters, workers).alone()[0]
+            return few.pool(evidence, lengths, quarters, workers).alone()[0]
 
         alphas: Sequence[Any] = ALPHAS if documents.alpha is None else [documents.alpha]
-        tried = [few.told(one) for one in alphas]
+        unit = _unit(documents)
+        tried = [few.told(one, unit) for one in alphas]
         best = int(np.argmin([loss(*one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
         quarters = min(QUARTERS, key=lambda one: loss(*tried[best], one))
         alpha = alphas[best]
-        evidence, lengths = documents.told(alpha)
-        unit = _unit(documents)
-        evidence[:, groups:] /= unit
+        evidence, lengths = documents.told(alpha, unit)
         found = documents.pool(evidence, lengths, quarters, workers).best(None, None)
     flat, surprised = np.split(found.of_blocks, [groups])
     chosen = None if documents.alpha is not None else float(alpha)

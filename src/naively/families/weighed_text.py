@@ -24,8 +24,8 @@ from naively.text.documents import Documents
 from naively.text.vocabulary import Vocabulary
 from naively.workers import SERIAL, Workers
 
-WEIGHED = 4096
-"""Documents that weights are learned from, at most; twice as many are kept."""
+WEIGHED = 8192
+"""Documents that weights are learned from, at most; more than twice as many are kept."""
 FIRST = 1.0
 """The smoothing of which the documents have their terms counted, until one is chosen."""
 

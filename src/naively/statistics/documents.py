@@ -18,9 +18,9 @@ from naively.statistics.sample import ALL
 from naively.text.documents import Documents
 from naively.workers import Workers
 
-KEPT = 10_000
+KEPT = 20_000
 """Different documents that are kept, at most,"""
-ROOM = 1 << 24
+ROOM = 1 << 25
 """and their bytes together."""
 LONGEST = 1 << 18
 """Bytes of a document that is kept, at most."""
