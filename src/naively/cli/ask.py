@@ -272,6 +272,7 @@ def compare(
     format: given.Format = None,
     only: given.Names = None,
     seconds: float = float("inf"),
+    sizes: str | None = None,
     splits: int = 5,
     seed: int = 0,
     plot: Path | None = None,
@@ -297,6 +298,8 @@ def compare(
         repeated. All unless given.
     seconds
         What each candidate may take; one that takes longer is not gone on with.
+    sizes
+        The numbers of rows to learn, as 10,100,1000; 10, 20, 50 and so on up to all unless given.
     splits
         How many random splits; each predicts that part of the rows.
     seed
@@ -313,7 +316,7 @@ def compare(
         columns=columns, text=text, skip=skip, missing=missing, format=format, seed=seed
     )
     source, question = sources.opened_new(data, target, options)
-    found = comparison.run(source, question, estimators, splits, only, seconds)
+    found = comparison.run(source, question, estimators, splits, only, seconds, sizes)
     if json:
         layout.print_json(found.to_dict())
     else:

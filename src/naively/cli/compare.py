@@ -16,7 +16,13 @@ from naively.cli.sources import Opened
 from naively.cli.work import sampled
 from naively.study import comparison
 from naively.study.alternatives import alternatives
-from naively.study.comparison import Comparison, check_seconds, check_splits, examine
+from naively.study.comparison import (
+    Comparison,
+    check_seconds,
+    check_splits,
+    checked_sizes,
+    examine,
+)
 from naively.tables.learning import Question
 
 NAMES = 40  # characters of a name, for which sizes give way
@@ -24,7 +30,7 @@ NAMES = 40  # characters of a name, for which sizes give way
 
 def run(
     source: Opened, question: Question, estimators: Sequence[str] | None, splits: int,
-    only: Sequence[str] | None, seconds: float,
+    only: Sequence[str] | None, seconds: float, sizes: str | None,
 ) -> Comparison:  # fmt: skip
     """The comparison on the rows of files."""
     if estimators:
@@ -34,14 +40,27 @@ def run(
         check_splits(splits)
         option = "--seconds"
         check_seconds(seconds)
+        option = "--sizes"
+        rows_learned = checked_sizes(_numbers(sizes))
         option = "--estimators"
         others = alternatives(estimators or [])
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from None
     rows = sampled(source, question)
     return examine(
-        rows, question.wishes, others, splits, question.seed, only or (), seconds, progress.steps
-    )
+        rows, question.wishes, others, splits, question.seed, only or (), seconds, rows_learned,
+        progress.steps,
+    )  # fmt: skip
+
+
+def _numbers(text: str | None) -> list[int]:
+    """Of 10,100,1000 the numbers; ValueError for what is none."""
+    if text is None:
+        return []
+    try:
+        return [int(one) for one in text.split(",")]
+    except ValueError:
+        raise ValueError(f"write numbers of rows, as 10,100,1000, not {text!r}") from None
 
 
 def draw(found: Comparison, picture: Path) -> None:

@@ -89,6 +89,7 @@ def compare(
     seed: int = 0,
     only: Sequence[str] = (),
     seconds: float = math.inf,
+    sizes: Sequence[int] = (),
 ) -> Comparison:
     """Learning curves of naive Bayes and its alternatives: which one, and would more rows help?
 
@@ -116,6 +117,8 @@ def compare(
         majority class is always there.
     seconds : that each candidate may take. One that has not finished by then has the sizes that
         it was tried with; those of scikit-learn are ended, others finish the size they are at.
+    sizes : rows of the training sets, at least one of each class; by default 10, 20, 50, 100 and so
+        on, and all rows of the other folds.
 
     Returns
     -------
@@ -136,29 +139,32 @@ def compare(
     """
     check_splits(splits)
     check_seconds(seconds)
+    sizes = checked_sizes(sizes)
     others = alternatives(estimators)
     if seed < 0:
         raise ValueError(f"seed must not be negative, but is {seed}")
     rows, texts = of_any(X, y, seed, missing)
     known: Columns = dict.fromkeys(texts, Text())
     wishes = Wishes({**known, **(columns or {})}, missing=tuple(missing))
-    return examine(rows, wishes, others, splits, seed, only, seconds)
+    return examine(rows, wishes, others, splits, seed, only, seconds, sizes)
 
 
 def examine(
     rows: LabelledRows, wishes: Wishes, others: Sequence[Alternative], folds: int, seed: int,
-    only: Sequence[str] = (), seconds: float = math.inf,
+    only: Sequence[str] = (), seconds: float = math.inf, sizes: Sequence[int] = (),
     progress: Progress = lambda what, steps: nullcontext(lambda: None),
 ) -> Comparison:  # fmt: skip
     """The comparison of some rows: the rungs, and others on at least 2 folds.
 
     Raises
     ------
-    ValueError : if no column is left, or no candidate has a name that was given.
+    ValueError : if no column is left, no candidate has a name that was given, or there are too few
+        rows for a size.
     """
     rule = infer(wishes, rows.table, (rows.classes, rows.codes)).varying
     rule.check_any("compare")
-    splits = Splits(rows.codes, folds, growing(rows.codes, folds), seed)
+    known = sizes or growing(rows.codes, folds)
+    splits = Splits(rows.codes, folds, known, seed, whole=not sizes)
     trial = Trial(rows, rule, splits, workers(None))
     whole = weighed(wishes, rows, rule)
     rungs = ladder(rule, *kinds(rule, wishes, rows), len(rows.classes), whole)
@@ -197,6 +203,14 @@ def check_seconds(seconds: float) -> None:
     """Raise ValueError unless it is a time to take."""
     if not seconds > 0:
         raise ValueError(f"seconds must be above 0, not {seconds!r}")
+
+
+def checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Numbers of rows in order, each once; ValueError if they are none."""
+    for size in sizes:
+        if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
+            raise ValueError(f"sizes must be whole numbers of rows, as 100, not {size!r}")
+    return tuple(sorted({int(size) for size in sizes}))
 
 
 def _chosen(
