@@ -74,7 +74,7 @@ class LearningOptions:
         --columns "body=text(ngram_range=(1,2))".
     family
         Of all columns of numbers: gaussian, lognormal, gamma, poisson, kernel_density, ...; or
-        auto for the one that predicts best.
+        auto for the one that predicts best. "categorical(alpha=0)" is of categories, too.
     weight
         A column of weights: a row of weight 2 counts as two rows.
     holdout

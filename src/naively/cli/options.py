@@ -16,9 +16,10 @@ from naively.families.text import Text
 from naively.files.safetensors import Saved
 from naively.model import Model
 from naively.prior import Prior
-from naively.tables.inference import Wishes, named
+from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
 from naively.tables.learning import Question
+from naively.tables.names import named
 
 PLAIN = ("naive", "family", "alpha", "unseen")
 """Options that only a plain product has."""
