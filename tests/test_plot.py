@@ -60,6 +60,7 @@ from naively.plot import (
     LevelsDisplay,
     NaiveAssumptionDisplay,
     ParametersDisplay,
+    SmoothingDisplay,
     TellingDisplay,
 )
 from naively.plot.models import gaussians, normals
@@ -1185,6 +1186,9 @@ def _displays():
             MultinomialNB.from_parameters([[1 / 6] * 6, [0.1] * 5 + [0.5]]), ax=ax
         ),
         "coins": lambda ax=None: LevelsDisplay.from_estimator(coins, ax=ax),
+        "smoothing": lambda ax=None: SmoothingDisplay.from_estimator(
+            NaiveBayes(), TENNIS, "play", feature="outlook", ax=ax
+        ),
     }  # fmt: skip
 
 
