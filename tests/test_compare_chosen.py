@@ -285,6 +285,12 @@ def test_sizes_on_the_command_line(table, tmp_path, monkeypatch, capsys):
     tokens = ["compare", "t.csv", "-t", "y", "--splits", "2", "--only", "naive Bayes"]
     assert run([*tokens, "--sizes", "10,100", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["sizes"] == [10, 100]
+    assert run([*tokens, "--sizes", "10,100", "--accuracy", "--plot", "c.png"]) == 0
+    out = capsys.readouterr().out
+    right = 100 - 100 * compare(X, y, splits=2, sizes=[10, 100]).candidates[0].error
+    line = next(one for one in out.splitlines() if one.startswith("majority class"))
+    assert line.split()[2:4] == [f"{one:.1f}" for one in right]
+    assert "accuracy in %" in out
     for wrong in ("10;100", "", "1e3", "0"):
         assert run([*tokens, "--sizes", wrong]) == 2
         assert "--sizes: " in capsys.readouterr().err

@@ -275,6 +275,7 @@ def compare(
     sizes: str | None = None,
     splits: int = 5,
     seed: int = 0,
+    accuracy: bool = False,
     plot: Path | None = None,
     json: given.Json = False,
 ) -> None:
@@ -304,6 +305,8 @@ def compare(
         How many random splits; each predicts that part of the rows.
     seed
         Of the splits, and of the sample that is looked at of more than 100,000 rows.
+    accuracy
+        Show the part of the rows that are right instead of wrong.
     plot
         Draw the curves too, in a file such as curves.png; needs naively[plot].
     """
@@ -320,9 +323,9 @@ def compare(
     if json:
         layout.print_json(found.to_dict())
     else:
-        comparison.compared(found)
+        comparison.compared(found, accuracy)
     if plot is not None:
-        comparison.draw(found, plot)
+        comparison.draw(found, plot, accuracy)
 
 
 @app.command

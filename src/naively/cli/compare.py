@@ -63,30 +63,30 @@ def _numbers(text: str | None) -> list[int]:
         raise ValueError(f"write numbers of rows, as 10,100,1000, not {text!r}") from None
 
 
-def draw(found: Comparison, picture: Path) -> None:
+def draw(found: Comparison, picture: Path, accuracy: bool) -> None:
     """Write the curves to a file."""
     display = pictures.displays().LearningCurvesDisplay
-    pictures.write(display.from_comparison(found), picture)
+    pictures.write(display.from_comparison(found, accuracy=accuracy), picture)
 
 
-def compared(found: Comparison) -> None:
+def compared(found: Comparison, accuracy: bool) -> None:
     """What `naively compare` found."""
     out = layout.console()
     out.print(layout.facts(**layout.examined(found)))
     out.print()
-    out.print(_curves(found, out.width))
-    layout.remark(out, comparison.notes(found))
+    out.print(_curves(found, out.width, accuracy))
+    layout.remark(out, comparison.notes(found, accuracy))
     out.print()
     out.print(Text(printable(found.advice), style="bold"))
 
 
-def _curves(found: Comparison, width: int) -> Table:
+def _curves(found: Comparison, width: int, accuracy: bool) -> Table:
     """A line a candidate; as many sizes as there is room for."""
     longest = min(max(len(one.name) for one in found.candidates), NAMES)
     for count in range(max(len(found.sizes), 2), 1, -1):
         shown = comparison.places(found.sizes, count)
         heads = comparison.heads([found.sizes[k] for k in shown])
-        rows = [comparison.cells(one, shown) for one in found.candidates]
+        rows = [comparison.cells(one, shown, accuracy) for one in found.candidates]
         room = room_beside(list(zip(heads, *rows, strict=True))[1:], width)
         if room >= longest:
             break

@@ -241,9 +241,13 @@ def heads(sizes: Sequence[int]) -> tuple[str, ...]:
     return ("rows learned", *(f"{size:,}" for size in sizes), *TAIL)
 
 
-def cells(one: Candidate, places: Sequence[int]) -> tuple[str, ...]:
-    """A line of the table: mean error in % at these sizes; at the last, its spread and log-loss."""
-    errors = [f"{100 * one.error[k]:.1f}" if np.isfinite(one.error[k]) else "·" for k in places]
+def cells(one: Candidate, places: Sequence[int], accuracy: bool = False) -> tuple[str, ...]:
+    """A line of the table: mean error in % at these sizes; at the last, its spread and log-loss.
+
+    With `accuracy` that in place of the error.
+    """
+    means = (one.accuracy if accuracy else one.error)[list(places)].tolist()
+    errors = [f"{100 * mean:.1f}" if np.isfinite(mean) else "·" for mean in means]
     spread, loss = float(one.curve.error[:, -1].std()), float(one.log_loss[-1])
     return (
         one.name, *errors, f"{100 * spread:.1f}" if np.isfinite(spread) else "·",
@@ -257,12 +261,13 @@ def places(sizes: Sequence[int], room: int) -> list[int]:
     return np.unique(np.linspace(0, len(sizes) - 1, max(room, 2)).round()).astype(int).tolist()
 
 
-def notes(found: Comparison) -> list[str]:
+def notes(found: Comparison, accuracy: bool = False) -> list[str]:
     """What there is to say below the table."""
     curves = {one.name: one.curve for one in found.candidates}
     said = [
-        f"error in %, means of {found.splits} random splits; ±: standard deviation over them, with "
-        f"{found.sizes[-1]:,} rows learned; log-loss in nats; seconds on the clock, whole curve",
+        f"{'accuracy' if accuracy else 'error'} in %, means of {found.splits} random splits; ±: "
+        f"standard deviation over them, with {found.sizes[-1]:,} rows learned; log-loss in nats; "
+        "seconds on the clock, whole curve",
         *failures((name, curve.reason) for name, curve in curves.items()),
         *(f"{name} warned: {curve.warning}" for name, curve in curves.items() if curve.warning),
     ]
