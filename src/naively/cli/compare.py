@@ -63,7 +63,7 @@ def _numbers(text: str | None) -> list[int]:
         raise ValueError(f"write numbers of rows, as 10,100,1000, not {text!r}") from None
 
 
-def draw(found: Comparison, picture: Path, accuracy: bool) -> None:
+def draw(found: Comparison, picture: Path, accuracy: bool = False) -> None:
     """Write the curves to a file."""
     display = pictures.displays().LearningCurvesDisplay
     pictures.write(display.from_comparison(found, accuracy=accuracy), picture)
