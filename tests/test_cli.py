@@ -25,7 +25,7 @@ from naively.families.categorical import Categorical
 from naively.tables.holdout import Draw
 from naively.tables.targets import coded
 
-COMMAND = [sys.executable, "-c", "from naively.cli.main import main; main()"]
+COMMAND = [sys.executable, "-m", "naively"]
 
 
 @pytest.fixture
@@ -1203,7 +1203,8 @@ def test_demo_twice(folder, capsys):
     assert found["accuracy"] > 0.89
 
 
-def test_priors_of_the_command_line(capsys):
+def test_priors_of_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text("a,b,y\n" + "1,x,1\n2,x,0\n4,z,0\n3,x,1\n" * 5)
     for options in (("--naive",), ()):
         fitted = ("fit", "t.csv", "-t", "y", "-o", "m", *options)
@@ -1211,11 +1212,42 @@ def test_priors_of_the_command_line(capsys):
         assert naively.load("m").class_prior_.tolist() == pytest.approx([0.2, 0.8])  # labels 0, 1
         naive(capsys, *fitted, "--prior", "1=0.8", "--prior", "0=0.2")
         assert naively.load("m").class_prior_.tolist() == pytest.approx([0.2, 0.8])
+        naive(capsys, *fitted, "--prior", "0.2,0.8")
+        assert naively.load("m").class_prior_.tolist() == pytest.approx([0.2, 0.8])
         naive(capsys, "update", "m", "t.csv")
         assert naively.load("m").class_prior_.tolist() == pytest.approx([0.2, 0.8])
         assert "0.8" in naive(capsys, "inspect", "m")[0]
         for bad, code, message in (
             ("2=0.8", 1, "'2'"), ("1=x", 2, "class=probability"), ("often", 2, "class=probability"),
-            ("1=1.5", 2, "sum of the priors"),
+            ("1=1.5", 2, "sum of the priors"), ("0.2,0.7", 2, "sum of the priors"),
+            ("1", 1, "1 priors, 2 classes"), ("0.2,0.3,0.5", 1, "3 priors, 2 classes"),
+            ("0.2,x", 2, "as 0.2,0.8"),
         ):  # fmt: skip
             assert message in naive(capsys, *fitted, "--prior", bad, code=code)[1]
+
+
+def test_virtual_examples_of_the_command_line(tmp_path, monkeypatch, capsys):
+    """(10 + 2) / 30 and (10 + 8) / 30 of ten rows each: lecture 2, m Q(Y)."""
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("a,b,y\n" + "1,x,spam\n2,x,ham\n4,z,ham\n3,x,spam\n" * 5)
+    for options in (("--naive",), ()):
+        fitted = ("fit", "t.csv", "-t", "y", "-o", "m", *options)
+        for given in (["2,8"], ["ham=2", "spam=8"]):
+            naive(capsys, *fitted, *(f"--prior-smoothing={one}" for one in given))
+            assert naively.load("m").class_prior_.tolist() == pytest.approx([0.4, 0.6])
+        assert "prior_smoothing={'ham': 2.0, 'spam': 8.0}" in naive(capsys, "inspect", "m")[0]
+        naive(capsys, "update", "m", "t.csv")
+        assert naively.load("m").class_prior_.tolist() == pytest.approx([22 / 50, 28 / 50])
+        naive(capsys, *fitted, "--prior-smoothing", "spam=5")
+        assert naively.load("m").class_prior_.tolist() == pytest.approx([10 / 25, 15 / 25])
+        naive(capsys, *fitted, "--prior-smoothing", "3")
+        assert naively.load("m").class_prior_.tolist() == [0.5, 0.5]
+    for bad, code, message in (
+        (["-1"], 2, "--prior-smoothing: prior_smoothing must be finite and non-negative"),
+        (["1,2,3"], 1, "3 prior_smoothing, 2 classes"), (["eggs=2"], 1, "'eggs'"),
+        (["many"], 2, "class=number"), (["ham=1", "--prior-smoothing=ham=2"], 2, "more than once"),
+        (["2", "--prior", "uniform"], 2, "leave out --prior"),
+        (["2", "--like", "m"], 2, "leave out --prior-smoothing"),
+    ):  # fmt: skip
+        given = "fit", "t.csv", "-t", "y", "-o", "m2", f"--prior-smoothing={bad[0]}", *bad[1:]
+        assert message in naive(capsys, *given, code=code)[1]

@@ -237,6 +237,67 @@ def test_on_the_command_line(table, tmp_path, monkeypatch, capsys):
     assert "no candidate is called 'khiops'" in err
 
 
+# ---- sizes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", [[20, 50], np.array([50, 20, 20])])
+def test_sizes_are_chosen_and_their_errors_are_those_of_the_whole_curve(table, sizes):
+    X, y = table
+    names = ["naive Bayes", "logistic regression"]
+    every, some = (compare(X, y, splits=3, only=names, **own) for own in ({}, {"sizes": sizes}))
+    assert some.sizes == (20, 50)
+    where = [every.sizes.index(size) for size in some.sizes]
+    for one, other in zip(every.candidates, some.candidates, strict=True):
+        np.testing.assert_array_equal(one.curve.error[:, where], other.curve.error)
+        near = 0.0 if one.kind != "scikit-learn" else 1e-3  # it depends on the order of the rows
+        np.testing.assert_allclose(one.curve.log_loss[:, where], other.curve.log_loss, near)
+    assert "with 50 rows learned" in str(some).replace("\n", " ")
+
+
+def test_all_rows_are_a_size_that_may_be_chosen(table):
+    X, y = table
+    whole = compare(X, y, splits=3, only=["naive Bayes"])
+    last = compare(X, y, splits=3, only=["naive Bayes"], sizes=[whole.sizes[-1]])
+    for one, other in zip(whole.candidates, last.candidates, strict=True):
+        np.testing.assert_array_equal(one.curve.losses, other.curve.losses)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ([1], "from 2, a row of each class, to 160, the rows that every split has to learn; 1 is"),
+        ([10, 161], "161 is not"),
+        ([2.5], "whole numbers of rows, as 100, not 2.5"),
+        ([0], "whole numbers"),
+        ([True], "whole numbers"),
+        ("100", "whole numbers"),
+    ],
+)
+def test_sizes_that_there_are_not(table, sizes, said):
+    with pytest.raises(ValueError, match=said):
+        compare(*table, splits=3, sizes=sizes)
+
+
+def test_sizes_on_the_command_line(table, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    X, y = table
+    X.assign(y=y).to_csv("t.csv", index=False)
+    tokens = ["compare", "t.csv", "-t", "y", "--splits", "2", "--only", "naive Bayes"]
+    assert run([*tokens, "--sizes", "10,100", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sizes"] == [10, 100]
+    assert run([*tokens, "--sizes", "10,100", "--accuracy", "--plot", "c.png"]) == 0
+    out = capsys.readouterr().out
+    right = 100 - 100 * compare(X, y, splits=2, sizes=[10, 100]).candidates[0].error
+    line = next(one for one in out.splitlines() if one.startswith("majority class"))
+    assert line.split()[2:4] == [f"{one:.1f}" for one in right]
+    assert "accuracy in %" in out
+    for wrong in ("10;100", "", "1e3", "0"):
+        assert run([*tokens, "--sizes", wrong]) == 2
+        assert "--sizes: " in capsys.readouterr().err
+    assert run([*tokens, "--sizes", "1000"]) == 1
+    assert "1,000 is not" in capsys.readouterr().err
+
+
 # ---- files ---------------------------------------------------------------------------------------
 
 

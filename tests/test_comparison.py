@@ -106,6 +106,19 @@ def test_training_sets_grow_to_all_rows_that_are_not_predicted(splits):
     assert min(n - len(test) for test in splits.tests) == splits.sizes[-1]
 
 
+@given(st.integers(0, 99), st.integers(2, 6))
+def test_sizes_that_are_all_have_the_same_rows(seed, folds):
+    codes = np.repeat(np.arange(4), [1, 2, 30, 40])
+    sizes = (4, 10, 36)
+    some = Splits(codes, folds, sizes, seed, whole=False)
+    more = Splits(codes, folds, sizes, seed)
+    assert some.sizes == sizes
+    for k, test in enumerate(some.tests):
+        np.testing.assert_array_equal(test, more.tests[k])
+        for size in range(len(sizes)):
+            np.testing.assert_array_equal(learned(some, k, size), learned(more, k, size))
+
+
 @given(dealt())
 def test_every_row_is_predicted_once_and_classes_are_even(splits):
     codes = splits.codes
@@ -668,7 +681,7 @@ def test_the_size_to_compare_with_is_about_half():
 
 def test_one_size_only():
     text = said(naive(0.1), logistic(0.1), sizes=(8,))
-    assert "too few rows to say whether more would help" in text
+    assert "one size of training sets does not tell whether more rows would help" in text
     assert "nan" not in text
 
 
@@ -911,7 +924,7 @@ def test_many_classes_of_few_rows():
     assert found.candidates[0].error[-1] == pytest.approx(29 / 30)
     assert found.candidates[1].error[-1] < 0.6
     assert found.candidates[-1].error[-1] < 0.8
-    assert "too few rows to say" in found.advice
+    assert "one size of training sets does not tell" in found.advice
 
 
 def test_constant_columns_are_left_out():

@@ -277,6 +277,21 @@ def test_one_die_a_class_has_a_side_for_each_event(event):
     assert named.axes_[0].get_xlabel() == "P(side | class)"
 
 
+@given(st.integers(1, 300), st.data())
+def test_dots_of_rows_lie_within_their_own_discs(total, data):
+    same = data.draw(st.integers(0, total))
+    both = data.draw(st.integers(0, same))
+    shown = {"counts": (float(total), float(same), float(both)), "row": {}, "label": "c"}
+    display = IdenticalRowsDisplay(**shown).plot()
+    away = np.hypot(*display.ax_.collections[0].get_offsets().T)
+    plt.close("all")
+    bounds = np.sqrt(np.array([both, same, total]) / total)
+    for low, high, count in zip(
+        [0, *bounds], bounds, np.diff([0, both, same, total]), strict=False
+    ):
+        assert ((away > low * 1.001) & (away < high * 0.999)).sum() == count
+
+
 def test_of_many_sides_the_most_telling_are_shown():
     theta = np.full((2, 100), 0.01)
     theta[0, 40:46], theta[1, 40:46] = 0.0, 0.02
@@ -284,6 +299,9 @@ def test_of_many_sides_the_most_telling_are_shown():
     (die,) = LevelsDisplay.from_estimator(MultinomialNB.from_parameters(theta)).dice
     assert die.levels == [f"x{k}" for k in (*range(40, 46), *range(70, 76))]
     assert die.name == "12 of 100 sides"
+    many = np.full((10, 100), 0.01)
+    (die,) = LevelsDisplay.from_estimator(MultinomialNB.from_parameters(many)).dice
+    assert die.name == "7 of 100 sides"  # ten bars each
 
 
 def test_features_that_are_present_or_absent_are_coins():

@@ -19,7 +19,7 @@ def test_the_page_prints_what_it_says():
             str(PAGE), module_relative=False, optionflags=options, encoding="utf-8"
         )
     plt.close("all")
-    assert found.attempted >= 140
+    assert found.attempted >= 190
     assert found.failed == 0
 
 

@@ -60,6 +60,7 @@ from naively.plot import (
     LevelsDisplay,
     NaiveAssumptionDisplay,
     ParametersDisplay,
+    SmoothingDisplay,
     TellingDisplay,
 )
 from naively.plot.models import gaussians, normals
@@ -807,6 +808,28 @@ def curves():
     )
 
 
+def test_accuracy_is_what_errors_leave():
+    found = curves()
+    wrong = LearningCurvesDisplay.from_comparison(found)
+    right = LearningCurvesDisplay.from_comparison(found, accuracy=True)
+    for one in found.candidates:
+        for k, (line, other) in enumerate(zip(
+            wrong.lines_[one.name], right.lines_[one.name], strict=True
+        )):  # fmt: skip
+            expected = line.get_ydata() if k else 1 - line.get_ydata()
+            np.testing.assert_allclose(other.get_ydata(), expected)
+    low, high = wrong.axes_[0].get_ylim()
+    assert right.axes_[0].get_ylim() == pytest.approx((1 - high, 1 - low))
+    assert right.axes_[0].get_title(loc="left") == "accuracy on other rows"
+    hollow = [
+        [line.get_xdata().tolist() for line in display.axes_[0].lines
+         if line.get_linestyle() == "None" and set(line.get_ydata()) == {edge}]
+        for display, edge in ((wrong, 1), (right, 0))
+    ]  # fmt: skip
+    assert hollow[0] == hollow[1]
+    assert right.axes_[1].get_ylim() == wrong.axes_[1].get_ylim()
+
+
 def test_lines_are_means_and_bands_reach_from_least_to_most():
     found = curves()
     display = LearningCurvesDisplay.from_comparison(found)
@@ -1185,6 +1208,9 @@ def _displays():
             MultinomialNB.from_parameters([[1 / 6] * 6, [0.1] * 5 + [0.5]]), ax=ax
         ),
         "coins": lambda ax=None: LevelsDisplay.from_estimator(coins, ax=ax),
+        "smoothing": lambda ax=None: SmoothingDisplay.from_estimator(
+            NaiveBayes(), TENNIS, "play", feature="outlook", ax=ax
+        ),
     }  # fmt: skip
 
 

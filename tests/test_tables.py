@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+import sklearn.naive_bayes
 from cases import DRAWN, LETTERS, MIXED, examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -507,3 +508,47 @@ def test_many_levels(monkeypatch):
     monkeypatch.setattr("naively.tables.summarising.MOST_LEVELS", 1000)
     with pytest.raises(ValueError, match="column 'id' has more than 1,000 levels, such as 'k0'"):
         NaiveBayes({"id": Categorical()}).fit({"id": levels}, y)
+
+
+# ---- a family of levels for the whole table ------------------------------------------------------
+
+WEATHER = {
+    "sky": ["sun", "sun", "rain", "rain", "rain"], "open": [True, False, True, True, False],
+    "wind": [1, 2, 1, 2, 2],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("alpha", [0, 2.5])
+def test_a_family_of_levels_is_that_of_categories_too(alpha, tmp_path):
+    """As if each column had been named; for level codes it is `CategoricalNB`."""
+    y = [0, 1, 1, 1, 0]
+    model = NaiveBayes(family=Categorical(alpha)).fit(WEATHER, y)
+    named = NaiveBayes(dict.fromkeys(WEATHER, Categorical(alpha))).fit(WEATHER, y)
+    np.testing.assert_array_equal(model.predict_proba(WEATHER), named.predict_proba(WEATHER))
+    codes = np.column_stack([np.unique(x, return_inverse=True)[1] for x in WEATHER.values()])
+    peer = sklearn.naive_bayes.CategoricalNB(alpha=max(alpha, 1e-100), force_alpha=True)
+    proba = peer.fit(codes, y).predict_proba(codes)
+    np.testing.assert_allclose(model.predict_proba(WEATHER), proba, atol=1e-12)
+    parts = [{name: x[rows] for name, x in WEATHER.items()} for rows in (np.s_[:3], np.s_[3:])]
+    cut = NaiveBayes(family=Categorical(alpha)).partial_fit(parts[0], y[:3])
+    cut.partial_fit(parts[1], y[3:]).save(tmp_path / "m")
+    loaded = naively.load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.predict_proba(WEATHER), model.predict_proba(WEATHER))
+
+
+def test_a_family_of_levels_may_change_after_fit():
+    y = [0, 1, 1, 1, 0]
+    model = NaiveBayes(family=Categorical(0)).fit(WEATHER, y)
+    fresh = NaiveBayes(family=Categorical(3)).fit(WEATHER, y).predict_proba(WEATHER)
+    before = model.predict_proba(WEATHER)
+    model.set_params(alpha=7.0)  # of families that are inferred: none is
+    np.testing.assert_array_equal(model.predict_proba(WEATHER), before)
+    model.set_params(family=Categorical(3))
+    np.testing.assert_array_equal(model.predict_proba(WEATHER), fresh)
+    with pytest.raises(ValueError, match="call `fit` again"):
+        model.set_params(family="gaussian").predict(WEATHER)
+
+
+def test_a_plain_family_of_levels_leaves_smoothing_to_alpha():
+    model = NaiveBayes(family="categorical", alpha=0).fit({"sky": WEATHER["sky"]}, [0, 0, 1, 1, 1])
+    assert model.predict_proba({"sky": ["sun", "rain"]}).tolist() == [[1, 0], [0, 1]]

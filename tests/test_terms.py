@@ -1,5 +1,6 @@
 """The terms of the lectures by their names: P(x | y), likelihoods, counts, parameters, priors."""
 
+import itertools
 import json
 import math
 
@@ -223,8 +224,50 @@ def test_parameters_of_arrays_and_texts():
     assert_allclose(found["spam", "x0", "free", "p"], np.exp(model.feature_log_prob_[1, free]))
     hashed = TextNB(n_features=8).fit(MAILS, KINDS)
     assert_allclose(sum(v for k, v in listed(hashed).items() if k[0] == "ham" and k[3] == "p"), 1.0)
-    for model in (JointBayes(), AutoBayes()):
-        assert {key[3] for key in listed(model.fit(TABLE, y))} == {"prior"}
+    assert {key[3] for key in listed(AutoBayes().fit(TABLE, y))} == {"prior"}
+
+
+@pytest.mark.parametrize("covariance", ["full", "tied"])
+def test_covariances_are_parameters(covariance):
+    """Those of NumPy; each two features once, those of all classes in each class."""
+    model = GaussianBayes(covariance).fit(NUMBERS, y)
+    found = listed(model)
+    d = NUMBERS.shape[1]
+    assert sum(key[3] == "covariance" for key in found) == 3 * d * (d + 1) // 2
+    centred = np.vstack([NUMBERS[y == c] - NUMBERS[y == c].mean(axis=0) for c in "abc"])
+    for label in "abc":
+        expected = np.cov(NUMBERS[y == label].T, ddof=0)
+        if covariance == "tied":
+            expected = centred.T @ centred / len(centred)
+        for i, j in itertools.combinations_with_replacement(range(d), 2):
+            value = found[label, f"x{i}", f"x{j}", "covariance"]
+            assert_allclose(value, expected[i, j], rtol=1e-9, atol=1e-12)
+            if i == j:
+                assert_allclose(found[label, f"x{i}", None, "sd"], value**0.5, rtol=1e-12)
+
+
+def test_cells_of_joint_tables_are_parameters():
+    """(N_c(x) + l) / (N_c + l M), lecture 1; any cell that was not met stands without a level."""
+    table = {"sky": ["sun", "sun", "rain", "rain"], "wind": ["no", "no", "no", None]}
+    found = listed(JointBayes(alpha=0.5, min_categories=2).fit(table, ["a", "a", "b", "b"]))
+    cells = {key[:3]: value for key, value in found.items() if key[3] == "p"}
+    assert cells == pytest.approx({
+        ("a", "sky × wind", "sun × no"): 2.5 / 4, ("b", "sky × wind", "sun × no"): 0.5 / 3,
+        ("a", "sky × wind", "rain × no"): 0.5 / 4, ("b", "sky × wind", "rain × no"): 1.5 / 3,
+        ("a", "sky × wind", None): 0.5 / 4, ("b", "sky × wind", None): 0.5 / 3,
+    })  # fmt: skip
+    for label in "ab":  # two cells of four were not met
+        own = [p for key, p in cells.items() if key[0] == label]
+        assert sum(own) + cells[label, "sky × wind", None] == pytest.approx(1.0)
+    whole = JointBayes(alpha=0).fit({"x": ["u", "v", "v"], "z": ["1", "1", "1"]}, [0, 1, 1])
+    cells = {key[:3]: value for key, value in listed(whole).items() if key[3] == "p"}
+    assert cells == {
+        (0, "x × z", "u × 1"): 1.0, (0, "x × z", "v × 1"): 0.0,
+        (1, "x × z", "u × 1"): 0.0, (1, "x × z", "v × 1"): 1.0,
+    }  # fmt: skip
+    columns = {("sky", "wind"): naively.Joint()}
+    part = listed(NaiveBayes(columns).fit({**table, "t": [0.1, 0.2, 0.3, 0.5]}, [0, 0, 1, 1]))
+    assert {key[1] for key in part} == {None, "sky × wind", "t"}
 
 
 def test_parameter_counts_of_any_size_can_be_printed():
@@ -288,7 +331,7 @@ def test_virtual_examples_with_a_prior_q():
     m, q = 10, np.array([0.2, 0.5, 0.3])
     expected = (np.bincount(own) + m * q) / (90 + m)
     for virtual in (m * q, (m * q).tolist(), dict(zip("abc", m * q, strict=True))):
-        for kind in (GaussianNB, MultinomialNB, NaiveBayes, JointBayes):
+        for kind in ALL:
             model = kind(prior_smoothing=virtual).fit(LEVELS, y)
             assert_allclose(model.class_prior_, expected, rtol=1e-12)
     part = NaiveBayes(prior_smoothing={"b": 5}).fit(LEVELS, y)

@@ -22,8 +22,9 @@ from naively.statistics.blocks import (
 )
 
 WhyKind = Literal[
-    "rule", "asked", "array", "chosen", "constant", "no values", "few numbers", "counts", "truths"
-]
+    "rule", "asked", "array", "chosen", "constant", "no values", "few numbers", "counts", "truths",
+    "levels",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

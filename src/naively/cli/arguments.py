@@ -74,7 +74,7 @@ class LearningOptions:
         --columns "body=text(ngram_range=(1,2))".
     family
         Of all columns of numbers: gaussian, lognormal, gamma, poisson, kernel_density, ...; or
-        auto for the one that predicts best.
+        auto for the one that predicts best. "categorical(alpha=0)" is of categories, too.
     weight
         A column of weights: a row of weight 2 counts as two rows.
     holdout
@@ -82,8 +82,12 @@ class LearningOptions:
     alpha
         Smoothing of levels, counts and words.
     prior
-        Class prior: uniform, or a probability as "spam=0.8", repeated for each class; one may be
-        left out. By default as often as each was met.
+        Class prior: uniform; a probability as "spam=0.8", repeated for each class, of which one may
+        be left out; or all in the order of the classes, as 0.2,0.8. By default as often as each was
+        met.
+    prior_smoothing
+        Virtual examples of each class, added to those that were met: a number for all, "spam=2",
+        repeated, or all in the order of the classes, as 2,8.
     unseen
         What a level that was never met does at prediction.
     label
@@ -101,6 +105,7 @@ class LearningOptions:
     holdout: float = 0.0
     alpha: float = 1.0
     prior: Names = None
+    prior_smoothing: Names = None
     unseen: Literal["smooth", "ignore", "error"] = "smooth"
     missing: Missing = None
     format: Format = None

@@ -272,8 +272,10 @@ def compare(
     format: given.Format = None,
     only: given.Names = None,
     seconds: float = float("inf"),
+    sizes: str | None = None,
     splits: int = 5,
     seed: int = 0,
+    accuracy: bool = False,
     plot: Path | None = None,
     json: given.Json = False,
 ) -> None:
@@ -297,10 +299,14 @@ def compare(
         repeated. All unless given.
     seconds
         What each candidate may take; one that takes longer is not gone on with.
+    sizes
+        The numbers of rows to learn, as 10,100,1000; 10, 20, 50 and so on up to all unless given.
     splits
         How many random splits; each predicts that part of the rows.
     seed
         Of the splits, and of the sample that is looked at of more than 100,000 rows.
+    accuracy
+        Show the part of the rows that are right instead of wrong.
     plot
         Draw the curves too, in a file such as curves.png; needs naively[plot].
     """
@@ -313,13 +319,13 @@ def compare(
         columns=columns, text=text, skip=skip, missing=missing, format=format, seed=seed
     )
     source, question = sources.opened_new(data, target, options)
-    found = comparison.run(source, question, estimators, splits, only, seconds)
+    found = comparison.run(source, question, estimators, splits, only, seconds, sizes)
     if json:
         layout.print_json(found.to_dict())
     else:
-        comparison.compared(found)
+        comparison.compared(found, accuracy)
     if plot is not None:
-        comparison.draw(found, plot)
+        comparison.draw(found, plot, accuracy)
 
 
 @app.command

@@ -16,7 +16,13 @@ from naively.cli.sources import Opened
 from naively.cli.work import sampled
 from naively.study import comparison
 from naively.study.alternatives import alternatives
-from naively.study.comparison import Comparison, check_seconds, check_splits, examine
+from naively.study.comparison import (
+    Comparison,
+    check_seconds,
+    check_splits,
+    checked_sizes,
+    examine,
+)
 from naively.tables.learning import Question
 
 NAMES = 40  # characters of a name, for which sizes give way
@@ -24,7 +30,7 @@ NAMES = 40  # characters of a name, for which sizes give way
 
 def run(
     source: Opened, question: Question, estimators: Sequence[str] | None, splits: int,
-    only: Sequence[str] | None, seconds: float,
+    only: Sequence[str] | None, seconds: float, sizes: str | None,
 ) -> Comparison:  # fmt: skip
     """The comparison on the rows of files."""
     if estimators:
@@ -34,40 +40,53 @@ def run(
         check_splits(splits)
         option = "--seconds"
         check_seconds(seconds)
+        option = "--sizes"
+        rows_learned = checked_sizes(_numbers(sizes))
         option = "--estimators"
         others = alternatives(estimators or [])
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from None
     rows = sampled(source, question)
     return examine(
-        rows, question.wishes, others, splits, question.seed, only or (), seconds, progress.steps
-    )
+        rows, question.wishes, others, splits, question.seed, only or (), seconds, rows_learned,
+        progress.steps,
+    )  # fmt: skip
 
 
-def draw(found: Comparison, picture: Path) -> None:
+def _numbers(text: str | None) -> list[int]:
+    """Of 10,100,1000 the numbers; ValueError for what is none."""
+    if text is None:
+        return []
+    try:
+        return [int(one) for one in text.split(",")]
+    except ValueError:
+        raise ValueError(f"write numbers of rows, as 10,100,1000, not {text!r}") from None
+
+
+def draw(found: Comparison, picture: Path, accuracy: bool = False) -> None:
     """Write the curves to a file."""
     display = pictures.displays().LearningCurvesDisplay
-    pictures.write(display.from_comparison(found), picture)
+    pictures.write(display.from_comparison(found, accuracy=accuracy), picture)
 
 
-def compared(found: Comparison) -> None:
+def compared(found: Comparison, accuracy: bool) -> None:
     """What `naively compare` found."""
     out = layout.console()
     out.print(layout.facts(**layout.examined(found)))
     out.print()
-    out.print(_curves(found, out.width))
-    layout.remark(out, comparison.notes(found))
+    out.print(_curves(found, out.width, accuracy))
+    layout.remark(out, comparison.notes(found, accuracy))
     out.print()
     out.print(Text(printable(found.advice), style="bold"))
 
 
-def _curves(found: Comparison, width: int) -> Table:
+def _curves(found: Comparison, width: int, accuracy: bool) -> Table:
     """A line a candidate; as many sizes as there is room for."""
     longest = min(max(len(one.name) for one in found.candidates), NAMES)
     for count in range(max(len(found.sizes), 2), 1, -1):
         shown = comparison.places(found.sizes, count)
         heads = comparison.heads([found.sizes[k] for k in shown])
-        rows = [comparison.cells(one, shown) for one in found.candidates]
+        rows = [comparison.cells(one, shown, accuracy) for one in found.candidates]
         room = room_beside(list(zip(heads, *rows, strict=True))[1:], width)
         if room >= longest:
             break

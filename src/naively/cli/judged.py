@@ -13,6 +13,7 @@ from naively.cli import inside, layout
 from naively.cli.inside import remedy
 from naively.cli.layout import clean, new_table, with_notes
 from naively.engines.threads import workers
+from naively.exact import Int64
 from naively.families.describing import Evidences
 from naively.model import Model
 from naively.study.dealing import dealt, left_out_in_turn
@@ -94,18 +95,22 @@ def _of_evidence(model: Model, found: Evidences) -> LeftOutScores:
 
 
 def _of_models(rows: Learnable) -> LeftOutScores | None:
-    classes, codes = np.unique(rows.labels, return_inverse=True)
-    if len(classes) < 2:
+    if len(np.unique(rows.labels)) < 2:
         return None
-    schema = rows.blank.schema
-    part = dealt(schema, rows.X, codes, rows.weights, min(PARTS, len(codes)))
-    learned, tests = left_out_in_turn(part)
-    said = left_out(Folds(rows, learned, workers(None)), tests, [rows.reading])[0]
+    said = left_out(*parted(rows), [rows.reading])[0]
     share = np.bincount(said.codes, said.weights) / said.weights.sum()
     return LeftOutScores(
         float(said.weights.sum()), MODELS, said.accuracy, said.log_loss, said.calibration,
         float(share.max()), said.prior_log_loss,
     )  # fmt: skip
+
+
+def parted(rows: Learnable) -> tuple[Folds, list[Int64]]:
+    """(models without one part of the rows each, the rows of the parts)."""
+    codes = np.unique(rows.labels, return_inverse=True)[1]
+    part = dealt(rows.blank.schema, rows.X, codes, rows.weights, min(PARTS, len(codes)))
+    learned, tests = left_out_in_turn(part)
+    return Folds(rows, learned, workers(None)), tests
 
 
 def table(found: LeftOutScores, model: Model) -> Group:

@@ -16,6 +16,7 @@ def fit(
     options: given.LearningOptions = given.LEARNING,
     features: int = 20,
     like: Path | None = None,
+    plot: Path | None = None,
     json: given.Json = False,
 ) -> None:
     """Learn from the rows of a table, and write the model to a file.
@@ -39,8 +40,13 @@ def fit(
     like
         A model file: its target, families and smoothing are taken, so that the two models add up.
         For parts of a table that are learned apart.
+    plot
+        Draw how well rows that are left out are predicted with other smoothing (--alpha), and what
+        it makes of the column that tells most, in a file such as smoothing.png; with --naive. Needs
+        naively[plot].
     """
-    from naively.cli import layout, models, progress, report, sources, work
+    from naively.cli import layout, models, progress, report, smoothing, sources, work
+    from naively.cli.errors import UsageError
     from naively.cli.options import noted, weighing
     from naively.files import locks
     from naively.files.safetensors import Saved
@@ -50,11 +56,15 @@ def fit(
     if like is None:
         source, question = sources.opened_new(data, target, options)
         question = weighing(question, options)
+        if plot is not None:
+            smoothing.check(question, options, plot, [*data, str(output)])
         fitted = work.fit(source, question)
         said = {"weight": options.weight, "documents": source.files.kind}
         extra = {key: text for key, text in said.items() if text}
         saved = Saved(fitted.model, *noted(question, fitted.model), extra)
     else:
+        if plot is not None:
+            raise UsageError("--like takes the smoothing from the model: leave out --plot")
         source, question, saved = sources.opened_like(data, target, options, like)
         fitted = work.fit(source, question, saved.model)
         saved.model = fitted.model
@@ -71,6 +81,8 @@ def fit(
         layout.print_json(report.fit_json(fitted, str(output)))
     else:
         report.fitted(fitted, output, features)
+    if plot is not None:
+        smoothing.draw(fitted, question, options, source.files.texts, plot)
 
 
 @app.command

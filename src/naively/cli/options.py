@@ -16,9 +16,10 @@ from naively.families.text import Text
 from naively.files.safetensors import Saved
 from naively.model import Model
 from naively.prior import Prior
-from naively.tables.inference import Wishes, named
+from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
 from naively.tables.learning import Question
+from naively.tables.names import named
 
 PLAIN = ("naive", "family", "alpha", "unseen")
 """Options that only a plain product has."""
@@ -66,26 +67,48 @@ def missing_of(options: LearningOptions) -> tuple[str, ...]:
 
 
 def prior_of(options: LearningOptions) -> Prior:
-    """The class prior: its name, or probabilities by class."""
-    said = options.prior or ["empirical"]
-    if len(said) == 1 and said[0] in ("empirical", "uniform"):
-        return Prior(said[0])  # type: ignore[arg-type]
+    """The class prior: its name or probabilities, and virtual examples."""
+    said, virtual = options.prior or ["empirical"], options.prior_smoothing
+    named = len(said) == 1 and said[0] in ("empirical", "uniform")
+    given: Any = said[0] if named else by_class("prior", said, "probability")
+    if virtual and given != "empirical":
+        raise UsageError("--prior-smoothing adds to how often classes were met: leave out --prior")
+    smoothing: Any = by_class("prior-smoothing", virtual, "number") if virtual else 0.0
+    if isinstance(smoothing, list) and len(smoothing) == 1:
+        smoothing = smoothing[0]  # of every class
+    option = "prior-smoothing" if virtual else "prior"
+    try:
+        return Prior(given, smoothing)
+    except ValueError as error:
+        raise UsageError(f"--{option}: {error}") from None
+
+
+def by_class(option: str, said: Sequence[str], what: str) -> dict[str, float] | list[float]:
+    """Numbers by class, as spam=0.8; or all in one, in the order of the classes, as 0.2,0.8."""
+    if len(said) == 1 and (values := _numbers(said[0].split(","))) is not None:
+        return values
     given: dict[str, float] = {}
     for one in said:
         label, equals, number = one.rpartition("=")
-        try:
-            value = float(number)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise UsageError(f'--prior {one}: write "uniform", "empirical" or "class=probability"')
+        value = _numbers([number])
+        if not equals or value is None:
+            names = '"uniform", "empirical", ' if option == "prior" else ""
+            raise UsageError(
+                f'--{option} {one}: write {names}"class={what}", or a {what} for each class, '
+                "as 0.2,0.8"
+            )
         if label in given:
-            raise UsageError(f"--prior names {label!r} more than once")
-        given[label] = value
+            raise UsageError(f"--{option} names {label!r} more than once")
+        given[label] = value[0]
+    return given
+
+
+def _numbers(texts: Sequence[str]) -> list[float] | None:
+    """Texts as numbers; None if one is none."""
     try:
-        return Prior(given)
-    except ValueError as error:
-        raise UsageError(f"--prior: {error}") from None
+        return [float(text) for text in texts]
+    except ValueError:
+        return None
 
 
 def learned_question(saved: Saved, weight: str | None) -> Question:
@@ -100,13 +123,12 @@ def learned_question(saved: Saved, weight: str | None) -> Question:
 def noted(question: Question, model: Model) -> tuple[str, dict[str, Any]]:
     """(the estimator, its parameters) that a model file notes: what was asked."""
     wishes = question.wishes
+    prior = {"prior": question.prior.given, "prior_smoothing": question.prior.smoothing}
     if wishes.whole is not None and model.family == wishes.whole:
-        own = {"prior": question.prior.given, "missing": wishes.missing}
-        return "AutoBayes", {**vars(wishes.whole), **own}
+        return "AutoBayes", {**vars(wishes.whole), **prior, "missing": wishes.missing}
     return "NaiveBayes", {
         "columns": wishes.columns or None, "family": "auto" if wishes.auto else wishes.numeric,
-        "alpha": wishes.alpha, "prior": question.prior.given, "unseen": wishes.unseen,
-        "missing": wishes.missing,
+        "alpha": wishes.alpha, **prior, "unseen": wishes.unseen, "missing": wishes.missing,
     }  # fmt: skip
 
 

@@ -27,7 +27,10 @@ from naively.tables.names import no_column
 from naively.tables.readers import FORMATS, Source, open_source
 from naively.tables.summarising import other_columns
 
-SETTLED = ("naive", "columns", "text", "skip", "family", "missing", "alpha", "prior", "unseen")
+SETTLED = (
+    "naive", "columns", "text", "skip", "family", "missing", "alpha", "prior", "prior_smoothing",
+    "unseen",
+)  # fmt: skip
 """Options that `--like` leaves to a model."""
 
 
@@ -147,7 +150,8 @@ def opened_like(
 ) -> tuple[Opened, Question, Saved]:
     """The same for a model that is to add up with another one; and that one."""
     if twice := [f"--{n}" for n in SETTLED if getattr(options, n) != getattr(LEARNING, n)]:
-        raise UsageError(f"--like takes that from the model: leave out {', '.join(twice)}")
+        said = ", ".join(twice).replace("_", "-")
+        raise UsageError(f"--like takes that from the model: leave out {said}")
     saved = models.load_table(like)
     source, question = opened_to_learn(saved, data, options)
     if target not in (None, question.target):

@@ -60,12 +60,14 @@ class Fitted:
     seconds : float, that learning took.
     held : Scores of the rows that were held out.
     left_out : LeftOutScores of the rows that were learned.
+    kept : a sample of them; None if some were held out, or another model said what to learn.
     """
 
     model: Model
     seconds: float
     held: Scores | None
     left_out: LeftOutScores | None = None
+    kept: Kept | None = None
 
 
 @dataclass
@@ -114,7 +116,7 @@ def fit(source: Opened, question: Question, known: Model | None = None) -> Fitte
             progress.note(f"{source.name}: {said}")
     model.prior.check_room(model.classes)
     seconds = time.perf_counter() - start
-    return Fitted(model, seconds, scores, _left_out(source, model, kept, question))
+    return Fitted(model, seconds, scores, _left_out(source, model, kept, question), kept)
 
 
 def _left_out(

@@ -165,6 +165,8 @@ class GaussianBayes(FromCovariances):
     priors : None, "empirical", "uniform", (C,) array or dict
         Class priors: None for the empirical ones; or probabilities that sum to 1, in the order of
         the classes or by class. Of a dict one class may be left out: it gets the rest.
+    prior_smoothing : float, sequence or dict
+        Virtual examples of each class in the empirical prior, as in `GaussianNB`.
     n_jobs : int or None
         Threads; None for all processors. The model does not depend on it.
 
@@ -189,6 +191,7 @@ class GaussianBayes(FromCovariances):
     ddof: Literal[0, 1] = 0
     alpha: Any = 0.0
     priors: Any = None
+    prior_smoothing: Virtual = 0.0
     n_jobs: int | None = None
 
     def _family(self) -> AnyFamily:
@@ -206,7 +209,7 @@ class GaussianBayes(FromCovariances):
         return Gaussian(tie, self.ddof, shrinkage=amount, alpha=alpha)
 
     def _prior(self) -> Prior:
-        return Prior("empirical" if self.priors is None else self.priors)
+        return Prior("empirical" if self.priors is None else self.priors, self.prior_smoothing)
 
     @property
     def means_(self) -> Float64:

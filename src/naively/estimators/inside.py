@@ -88,9 +88,11 @@ class Inside:
         The columns are `class`, `feature`, `level`, `parameter` and `value`. A `parameter` is
         called as ``naively inspect`` calls it: ``prior`` for π_c, of no feature; ``mean`` and
         ``sd`` for μ_αc and σ_αc; ``p`` for [θ_jc]_α of a level, range or term, for θ_αc or p_αc of
-        a feature; ``w`` for the weights of "complement". Covariances are left out, as are joint
-        tables and the evidence of `AutoBayes`: `covariance_`, `JointBayes.counts` and
-        ``naively inspect`` show them.
+        a feature; ``w`` for the weights of "complement". A ``covariance`` has its second feature
+        for a level, and is there once of each two; that of all classes stands in each. A cell of
+        a joint table has all features and all levels, as "outlook × wind" and "rain × weak", if it
+        was met; without a level stands any other cell. The evidence of `AutoBayes` is left out:
+        `evidence_` and ``naively inspect`` show it.
         """
         return parameters(self._posterior())
 

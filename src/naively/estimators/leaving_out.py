@@ -21,12 +21,11 @@ from naively.families.base import AnyFamily
 from naively.model import Model
 from naively.prior import Prior
 from naively.study.dealing import dealt, left_out_in_turn
-from naively.study.folds import Folds, Learnable, Reading, log_losses
+from naively.study.folds import Folds, Learnable, Reading
+from naively.study.smoothing import ALPHAS, SmoothingCurve, scores, smoothing_curve
 from naively.study.unlearned import LeftOut, left_out
 
 PARTS = 10
-ALPHAS = tuple(10.0 ** (k / 4) for k in range(-12, 9))
-"""Smoothing that ``alpha="auto"`` chooses from: 0.001 to 100, four values a power of ten."""
 NONE = np.empty(0, np.int64)
 
 
@@ -88,6 +87,35 @@ class LeavesOut:
         with naming(self):
             return left_out(folds, tests, [rows.reading])[0]
 
+    def smoothing_curve(
+        self, X: Any, y: Any, sample_weight: Any = None, *,
+        alphas: Sequence[float] = ALPHAS, parts: int = PARTS,
+    ) -> SmoothingCurve:  # fmt: skip
+        """How left-out rows are predicted with each smoothing: what ``alpha="auto"`` looks at.
+
+        The rows are counted once. `naively.plot.SmoothingDisplay` draws it.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`.
+        alphas : values of `alpha` to try, numbers of 0 or more.
+        parts : how many parts of the rows are left out in turn, as for `left_out`.
+
+        Raises
+        ------
+        ValueError : as `left_out`; for a classifier that does not smooth, as `AutoBayes`.
+        """
+        if not hasattr(self, "alpha"):
+            raise ValueError(f"{type(self).__name__} has no alpha: it does not smooth")
+        values = sorted({float(alpha) for alpha in alphas})
+        if not values:
+            raise ValueError("alphas has no values to try")
+        tried: list[Any] = [clone(self).set_params(alpha=alpha) for alpha in values]
+        rows = tried[0]._learnable(X, y, sample_weight)
+        folds, tests = self._parted(rows, parts)
+        with naming(self):
+            return smoothing_curve(folds, tests, values, [one._reading(rows) for one in tried])
+
     # ---- alpha="auto" ------------------------------------------------------------------------
 
     @property
@@ -131,7 +159,7 @@ class LeavesOut:
             rows = self._learnable(X, y, sample_weight)
             folds, tests = self._parted(rows, PARTS)
             tried: list[Any] = [clone(self).set_params(alpha=alpha) for alpha in ALPHAS]
-            losses = log_losses(folds, tests, [one._reading(rows) for one in tried])
+            losses = scores(folds, tests, [one._reading(rows) for one in tried])[:, 0]
         order = sorted(range(len(ALPHAS)), key=lambda k: abs(np.log(ALPHAS[k])))
         return tried[order[int(np.nan_to_num(losses, nan=np.inf)[order].argmin())]]
 

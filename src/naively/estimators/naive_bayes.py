@@ -11,8 +11,9 @@ from naively.estimators.table import TableClassifier
 from naively.families.base import AnyFamily, Family
 from naively.families.categorical_parameters import Unseen
 from naively.prior import Given, Virtual
-from naively.tables.inference import Wishes, named
+from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
+from naively.tables.names import named
 
 
 @dataclass(eq=False, repr=False)
@@ -31,7 +32,8 @@ class NaiveBayes(TableClassifier):
         tuple of columns is one block for a family such as ``Multinomial()`` or ``Joint()``.
     family : None, "auto", str or Family
         Of the columns of numbers that `columns` does not name: None for the rule; "auto" for the
-        one that predicts held-out rows best, column by column; or the family itself.
+        one that predicts held-out rows best, column by column; or the family itself. One of levels,
+        such as ``Categorical(alpha=0)``, is also that of the columns of categories.
     alpha : float or "auto"
         Virtual counts of each level, for inferred families; "auto" as in `MultinomialNB`.
     prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class

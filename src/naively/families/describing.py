@@ -62,15 +62,17 @@ class Listed:
     Attributes
     ----------
     name : what they are, such as ``mean`` or ``p``.
-    features : (R,) the number of the feature of each.
+    features : (R,) the number of the feature of each; None where they are of all features together.
     levels : (R,) its level, range or term; None where the numbers are of the feature itself.
     values : (C, R)
+    others : (R,) the number of the second feature, where they are of two.
     """
 
     name: str
-    features: Int64
-    levels: Sequence[str] | None
+    features: Int64 | None
+    levels: Sequence[str | None] | None
     values: Float64
+    others: Int64 | None = None
 
 
 @dataclass(frozen=True)

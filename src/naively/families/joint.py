@@ -14,7 +14,7 @@ import numpy.typing as npt
 from naively.exact import LARGEST, ExactArray, Float64, Int64
 from naively.families.base import SCORED, Family, Parameters
 from naively.families.categorical import check_min_categories
-from naively.families.describing import Section, first_levels
+from naively.families.describing import Listed, Section, first_levels
 from naively.families.linear import counts_of, log, valid_alpha
 from naively.statistics.base import Data
 from naively.statistics.levels import Encoded, Levels, find
@@ -216,6 +216,18 @@ class JointParameters(Parameters):
             for name, known in zip(names, self.levels, strict=True)
         }
         return Section("levels of the joint table", rows={name: [] for name in names}, words=words)
+
+    def listed(self) -> list[Listed]:
+        """The probability of each cell that was met, and of one that was not, if there is one."""
+        count = len(self.cells)
+        columns = [known[own] for known, own in zip(self.levels, self.cells.T, strict=True)]
+        cells: list[str | None] = [
+            " × ".join(map(str, cell)) for cell in zip(*columns, strict=True)
+        ]
+        score = self._score(np.arange(count), count, 0.0)
+        if self.n_cells > count:
+            return [Listed("p", None, [*cells, None], np.exp(score))]
+        return [Listed("p", None, cells, np.exp(score[:, :count]))]
 
     # ---- sums over the table -----------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from naively.exact import LARGEST, SMALLEST, Float64, Int64
 from naively.families.base import SCORED, Parameters, raise_infinite
 from naively.families.covariance import whiten
-from naively.families.describing import ClassNumbers
+from naively.families.describing import ClassNumbers, Listed
 from naively.families.near_classes import LOG_2PI, near_scores
 from naively.kernels import distances
 from naively.kernels.simd import TILE
@@ -305,6 +305,13 @@ class MultivariateParameters(Parameters):
         meaning = "mean ± standard deviation, with all covariances"
         values = {"mean": self.mean, "sd": deviation}
         return ClassNumbers(meaning, " ± ", values)
+
+    def listed(self) -> list[Listed]:
+        """Means, standard deviations, and the covariance of each two features."""
+        first, other = np.triu_indices(self.mean.shape[1])
+        cells = self.covariance[:, first, other]
+        values = np.broadcast_to(cells, (len(self.mean), len(first)))
+        return [*super().listed(), Listed("covariance", first, None, values, other)]
 
     def normal(self) -> tuple[Float64, Float64]:
         """Means, (C, d), and covariances, (C, d, d)."""

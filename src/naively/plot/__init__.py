@@ -26,6 +26,7 @@ from naively.plot.images import ImageDisplay
 from naively.plot.learning import LearningCurvesDisplay
 from naively.plot.levels import LevelsDisplay
 from naively.plot.parameters import ParametersDisplay
+from naively.plot.smoothing import SmoothingDisplay
 from naively.plot.telling import TellingDisplay
 
 __all__ = [
@@ -41,5 +42,6 @@ __all__ = [
     "LevelsDisplay",
     "NaiveAssumptionDisplay",
     "ParametersDisplay",
+    "SmoothingDisplay",
     "TellingDisplay",
 ]

@@ -17,6 +17,7 @@ from naively.tables.telling import bits_of_event
 
 MOST = 9  # features that are shown unless they are named
 FACES = 12  # levels of a feature, the rest being one bar; sides and coins, the most telling ones
+BARS, FEWEST = 72, 3  # of sides and coins there are fewer where classes are many
 LEVEL, SIDE, HEADS = "P(level | class)", "P(side | class)", "P(x = 1 | class)"
 
 
@@ -92,7 +93,8 @@ def _board(
         kept = np.array([place[name] for name in chosen])
     else:
         told = bits_of_event(theta, model.posterior().class_prior)
-        kept = np.sort(np.argsort(-told, kind="stable")[:FACES])
+        most = max(FEWEST, min(FACES, BARS // len(counts)))
+        kept = np.sort(np.argsort(-told, kind="stable")[:most])
     whole = f"one die of {size:,} {what}" if quantity == SIDE else f"{size:,} {what}"
     title = whole if len(kept) == size else f"{len(kept)} of {size:,} {what}"
     return Die(title, [events.names[k] for k in kept], theta[:, kept], quantity)

@@ -22,6 +22,7 @@ from naively.tables.names import few
 MOST = 2000  # rows that are drawn one by one
 LINES = 8  # columns of the row that are named
 TURN = np.pi * (3.0 - np.sqrt(5.0))  # the golden angle: dots lie evenly in a disc (Vogel 1979)
+EDGE = 0.05  # between a dot and the edge of its disc, of the radius of the largest
 FACES = "0.93", style.COLOURS[5], style.COLOURS[1]
 DOTS = "0.6", style.COLOURS[0], style.style(1).dark
 
@@ -111,8 +112,14 @@ class IdenticalRowsDisplay:
             return
         total, same, both = map(int, self.counts)
         k = np.arange(total)
-        away = np.sqrt((k + 0.5) / total)
-        kind = np.where(k < both, 2, np.where(k < same, 1, 0))
+        ends = np.array([0, both, same, total])
+        ring = np.searchsorted(ends[1:3], k, "right")
+        inner, outer = np.sqrt(ends / total)[[ring, ring + 1]]
+        gap = np.minimum(EDGE, (outer - inner) / 3)  # no dot lies on an edge
+        inner, outer = np.where(ring > 0, inner + gap, 0.0), outer - gap
+        part = (k - ends[ring] + 0.5) / (ends[ring + 1] - ends[ring])
+        away = np.sqrt(inner**2 + part * (outer**2 - inner**2))
+        kind = 2 - ring
         size = min(1600.0 / total, 60.0)
         ax.scatter(
             away * np.cos(TURN * k), away * np.sin(TURN * k), s=size, lw=0,

@@ -31,27 +31,33 @@ class LearningCurvesDisplay:
     Parameters
     ----------
     comparison : Comparison
+    accuracy : whether the first panel has the part of the rows that are right, instead of wrong;
+        off the scale is then below.
 
     Attributes
     ----------
-    axes_ : list of two Axes, of the error and of the log-loss.
+    axes_ : list of two Axes, of the error, or accuracy, and of the log-loss.
     lines_ : dict of list of Line2D, the two lines of each candidate.
     legend_ : Legend
     figure_
     """
 
     comparison: Comparison
+    accuracy: bool = False
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison, *, ax: Axes | None = None) -> Self:
+    def from_comparison(
+        cls, comparison: Comparison, *, accuracy: bool = False, ax: Axes | None = None
+    ) -> Self:
         """Draw what `naively.compare` found.
 
         Parameters
         ----------
         comparison : Comparison
+        accuracy : draw accuracy instead of error, as lecture 2 does for twenty newsgroups.
         ax : axes of `subplots` in whose place to draw; a new figure by default.
         """
-        return cls(comparison=comparison).plot(ax)
+        return cls(comparison=comparison, accuracy=accuracy).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw in the place of the given axes, or in a new figure."""
@@ -70,7 +76,10 @@ class LearningCurvesDisplay:
             worst = min(means.max(initial=0.0), getattr(prior, name)[-1]) or 1.0
             low = min(means.min(initial=np.inf), worst)
             top = min(ABOVE * worst, 1.0) if name == "error" else ABOVE * worst
-            panel.set_ylim(max(low - 0.1 * (top - low), 0.0), top)
+            ends = max(low - 0.1 * (top - low), 0.0), top
+            if self.accuracy and name == "error":
+                ends, unit = (1.0 - top, 1.0 - ends[0]), "accuracy"
+            panel.set_ylim(*ends)
             panel.set(xscale="log", xlabel="rows learned")
             panel.set_title(f"{unit} on other rows", loc="left", fontsize="medium")
             panel.set_xticks(*_ticks(found.sizes))
@@ -78,10 +87,12 @@ class LearningCurvesDisplay:
             panel.grid(axis="y", linewidth=0.4, alpha=0.5)
             style.plain(panel)
         for one in found.candidates:
-            values = one.curve.error, one.curve.log_loss
+            first, own = one.curve.error, styles[one.name]
             self.lines_[one.name] = [
-                _line(panel, found.sizes, each, one, styles[one.name])
-                for panel, each in zip(self.axes_, values, strict=True)
+                _line(self.axes_[0], found.sizes, 1.0 - first, one, own, 0)
+                if self.accuracy
+                else _line(self.axes_[0], found.sizes, first, one, own),
+                _line(self.axes_[1], found.sizes, one.curve.log_loss, one, own),
             ]
         self.axes_[0].yaxis.set_major_formatter(lambda y, _: f"{100 * y:.3g}%")
         self.legend_ = style.legend(
@@ -102,9 +113,13 @@ def _is_broad(one: Candidate) -> bool:
 
 
 def _line(
-    panel: Axes, sizes: tuple[int, ...], values: Float64, one: Candidate, own: style.Style
-) -> Line2D:
-    """One candidate's line, and its band if it is broad; (S, K) values."""
+    panel: Axes, sizes: tuple[int, ...], values: Float64, one: Candidate, own: style.Style,
+    edge: int = 1,
+) -> Line2D:  # fmt: skip
+    """One candidate's line, and its band if it is broad; (S, K) values.
+
+    Worse is below if the edge is 0, else above.
+    """
     mean = values.mean(axis=0)
     if one.kind == "prior":
         return panel.plot(sizes, mean, color="black", linestyle=(0, (1, 2)), linewidth=1.4)[0]
@@ -114,9 +129,10 @@ def _line(
     panel.fill_between(
         sizes, values.min(axis=0), values.max(axis=0), color=own.colour, alpha=0.2, linewidth=0
     )
-    above = np.isinf(mean) | (mean > panel.get_ylim()[1])
+    worst = panel.get_ylim()[edge]
+    off = np.isinf(mean) | (mean > worst if edge else mean < worst)
     panel.plot(
-        np.array(sizes)[above], np.ones(int(above.sum())), ls="none", marker=own.marker, ms=5,
+        np.array(sizes)[off], np.full(int(off.sum()), edge), ls="none", marker=own.marker, ms=5,
         mfc="white", mec=own.colour, clip_on=False, transform=panel.get_xaxis_transform(),
         in_layout=False,
     )  # fmt: skip

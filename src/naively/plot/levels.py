@@ -25,7 +25,7 @@ class LevelsDisplay:
     twelve levels the most probable ones are shown, and the rest as one bar. Case 2, counts: "there
     are only as many dice as classes. Each die has d sides": one panel, of the twelve sides that
     tell most about the class. Features that are present or absent (lecture 4) are coins: one panel
-    of P(present | class), of the twelve that tell most.
+    of P(present | class), of the twelve that tell most. Of many classes they are fewer.
 
     Parameters
     ----------

@@ -220,6 +220,11 @@ class Summary(ABC, Generic[S]):
     bounds: tuple[float, float] = (-LARGEST, LARGEST)
     """The least and the greatest number that can be counted."""
 
+    @property
+    def of_levels(self) -> bool:
+        """Whether it counts the levels of each column."""
+        return self.takes == "levels" and self.by_column
+
     @abstractmethod
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> S:
         """The statistics of a batch of rows. Raises `InvalidValueError`; keeps nothing."""

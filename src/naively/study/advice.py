@@ -262,9 +262,11 @@ def _ahead(naive: Candidate, best: Candidate, sizes: Sequence[int]) -> int:
 
 def _more(one: Candidate, sizes: Sequence[int]) -> str:
     """Whether more rows would help it, by what the last ones brought."""
-    before = int(np.argmin(np.abs(np.log(np.array(sizes[:-1] or sizes) / sizes[-1]) + np.log(2))))
+    if len(sizes) < 2:
+        return "one size of training sets does not tell whether more rows would help"
+    before = int(np.argmin(np.abs(np.log(np.array(sizes[:-1]) / sizes[-1]) + np.log(2))))
     gained = one.curve.error[:, before] - one.curve.error[:, -1]
-    if len(sizes) < 2 or not np.isfinite(gained).all():
+    if not np.isfinite(gained).all():
         return "there are too few rows to say whether more would help"
     mean, error = margin(gained, np.zeros(len(gained)))
     name = "it" if one.kind == "naive" else one.name

@@ -89,6 +89,7 @@ def compare(
     seed: int = 0,
     only: Sequence[str] = (),
     seconds: float = math.inf,
+    sizes: Sequence[int] = (),
 ) -> Comparison:
     """Learning curves of naive Bayes and its alternatives: which one, and would more rows help?
 
@@ -116,6 +117,8 @@ def compare(
         majority class is always there.
     seconds : that each candidate may take. One that has not finished by then has the sizes that
         it was tried with; those of scikit-learn are ended, others finish the size they are at.
+    sizes : rows of the training sets, at least one of each class; by default 10, 20, 50, 100 and so
+        on, and all rows of the other folds.
 
     Returns
     -------
@@ -136,29 +139,32 @@ def compare(
     """
     check_splits(splits)
     check_seconds(seconds)
+    sizes = checked_sizes(sizes)
     others = alternatives(estimators)
     if seed < 0:
         raise ValueError(f"seed must not be negative, but is {seed}")
     rows, texts = of_any(X, y, seed, missing)
     known: Columns = dict.fromkeys(texts, Text())
     wishes = Wishes({**known, **(columns or {})}, missing=tuple(missing))
-    return examine(rows, wishes, others, splits, seed, only, seconds)
+    return examine(rows, wishes, others, splits, seed, only, seconds, sizes)
 
 
 def examine(
     rows: LabelledRows, wishes: Wishes, others: Sequence[Alternative], folds: int, seed: int,
-    only: Sequence[str] = (), seconds: float = math.inf,
+    only: Sequence[str] = (), seconds: float = math.inf, sizes: Sequence[int] = (),
     progress: Progress = lambda what, steps: nullcontext(lambda: None),
 ) -> Comparison:  # fmt: skip
     """The comparison of some rows: the rungs, and others on at least 2 folds.
 
     Raises
     ------
-    ValueError : if no column is left, or no candidate has a name that was given.
+    ValueError : if no column is left, no candidate has a name that was given, or there are too few
+        rows for a size.
     """
     rule = infer(wishes, rows.table, (rows.classes, rows.codes)).varying
     rule.check_any("compare")
-    splits = Splits(rows.codes, folds, growing(rows.codes, folds), seed)
+    known = sizes or growing(rows.codes, folds)
+    splits = Splits(rows.codes, folds, known, seed, whole=not sizes)
     trial = Trial(rows, rule, splits, workers(None))
     whole = weighed(wishes, rows, rule)
     rungs = ladder(rule, *kinds(rule, wishes, rows), len(rows.classes), whole)
@@ -199,6 +205,14 @@ def check_seconds(seconds: float) -> None:
         raise ValueError(f"seconds must be above 0, not {seconds!r}")
 
 
+def checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Numbers of rows in order, each once; ValueError if they are none."""
+    for size in sizes:
+        if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
+            raise ValueError(f"sizes must be whole numbers of rows, as 100, not {size!r}")
+    return tuple(sorted({int(size) for size in sizes}))
+
+
 def _chosen(
     only: Sequence[str], rungs: Sequence[Rung], others: Sequence[Alternative]
 ) -> tuple[list[Rung], list[Alternative]]:
@@ -227,9 +241,13 @@ def heads(sizes: Sequence[int]) -> tuple[str, ...]:
     return ("rows learned", *(f"{size:,}" for size in sizes), *TAIL)
 
 
-def cells(one: Candidate, places: Sequence[int]) -> tuple[str, ...]:
-    """A line of the table: mean error in % at these sizes; at the last, its spread and log-loss."""
-    errors = [f"{100 * one.error[k]:.1f}" if np.isfinite(one.error[k]) else "·" for k in places]
+def cells(one: Candidate, places: Sequence[int], accuracy: bool = False) -> tuple[str, ...]:
+    """A line of the table: mean error in % at these sizes; at the last, its spread and log-loss.
+
+    With `accuracy` that in place of the error.
+    """
+    means = (one.accuracy if accuracy else one.error)[list(places)].tolist()
+    errors = [f"{100 * mean:.1f}" if np.isfinite(mean) else "·" for mean in means]
     spread, loss = float(one.curve.error[:, -1].std()), float(one.log_loss[-1])
     return (
         one.name, *errors, f"{100 * spread:.1f}" if np.isfinite(spread) else "·",
@@ -243,12 +261,13 @@ def places(sizes: Sequence[int], room: int) -> list[int]:
     return np.unique(np.linspace(0, len(sizes) - 1, max(room, 2)).round()).astype(int).tolist()
 
 
-def notes(found: Comparison) -> list[str]:
+def notes(found: Comparison, accuracy: bool = False) -> list[str]:
     """What there is to say below the table."""
     curves = {one.name: one.curve for one in found.candidates}
     said = [
-        f"error in %, means of {found.splits} random splits; ±: standard deviation over them, with "
-        f"{found.sizes[-1]:,} rows learned; log-loss in nats; seconds on the clock, whole curve",
+        f"{'accuracy' if accuracy else 'error'} in %, means of {found.splits} random splits; ±: "
+        f"standard deviation over them, with {found.sizes[-1]:,} rows learned; log-loss in nats; "
+        "seconds on the clock, whole curve",
         *failures((name, curve.reason) for name, curve in curves.items()),
         *(f"{name} warned: {curve.warning}" for name, curve in curves.items() if curve.warning),
     ]

@@ -264,20 +264,3 @@ def _read(own: Schema, other: Schema, wholes: list[Any]) -> list[Any]:
             )
         found.append(taken(own.parts[k], part, wholes[k]))
     return found
-
-
-def log_losses(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) -> Float64:
-    """The mean -log P(label | x) of test rows by models that did not learn them, a reading each.
-
-    In nats, by weight. Rows whose class a model does not know do not count: see `LeftOut`.
-    """
-    weights = folds.rows.weights
-
-    def answer(said: Unlearned) -> tuple[float, float]:
-        weight = np.ones(len(said.rows)) if weights is None else weights[said.rows]
-        counts = ~said.unknown & (weight > 0)
-        return float((said.losses * weight)[counts].sum()), float(weight[counts].sum())
-
-    sums = np.array(folds.ask(tests, readings, answer)).sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(sums[:, 0] / sums[:, 1], np.float64)

@@ -38,6 +38,11 @@ class Candidate:
         return self.curve.error.mean(axis=0)
 
     @property
+    def accuracy(self) -> Float64:
+        """(K,) mean part of right rows, likewise."""
+        return 1.0 - self.error
+
+    @property
     def log_loss(self) -> Float64:
         """(K,) mean -log P(y | x) in nats, likewise."""
         return self.curve.log_loss.mean(axis=0)

@@ -26,8 +26,9 @@ class Splits:
     codes : (n,) the class of each row.
     folds : how many.
     sizes : of the training sets, increasing, the first of at least as many rows as there are
-        classes; all rows of the other folds come last.
+        classes.
     seed : of the folds and their order.
+    whole : whether all rows of the other folds come last; else these sizes are all.
 
     Attributes
     ----------
@@ -35,21 +36,33 @@ class Splits:
     tests : tuple of (m,) rows that each split predicts.
     steps : for each split and size, the parts that its training set has beyond the one before.
     sizes : of the training sets; all rows of the other folds may be one more.
+
+    Raises
+    ------
+    ValueError : if the sizes are all, and one has more rows than some split learns, or the first
+        fewer than there are classes.
     """
 
-    def __init__(self, codes: Int64, folds: int, sizes: Sequence[int] = (), seed: int = 0) -> None:
+    def __init__(
+        self, codes: Int64, folds: int, sizes: Sequence[int] = (), seed: int = 0, whole: bool = True
+    ) -> None:
         self.codes, self.folds = codes, folds
         fold, rank = _dealt(codes, folds, seed)
         met = [k for k in range(folds) if (fold == k).any()]
-        whole = len(fold) - max(int((fold == k).sum()) for k in met)
-        self.sizes = (*(size for size in sizes if size < whole), whole)
+        rest = len(fold) - max(int((fold == k).sum()) for k in met)
+        if whole:
+            self.sizes = (*(size for size in sizes if size < rest), rest)
+        else:
+            self.sizes = tuple(sizes)
+            _check_sizes(self.sizes, len(np.unique(codes)), rest)
         since = np.empty((len(met), len(fold)), np.int64)  # the first size that has a row
         for own, k in zip(since, met, strict=True):
             away = np.where(fold < folds, (fold - k - 1) % folds, folds)
             order = np.lexsort([rank, away])
             order = self._with_all(order[fold[order] != k])
             own[:] = len(self.sizes)
-            own[order] = np.searchsorted(self.sizes[:-1], np.arange(len(order)), "right")
+            ends = self.sizes[:-1] if whole else self.sizes
+            own[order] = np.searchsorted(ends, np.arange(len(order)), "right")
         alike, self.parts = told_apart(since)
         self.tests = tuple(np.flatnonzero(fold == k) for k in met)
         places = range(len(self.sizes))
@@ -64,6 +77,16 @@ class Splits:
         late = np.zeros(len(order), bool)
         late[met[met >= self.sizes[0] - len(met)]] = True
         return order[np.argsort(~late, kind="stable")]
+
+
+def _check_sizes(sizes: Sequence[int], least: int, most: int) -> None:
+    """Raise ValueError for the first size that no training set can have, saying why."""
+    for size in sizes:
+        if not least <= size <= most:
+            raise ValueError(
+                f"sizes must be from {least:,}, a row of each class, to {most:,}, the rows that "
+                f"every split has to learn; {size:,} is not"
+            )
 
 
 def told_apart(table: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[Int64, ...]]:

@@ -19,11 +19,10 @@ whole numbers, each once, half of their range       left out: like an identifier
 dates and times, lists, structures                  left out
 ==================================================  ==============================================
 
-With ``auto``, columns of numbers that would be Gaussian or Poisson get the family that predicts
-the class best on rows held out of those first ones (see `naively.tables.choice`).
-
-Text that is all numbers is numbers, and numbers that are all whole are whole numbers, whatever
-the type of the column: so files and frames of the same values get the same families.
+A family of levels that was asked for, as ``Categorical(alpha=0)``, is also that of categories and
+of true and false. With ``auto``, columns of numbers that would be Gaussian or Poisson get the
+family that predicts the class best on rows held out of those first ones (see
+`naively.tables.choice`).
 """
 
 from __future__ import annotations
@@ -35,14 +34,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from naively.families.base import AnyFamily, Family
+from naively.families.base import AnyFamily
 from naively.families.bernoulli import Bernoulli
 from naively.families.categorical import Categorical
 from naively.families.categorical_parameters import Unseen
 from naively.families.gaussian import Gaussian
 from naively.families.multinomial import Multinomial
 from naively.families.poisson import Poisson
-from naively.families.registry import FAMILIES
 from naively.families.text import Text
 from naively.model import Model
 from naively.schema import ASKED, CONSTANT, NO_VALUES, Block, Schema, Why, together
@@ -50,7 +48,7 @@ from naively.tables import values
 from naively.tables.choice import choose
 from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
-from naively.tables.names import no_column
+from naively.tables.names import named, no_column
 from naively.tables.targets import LabelCodes
 from naively.tables.union import counts, is_few, with_families
 
@@ -97,6 +95,13 @@ class Wishes:
         numeric = self.numeric
         if numeric is not None and numeric.summary.takes == "documents":
             raise ValueError("text is no family of numbers; name its columns in `columns`")
+
+    @property
+    def levels(self) -> AnyFamily | None:
+        """The family that was asked for, if it is one of levels and no plain one."""
+        asked = self.numeric
+        known = asked is not None and asked.summary.of_levels
+        return asked if known and repr(asked) != repr(Categorical()) else None
 
     @property
     def settled(self) -> set[str]:
@@ -179,13 +184,14 @@ class Wishes:
         levels, present = len(met), int(counts.sum())  # slices know more levels
         if levels < 2:
             return self._constant(levels)
-        if {*met} <= {"true", "false"}:
+        if self.levels is None and {*met} <= {"true", "false"}:
             return Bernoulli(self.alpha, binarize=None), TRUTHS
         if all(level and values.MOMENT.fullmatch(level) for level in met):
             return None, Why("dates or times")
         if present >= MANY and levels > 0.9 * present:
             return None, Why(f"like an identifier: {levels} different values in {present} rows")
-        return Categorical(self.alpha, unseen=self.unseen), Why(f"text, {levels} levels")
+        family = self.levels or Categorical(self.alpha, unseen=self.unseen)
+        return family, Why(f"text, {levels} levels", "levels" if self.levels else "rule")
 
     def _constant(self, levels: int) -> tuple[AnyFamily, Why]:
         """Of a column that may yet turn out to be anything: its value is counted."""
@@ -252,7 +258,7 @@ def reconsidered(wishes: Wishes, model: Model) -> Model:
     schema = model.schema
     changed: dict[str, tuple[AnyFamily, Why]] = {}
     for part, counted in zip(schema.parts, model.parts, strict=True):
-        if part.summary.takes != "levels" or not part.summary.by_column:
+        if not part.summary.of_levels:
             continue
         offsets = counted.offsets
         for k, name in enumerate(part.names):
@@ -329,20 +335,3 @@ def _chosen(wishes: Wishes, schema: Schema, table: pa.Table, labels: LabelCodes)
         blocks.append(Block(family, (name,)))
     blocks += [block for block in schema.blocks if asked & set(block.names)]
     return Schema(together(blocks), reasons, schema.missing)
-
-
-def named(choice: FamilyChoice) -> AnyFamily | None:
-    """The family that a user means; None for "skip".
-
-    Raises ValueError if it is no family, or no name of one.
-    """
-    if isinstance(choice, Family):
-        return choice
-    if choice == "skip":
-        return None
-    if choice == "gaussian":
-        return Gaussian(floor="feature")  # a column's own: another one's scale is no matter
-    if isinstance(choice, str) and choice in FAMILIES:
-        return FAMILIES[choice]()
-    names = ", ".join(sorted(FAMILIES))
-    raise ValueError(f'{choice!r} is no family: use one of {names}, or "skip"')

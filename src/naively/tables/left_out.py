@@ -31,7 +31,7 @@ def _unvaried(
     return {
         name: (CONSTANT if len(levels) else NO_VALUES).text
         for summary, names, known in counted
-        if (summary.takes == "levels" and summary.by_column) or summary.takes == "cells"
+        if summary.of_levels or summary.takes == "cells"
         for k, (name, levels) in enumerate(zip(names, known.levels, strict=True))
         if len(levels) < 2 and schema.reason(name).kind not in ("asked", "array")
         and not (summary.takes == "cells" and known.varies(k))

@@ -1,9 +1,13 @@
-"""Names of columns that are not there."""
+"""Names of columns in messages, also of those that are not there; names of families."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+
+from naively.families.base import AnyFamily, Family
+from naively.families.gaussian import Gaussian
+from naively.families.registry import FAMILIES
 
 
 def no_column(name: str, names: Sequence[str]) -> str:
@@ -29,3 +33,20 @@ def few(names: Sequence[str]) -> str:
 def first_names(names: Sequence[str]) -> str:
     """The first of many names, and dots if there are more."""
     return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
+
+
+def named(choice: AnyFamily | str) -> AnyFamily | None:
+    """The family that a user means; None for "skip".
+
+    Raises ValueError if it is no family, or no name of one.
+    """
+    if isinstance(choice, Family):
+        return choice
+    if choice == "skip":
+        return None
+    if choice == "gaussian":
+        return Gaussian(floor="feature")  # a column's own: another one's scale is no matter
+    if isinstance(choice, str) and choice in FAMILIES:
+        return FAMILIES[choice]()
+    names = ", ".join(sorted(FAMILIES))
+    raise ValueError(f'{choice!r} is no family: use one of {names}, or "skip"')

@@ -11,13 +11,13 @@ from naively.families.gaussian import Gaussian
 from naively.model import Model
 from naively.schema import Block, Schema, together
 from naively.tables import union
-from naively.tables.inference import ROUNDED, Wishes, named
-from naively.tables.names import few
+from naively.tables.inference import ROUNDED, Wishes
+from naively.tables.names import few, named
 
 AGAIN = "call `fit` again, or set the parameters back"
 OF_PRIOR = {"prior", "prior_smoothing", "n_jobs"}
 """Parameters that change no family."""
-GIVEN = ("asked", "chosen")
+GIVEN = ("asked", "chosen", "levels")
 """Why columns have families that do not follow `alpha` and `unseen`."""
 OF_NUMBERS = ("numbers", "whole numbers", "sparse numbers", "sparse counts")
 """Why columns have the family of numbers, if one was asked for."""
@@ -80,8 +80,9 @@ def _asked(schema: Schema, before: Wishes, now: Wishes) -> dict[str, AnyFamily]:
 
 
 def _numeric(schema: Schema, before: Wishes, now: Wishes) -> dict[str, AnyFamily]:
-    """The family that was asked for of columns of numbers."""
-    if before.auto or now.auto or before.numeric is None or now.numeric is None:
+    """The family that was asked for of columns of numbers, or of levels."""
+    levels = (before.levels is None) != (now.levels is None)
+    if before.auto or now.auto or before.numeric is None or now.numeric is None or levels:
         if before.auto == now.auto and before.numeric is now.numeric:
             return {}
         raise ValueError(f"`family` decides what the families of columns are: {AGAIN}")
@@ -89,7 +90,7 @@ def _numeric(schema: Schema, before: Wishes, now: Wishes) -> dict[str, AnyFamily
     for block in schema.blocks:
         for name in block.names:
             why = schema.reason(name)
-            if why.kind == "rule" and why.text in OF_NUMBERS:
+            if why.kind == "levels" or (why.kind == "rule" and why.text in OF_NUMBERS):
                 plain = now.numeric == Gaussian(floor="feature")
                 rounded = plain and why.text == "whole numbers"
                 found[name] = _adopted(block, ROUNDED if rounded else now.numeric)

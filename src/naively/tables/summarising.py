@@ -64,7 +64,7 @@ def _met(classes: Labels, codes: npt.NDArray[np.integer]) -> LabelCodes:
 def check_levels(model: Model) -> None:
     """Raise ValueError if a column has more than a million levels."""
     for part, counted in zip(model.schema.parts, model.parts, strict=True):
-        if part.summary.takes != "levels" or not part.summary.by_column:
+        if not part.summary.of_levels:
             continue
         for name, levels in zip(part.names, counted.levels, strict=True):
             if len(levels) > MOST_LEVELS:

@@ -1,0 +1,214 @@
+"""Smoothing: what it makes of probabilities, and how rows that are left out are then predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from naively.exact import Float64
+from naively.model import Model
+from naively.plot import style
+from naively.plot.models import feature as feature_of
+from naively.plot.models import part_of
+from naively.study.smoothing import SmoothingCurve
+from naively.tables.names import few
+from naively.tables.telling import bits, bits_of_event
+
+LINES = 12  # numbers that are drawn, at most, unless levels are named
+LEVELS = 3  # of which there are so many levels or terms
+SIGNS = {"p": "θ", "sd": "σ", "mean": "μ"}
+
+Line = tuple[Any, str | None, Float64]
+"""A class, a level, and a number of it with each smoothing."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SmoothingDisplay:
+    """θ, and the left-out log-loss and error, against the smoothing l.
+
+    Lecture 1, "By setting l = 0 we get an MLE estimator, l > 0 leads to MAP": on the left the
+    probabilities of a few levels or terms of one feature, from what was counted to all alike, as l
+    grows; of other features what is estimated of them, such as σ of normal ones. Beside them how
+    well rows are predicted by models that did not learn them: too little smoothing is too sure,
+    too much knows nothing. The l of least log-loss is marked, and that of the model itself.
+
+    Parameters
+    ----------
+    curve : SmoothingCurve
+    feature : whose numbers are drawn; by default the one that tells most of those that l moves.
+    levels : its levels, or terms; by default the three that tell most about the class, or fewer.
+    alpha : the smoothing of the model itself, if it is one number.
+
+    Attributes
+    ----------
+    best_ : the l of least left-out log-loss.
+    axes_ : list of three Axes: the numbers, the log-loss, the error.
+    lines_ : dict of Line2D by (class, level); a level is None where there are none.
+    figure_, legend_
+    """
+
+    curve: SmoothingCurve
+    feature: Any = None
+    levels: Sequence[str] | None = None
+    alpha: float | None = None
+    lines_: dict[tuple[Any, str | None], Any] = field(init=False, default_factory=dict)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        feature: Any = None,
+        levels: Sequence[str] | None = None,
+        alphas: Sequence[float] | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Leave rows out in turn, under each smoothing, and draw.
+
+        Parameters
+        ----------
+        estimator : a classifier that smooths, fitted or not; it stays as it is.
+        X, y : rows and labels, as for its `fit`.
+        feature : name or position of the one whose numbers are drawn.
+        levels : which of its levels, or terms of a text.
+        alphas : values of l above 0; 21 from 0.001 to 100 by default.
+        ax : axes of `subplots` in whose place to draw; a new figure by default.
+
+        Raises
+        ------
+        TypeError, ValueError : if the estimator is none that smooths; as its `left_out`; if there
+            is no such feature or level.
+        """
+        if not hasattr(estimator, "smoothing_curve"):
+            raise TypeError(f"{type(estimator).__name__} is no classifier of naively that smooths")
+        chosen = {} if alphas is None else {"alphas": alphas}
+        curve = estimator.smoothing_curve(X, y, **chosen)
+        own = estimator.alpha
+        if isinstance(own, str) and hasattr(estimator, "model_"):
+            own = estimator.alpha_  # that "auto" has chosen
+        known = isinstance(own, int | float | np.number)
+        return cls(
+            curve=curve, feature=feature, levels=levels, alpha=float(own) if known else None
+        ).plot(ax)
+
+    @property
+    def best_(self) -> float:
+        """The l of least log-loss, the first of equals."""
+        return float(self.curve.alphas[np.nan_to_num(self.curve.log_loss, nan=np.inf).argmin()])
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw in the place of the given axes, or in a new figure."""
+        curve = self.curve
+        if not (curve.alphas > 0).all():
+            raise ValueError("alphas must be above 0, to be drawn on a logarithmic scale")
+        title, lines = self._numbers()
+        self.figure_, grid = style.grid(ax, 2, 2, (9.5, 4.2), width_ratios=(1.1, 1.0))
+        places = (slice(None), 0), (0, 1), (1, 1)
+        self.axes_ = [self.figure_.add_subplot(grid[place]) for place in places]
+        self._draw_numbers(self.axes_[0], title, lines)
+        own, (_, losses, errors) = style.style(0), self.axes_
+        losses.plot(curve.alphas, curve.log_loss, c=own.colour, lw=2.2)
+        errors.plot(curve.alphas, curve.error, c=own.colour, lw=2.2)
+        finite = curve.log_loss[np.isfinite(curve.log_loss)]
+        if curve.prior_log_loss < 2 * finite.max(initial=0.0):
+            losses.axhline(curve.prior_log_loss, c="black", ls=(0, (1, 2)), lw=1.2)
+            losses.annotate(
+                "class prior", (1.0, curve.prior_log_loss), (-2, 3), fontsize="small", ha="right",
+                xycoords=("axes fraction", "data"), textcoords="offset points",
+            )  # fmt: skip
+        at = int(np.flatnonzero(curve.alphas == self.best_)[0])
+        losses.plot(self.best_, curve.log_loss[at], "o", c=own.colour, ms=7, zorder=4)
+        losses.set_title(f"log-loss of left-out rows, least at l = {self.best_:.3g}")
+        losses.set_ylabel("nats")
+        errors.set_title("error of left-out rows")
+        errors.yaxis.set_major_formatter(lambda y, _: f"{100 * y:.3g}%")
+        low, high = curve.alphas[[0, -1]].tolist()
+        for panel in self.axes_:
+            panel.set_xscale("log")
+            panel.title.set_fontsize("medium")
+            panel.set_xlabel("" if panel is losses else "smoothing l")
+            if self.alpha is not None and low <= self.alpha <= high:
+                panel.axvline(self.alpha, c="black", lw=1.0, ls=":", zorder=0)
+                self.axes_[0].set_xlabel("smoothing l; dotted: of this model")
+            style.plain(panel)
+        losses.tick_params(labelbottom=False)
+        return self
+
+    def _numbers(self) -> tuple[str, list[Line]]:
+        """(what is estimated of a feature, a line a class and level)."""
+        count = len(self.curve.alphas)
+        usual = self.curve.model(count // 2)
+        name = _chosen(usual, self.curve.model(0), self.feature)
+        what, known, values = _numbers(usual, name)
+        places = _places(usual, known, values, self.levels)
+        table = np.array([_numbers(self.curve.model(k), name)[2][:, places] for k in range(count)])
+        classes = usual.classes.tolist()
+        whole = {"text": "terms", "joint": "cells"}.get(usual.schema.known[name].name, name)
+        return f"{SIGNS.get(what, what)} of {style.label(whole)}", [
+            (label, known[place], table[:, c, k])
+            for k, place in enumerate(places) for c, label in enumerate(classes)
+        ]  # fmt: skip
+
+    def _draw_numbers(self, panel: Axes, title: str, lines: list[Line]) -> None:
+        classes, levels = ([*dict.fromkeys(one[k] for one in lines)] for k in (0, 1))
+        self.lines_, names = {}, []
+        for label, level, values in lines:
+            own = style.style(classes.index(label))
+            look = own.line if len(levels) == 1 else style.style(levels.index(level)).line
+            (line,) = panel.plot(self.curve.alphas, values, c=own.colour, ls=look, lw=2.0)
+            self.lines_[label, level] = line
+            names.append(style.label(label if level is None else f"{level}, {label}"))
+        panel.set_title(title)
+        if all((values >= 0).all() for *_, values in lines):
+            panel.set_ylim(bottom=0.0)
+        self.legend_ = style.legend(panel, list(self.lines_.values()), names)
+
+
+def _chosen(model: Model, other: Model, given: Any) -> str:
+    """The feature that is given, or the one that tells most of those that the smoothing moves."""
+    among: list[str] = []
+    moved: list[str] = []
+    for block, part in model.posterior().blocks:
+        if part.listed():
+            among += block.names
+            if repr(block.family) != repr(other.schema.known[block.names[0]]):
+                moved += block.names
+    if not among:
+        raise ValueError("no feature of this model has numbers of its own to draw")
+    if given is not None:
+        return feature_of(model, given, among)
+    told = bits(model.posterior())  # which has none of text
+    return max(moved or among, key=lambda name: told.get(name, -1.0))
+
+
+def _numbers(model: Model, name: str) -> tuple[str, list[str | None], Float64]:
+    """(what is estimated last of a feature, its levels or None, the numbers (C, R))."""
+    part, place = part_of(model, name)
+    one = [one for one in part.listed() if one.others is None][-1]
+    every = one.features is None  # the cells of a joint table
+    own = np.arange(one.values.shape[1]) if every else np.flatnonzero(one.features == place)
+    levels = [None] * len(own) if one.levels is None else [one.levels[k] for k in own]
+    return one.name, levels, one.values[:, own]
+
+
+def _places(
+    model: Model, known: list[str | None], values: Float64, asked: Sequence[str] | None
+) -> list[int]:
+    """Where the levels are that are asked for, or those that tell most."""
+    if asked is not None:
+        wanted = [asked] if isinstance(asked, str) else list(asked)
+        if missing := [one for one in wanted if one not in known]:
+            names = few([level for level in known if level is not None])
+            raise ValueError(f"{missing[0]!r} is none of the levels {names}")
+        return [known.index(one) for one in wanted]
+    if len(known) == 1:
+        return [0]
+    most = max(1, min(LEVELS, LINES // max(1, len(values))))
+    told = bits_of_event(values, model.posterior().class_prior)
+    return np.sort(np.argsort(-told, kind="stable")[:most]).tolist()
