@@ -38,7 +38,8 @@ def fit(
         How many columns the report lists.
     like
         A model file: its target, families and smoothing are taken, so that the two models add up.
-        For parts of a table that are learned apart.
+        For parts of a table that are learned apart. Of a model that weighs evidence its plan is
+        taken: rows are counted for it, however many, and none is kept.
     """
     from naively.cli import layout, models, progress, report, sources, work
     from naively.cli.options import noted, weighing

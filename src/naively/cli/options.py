@@ -102,7 +102,8 @@ def noted(question: Question, model: Model) -> tuple[str, dict[str, Any]]:
     wishes = question.wishes
     if wishes.whole is not None and model.family == wishes.whole:
         own = {"prior": question.prior.given, "missing": wishes.missing}
-        return "AutoBayes", {**vars(wishes.whole), **own}
+        chosen = {name: one for name, one in vars(wishes.whole).items() if name != "plan"}
+        return "AutoBayes", chosen | own
     return "NaiveBayes", {
         "columns": wishes.columns or None, "family": "auto" if wishes.auto else wishes.numeric,
         "alpha": wishes.alpha, "prior": question.prior.given, "unseen": wishes.unseen,
@@ -149,7 +150,7 @@ def parsed_family(text: str) -> AnyFamily:
     except ValueError as error:
         raise UsageError(str(error)) from None
     kind: Any = FAMILIES[name]
-    known = [one.name for one in fields(kind) if one.name != "reference"]
+    known = [one.name for one in fields(kind) if one.name not in ("reference", "plan")]
     if unknown := [one for one in values if one not in known]:
         has = f"it has {', '.join(known)}" if known else "it has no options"
         raise UsageError(f"{text!r}: {name} has no {unknown[0]!r}; {has}")
