@@ -198,7 +198,8 @@ class Folds:
         if not met_only:
             return self.model(split), X
         often = np.bincount(X.indices, minlength=X.shape[1])
-        columns = np.argsort(-often, kind="stable")[: np.count_nonzero(often)]
+        columns = np.flatnonzero(often)
+        columns = columns[np.argsort(-often[columns], kind="stable")]
         model = self._met(split, columns)
         sums, which = model.statistics.distinct()  # type: ignore[attr-defined]
         places = np.empty(X.shape[1], X.indices.dtype)
