@@ -8,7 +8,8 @@
 Five stratified, shuffled folds (seed 0), the same for all. Log-loss is in nats, probabilities
 clipped at 1e-15. `--json FILE` keeps what was measured; what is there of others is not measured
 again. `--protocol ebm` is that of EBM's authors (adult's training file, three times a quarter to
-predict, AUC), `--protocol wanbia` that of WANBIA's (twenty times two folds, errors).
+predict, AUC), `--protocol wanbia` that of WANBIA's (twenty times two folds, errors; `--repeats 2`
+does the first two of the twenty).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import argparse
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import measuring
@@ -106,7 +108,8 @@ def run(given: argparse.Namespace, status: Callable[[str], None]) -> Results:
             again = method.ours or not measuring.usable(own.get(name), X)
             if again and not method.missing:
                 status(f"{table}, {name}")
-                own[name] = measuring.measure(method, X, y, protocol.splits.split(X, y))
+                splits = islice(protocol.splits.split(X, y), given.folds)
+                own[name] = measuring.measure(method, X, y, splits)
                 measuring.keep(given.json, given.protocol, table, {name: own[name]})
         found[table] = {name: own[name] for name in given.methods if name in own}
     return found
@@ -276,11 +279,15 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", metavar="TABLE", help="only these tables")
     parser.add_argument("--methods", nargs="+", metavar="METHOD", help="only these methods")
     parser.add_argument("--protocol", choices=PROTOCOLS, default="folds", help="%(default)s")
+    parser.add_argument("--repeats", type=int, help="of wanbia's two folds, the first so many")
     parser.add_argument("--json", type=Path, help="keep what is measured in this file")
     parser.add_argument("--markdown", action="store_true", help="print tables for the docs")
     given = parser.parse_args()
     if given.small and given.protocol != "folds":
         parser.error("--small has no tables for this protocol")
+    if given.repeats is not None and (given.protocol != "wanbia" or not 1 <= given.repeats <= 20):
+        parser.error("--repeats is for --protocol wanbia: a number from 1 to 20")
+    given.folds = None if given.repeats is None else 2 * given.repeats
     if not given.small:
         if not given.data:
             parser.error("name the folder of the tables with --data or NAIVELY_DATA")

@@ -121,8 +121,25 @@ def test_update_forget_and_merge_are_the_model_of_the_rows_that_are_left(people,
     assert_same("more", whole, people)
     said(capsys, "forget", "both", "b.csv")
     assert Path("both").read_bytes() == Path("a").read_bytes()
+
+
+def test_like_gives_the_plan_to_the_next_shard(people, capsys):
+    for name, part in (("a", people.slice(0, 250)), ("b", people.slice(250))):
+        pyarrow.csv.write_csv(part, f"{name}.csv")
+    fitted(capsys, data="a.csv", output="a")
     said(capsys, "fit", "b.csv", "--like", "a", "-o", "like")
-    assert_same("like", AutoBayes().fit(people.slice(250), "rich"), people)
+    assert "not known: the plan was given" in said(capsys, "inspect", "like")[0]
+    first = AutoBayes().fit(people.slice(0, 250), "rich")
+    assert_same("like", AutoBayes().fit(people.slice(250), "rich", like=first), people)
+    said(capsys, "merge", "a", "like", "-o", "sum")
+    assert_same("sum", AutoBayes().fit(people, "rich", like=first), people)
+    said(capsys, "forget", "sum", "a.csv")
+    assert Path("sum").read_bytes() == Path("like").read_bytes()
+    fitted(capsys, data="b.csv", output="other")
+    said(capsys, "fit", "a.csv", "--like", "other", "-o", "apart")
+    err = said(capsys, "merge", "like", "apart", "-o", "none", code=1)[1]
+    assert "different plans" in err
+    assert not Path("none").exists()
 
 
 def test_forgetting_what_was_never_learned_changes_nothing(people, capsys):

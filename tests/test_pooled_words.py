@@ -68,7 +68,7 @@ def test_any_order_and_split_gives_the_same_bits(learned):
     assert bits(again, table) == bits(model, table)
     half = len(y) // 2
     first = AutoBayes().fit(table[:half], y[:half])
-    total = first + AutoBayes().fit(table[half:], y[half:], like=first)
+    total = first + AutoBayes().fit(table[half:], y[half:])
     assert bits(total, table) == bits(model, table)
 
 

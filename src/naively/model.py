@@ -142,6 +142,7 @@ class Model:
             schema.refuse_unlike(other.schema)
             classes = merge_labels(self.classes, other.classes)
             prior.check_room(classes)
+            schema.family.check_room(classes)
             self._own()
             self.statistics = self._laid_out(schema)
             self.schema, self.prior = schema, prior
@@ -313,9 +314,7 @@ class Model:
         found = self._estimate  # read once: it may be gone the next moment
         if found is None:
             with self.lock:
-                found = self._estimate
-                if found is None:
-                    found = self._estimate = self._estimated(workers or SERIAL)
+                found = self._estimate = self._estimate or self._estimated(workers or SERIAL)
         return found
 
     def _estimated(self, workers: Workers, parameters: Any = None) -> Posterior:
@@ -324,7 +323,8 @@ class Model:
             log_prior = np.log(prior)
         if parameters is None:
             with naming(self.classes, self.class_weight, self.feature_names):
-                parameters = self.family.estimate_on(self.statistics, self.class_weight, workers)
+                family = self.family.of_classes(self.classes)
+                parameters = family.estimate_on(self.statistics, self.class_weight, workers)
         return Posterior(self.schema, self.classes, parameters, prior, log_prior)
 
     def kept(self) -> Arrays:

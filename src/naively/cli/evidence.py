@@ -81,16 +81,19 @@ def _table(
     return found
 
 
-def losses(model: Model, found: Evidences) -> dict[str, float]:
+def losses(model: Model, found: Evidences) -> dict[str, float | None]:
     """The log-loss of rows by evidence and weights of others, and by the class prior, in nats."""
     weight = model.class_weight.rounded()
     share = weight[weight > 0] / weight.sum()
-    return {"left_out": found.judged.log_loss, "prior": float(-(share * np.log(share)).sum()) + 0.0}
+    left_out = None if found.judged is None else found.judged.log_loss
+    return {"left_out": left_out, "prior": float(-(share * np.log(share)).sum()) + 0.0}
 
 
 def losses_in_words(model: Model, found: Evidences) -> str:
     """The same for people."""
     loss, prior = losses(model, found).values()
+    if loss is None:
+        return f"not known: the plan was given; class prior {prior:#.4g}"
     said = f"{loss:#.4g} nats a row, left out: by evidence and weights of other rows"
     other = "" if model.prior.is_empirical else ", the classes as frequent as learned"
     return f"{said}{other}; class prior {prior:#.4g}"

@@ -13,8 +13,8 @@ from naively.cli import inside, layout
 from naively.cli.inside import remedy
 from naively.cli.layout import clean, new_table, with_notes
 from naively.engines.threads import workers
+from naively.evidence.judged import Judged
 from naively.exact import Int64
-from naively.families.describing import Evidences
 from naively.model import Model
 from naively.study.dealing import dealt, left_out_in_turn
 from naively.study.folds import Folds, Learnable
@@ -77,17 +77,16 @@ def judged(model: Model, kept: Kept, question: Question) -> LeftOutScores | None
     memory that there should be no others beside it.
     """
     found = inside.evidence(model)
-    if found is not None and model.rows * model.n_features > SMALL:
-        return _of_evidence(model, found)
+    if found is not None and found.judged and model.rows * model.n_features > SMALL:
+        return _of_evidence(model, found.judged)
     if model.statistics.nbytes > HEAVY:
         raise ValueError(f"the model takes more than {HEAVY >> 20:,} MB")
     return _of_models(kept.learnable(model, question))
 
 
-def _of_evidence(model: Model, found: Evidences) -> LeftOutScores:
+def _of_evidence(model: Model, own: Judged) -> LeftOutScores:
     share = model.class_weight.rounded()
     share = share[share > 0] / share.sum()
-    own = found.judged
     return LeftOutScores(
         own.rows, EVIDENCE, own.accuracy, own.log_loss, own.calibration, float(share.max()),
         float(-(share * np.log(share)).sum()) + 0.0,

@@ -39,7 +39,8 @@ def fit(
         How many columns the report lists.
     like
         A model file: its target, families and smoothing are taken, so that the two models add up.
-        For parts of a table that are learned apart.
+        For parts of a table that are learned apart. Of a model that weighs evidence its plan is
+        taken: rows are counted for it, however many, and none is kept.
     plot
         Draw how well rows that are left out are predicted with other smoothing (--alpha), and what
         it makes of the column that tells most, in a file such as smoothing.png; with --naive. Needs

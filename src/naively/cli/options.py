@@ -125,7 +125,8 @@ def noted(question: Question, model: Model) -> tuple[str, dict[str, Any]]:
     wishes = question.wishes
     prior = {"prior": question.prior.given, "prior_smoothing": question.prior.smoothing}
     if wishes.whole is not None and model.family == wishes.whole:
-        return "AutoBayes", {**vars(wishes.whole), **prior, "missing": wishes.missing}
+        chosen = {name: one for name, one in vars(wishes.whole).items() if name != "plan"}
+        return "AutoBayes", {**chosen, **prior, "missing": wishes.missing}
     return "NaiveBayes", {
         "columns": wishes.columns or None, "family": "auto" if wishes.auto else wishes.numeric,
         "alpha": wishes.alpha, **prior, "unseen": wishes.unseen, "missing": wishes.missing,
@@ -171,7 +172,7 @@ def parsed_family(text: str) -> AnyFamily:
     except ValueError as error:
         raise UsageError(str(error)) from None
     kind: Any = FAMILIES[name]
-    known = [one.name for one in fields(kind) if one.name != "reference"]
+    known = [one.name for one in fields(kind) if one.name not in ("reference", "plan")]
     if unknown := [one for one in values if one not in known]:
         has = f"it has {', '.join(known)}" if known else "it has no options"
         raise UsageError(f"{text!r}: {name} has no {unknown[0]!r}; {has}")

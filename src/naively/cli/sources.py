@@ -18,11 +18,13 @@ from naively.cli import models, progress
 from naively.cli.arguments import LEARNING, ChangeOptions, LearningOptions
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.options import learned_question, missing_of, new_question
+from naively.engines.threads import workers
 from naively.files.safetensors import Saved
 from naively.model import Model
 from naively.tables.documents import FILE, LABEL, TEXTS
 from naively.tables.inputs import MISSING, Task
 from naively.tables.learning import Question
+from naively.tables.likeness import like as known_of
 from naively.tables.names import no_column
 from naively.tables.readers import FORMATS, Source, open_source
 from naively.tables.summarising import other_columns
@@ -153,6 +155,10 @@ def opened_like(
         said = ", ".join(twice).replace("_", "-")
         raise UsageError(f"--like takes that from the model: leave out {said}")
     saved = models.load_table(like)
+    try:
+        saved.model = known_of(saved.model, workers(None))
+    except ValueError as error:
+        raise UserError(f"{like}: {error}") from None
     source, question = opened_to_learn(saved, data, options)
     if target not in (None, question.target):
         raise UsageError(f"the target of {like} is {question.target!r}: leave out --target")

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, cast
 from naively.estimators.table import TableClassifier
 from naively.families.base import AnyFamily, Family
 from naively.families.categorical_parameters import Unseen
+from naively.families.pooled import Pooled
 from naively.prior import Given, Virtual
 from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
@@ -34,6 +35,11 @@ class NaiveBayes(TableClassifier):
         Of the columns of numbers that `columns` does not name: None for the rule; "auto" for the
         one that predicts held-out rows best, column by column; or the family itself. One of levels,
         such as ``Categorical(alpha=0)``, is also that of the columns of categories.
+    weights : None or "auto"
+        None: each column counts as it is, which is what naive means. "auto": columns are weighed by
+        how left-out rows are predicted. It is the model of ``AutoBayes(interactions=0)``, steps 1
+        and 2 of docs/evidence.md, which keeps the rows: so it takes no `family`, and `columns` can
+        only skip some.
     alpha : float or "auto"
         Virtual counts of each level, for inferred families; "auto" as in `MultinomialNB`.
     prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
@@ -73,6 +79,7 @@ class NaiveBayes(TableClassifier):
     columns: Mapping[str | tuple[str, ...], AnyFamily | str] | None = None
     _: KW_ONLY
     family: AnyFamily | str | None = None
+    weights: Literal["auto"] | None = None
     alpha: float | Literal["auto"] = 1.0
     prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
@@ -103,6 +110,8 @@ class NaiveBayes(TableClassifier):
 
     def _wishes(self) -> Wishes:
         family = self.family
+        if self.weights is not None:
+            return self._weighed()
         return Wishes(
             dict(self.columns or {}),
             None if family in (None, "auto") else named(family),
@@ -111,6 +120,19 @@ class NaiveBayes(TableClassifier):
             self.unseen,
             tuple(self.missing),
         )
+
+    def _weighed(self) -> Wishes:
+        """One family for all columns, by which these are weighed."""
+        if self.weights != "auto":
+            raise ValueError(f'weights must be None or "auto", not {self.weights!r}')
+        columns = dict(self.columns or {})
+        if self.family is not None or self._is_auto or {*map(str, columns.values())} - {"skip"}:
+            raise ValueError(
+                'weights="auto" takes all columns together, as bins and levels: leave out `family` '
+                'and alpha="auto", and let `columns` name no family but "skip"'
+            )
+        whole = Pooled(interactions=0)
+        return Wishes(columns, missing=tuple(self.missing), whole=whole)
 
 
 # ---- parameters inside parameters, by scikit-learn's nested names --------------------------------

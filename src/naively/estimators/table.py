@@ -45,9 +45,10 @@ from naively.study.folds import Learnable, Reading
 from naively.tables import union
 from naively.tables.encoding import decode, encode
 from naively.tables.explaining import explain
-from naively.tables.frames import SparseTable, array_names, is_named, to_arrow
+from naively.tables.frames import SparseTable, array_width, is_named, to_arrow
 from naively.tables.inference import Wishes, infer, reconsidered
 from naively.tables.left_out import no_information, unvaried_in
+from naively.tables.likeness import like as known_of
 from naively.tables.names import few
 from naively.tables.rereading import reread, smoothing_of
 from naively.tables.summarising import check_levels, other_columns, slices, summarise
@@ -92,7 +93,8 @@ class TableClassifier(NaiveBayesClassifier):
         y : (n,) labels, or the name of the column of X that has them; of one class alone the model
             predicts that one. Rows without a label are left out, with a warning.
         sample_weight : (n,) non-negative weights; a row of weight w counts as w rows.
-        like : a fitted model, whose columns have the same families here, so that the two add up.
+        like : a fitted model, whose columns have the same families here, so that the two add up;
+            an `AutoBayes` gives its plan: rows are counted for that, and none is kept.
 
         Raises
         ------
@@ -100,7 +102,7 @@ class TableClassifier(NaiveBayesClassifier):
         """
         if like is not None:
             check_is_fitted(like)
-        known = None if like is None else like.model_
+        known = None if like is None else known_of(like.model_, workers(self.n_jobs))
         chosen = self if like is not None else self._chosen(X, y, sample_weight)
         learned, noted = chosen._summarise(X, y, sample_weight, known)
         if like is None:
@@ -199,6 +201,10 @@ class TableClassifier(NaiveBayesClassifier):
         if known is None:
             return infer(self._wishes(), table, labels)
         new = other_columns(known.schema, known.target, table.column_names)[1]
+        if new and known.family.closed:
+            said = f"the plan that was given has no column(s) {few(new)}: ignored"
+            warnings.warn(said, UserWarning, stacklevel=5)
+            return known.schema
         if not new:
             return known.schema
         return union.union(known.schema, infer(self._wishes(), table, labels, new), {}, {})
@@ -227,7 +233,7 @@ class TableClassifier(NaiveBayesClassifier):
         super()._keep(model, noted)
         self.n_features_in_ = len(model.schema.why)
         self.feature_names_in_ = np.array(list(model.schema.why), object)
-        if _array_columns(model.schema):
+        if array_width(model.schema.why):
             del self.feature_names_in_
 
     # ---- predicting --------------------------------------------------------------------------
@@ -277,7 +283,7 @@ class TableClassifier(NaiveBayesClassifier):
         table = SparseTable(check_data(clone(self), X, reset=True, sparse=self._takes_sparse)) if (
             issparse(X)) else to_arrow(X)  # fmt: skip
         if known is not None and not is_named(X):
-            expected, width = _array_columns(known), len(table.column_names)
+            expected, width = array_width(known.why), len(table.column_names)
             if expected and width != expected:
                 raise ValueError(
                     f"X has {width} features, but {type(self).__name__} is expecting {expected} "
@@ -340,9 +346,3 @@ class TableClassifier(NaiveBayesClassifier):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _array_columns(schema: Schema) -> int:
-    """Number of columns of the array that was learned; 0 if it was no array."""
-    names = list(schema.why)
-    return len(names) if names == array_names(len(names)) else 0

@@ -191,7 +191,7 @@ class TextNB(TextClassifier, FromWords):
     def scale_(self) -> Scale:
         """How much the evidence of terms counts. AttributeError of a model without weights."""
         if self.weights is None:
-            raise AttributeError("evidence is weighed by TextNB(weights=\"auto\") alone")
+            raise AttributeError('evidence is weighed by TextNB(weights="auto") alone')
         return self._parameters.scale
 
     def _prior(self) -> Prior:

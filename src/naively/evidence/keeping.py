@@ -13,7 +13,7 @@ import numpy.typing as npt
 from naively.evidence.bins import TRIPLE, Column, fine_bins
 from naively.evidence.judged import Judged
 from naively.evidence.normal import Normal, Scale
-from naively.evidence.recipe import Cells, Plan
+from naively.evidence.plan import Cells, Plan
 from naively.evidence.words import Words
 from naively.exact import Float64
 from naively.statistics.base import Arrays

@@ -13,16 +13,15 @@ from naively.evidence.bins import CLOSE, FINE, PAIR, TRIPLE, Coded, Column, Look
 from naively.evidence.entries import PARTS, Entries
 from naively.evidence.judged import Judged
 from naively.evidence.normal import Normal, normals
+from naively.evidence.plan import Cells, Plan
 from naively.evidence.screening import ROWS, Candidate, Expected, Interactions, Screening
+from naively.evidence.smoothing import levels, tree
 from naively.evidence.weights import GROUPS, Float32, Piece, Pool, Weights
 from naively.evidence.words import Words, is_prose, words
 from naively.exact import Float64
 from naively.kernels import evidence as kernel
 from naively.workers import Workers
 
-LEVEL, TREE = 1.0, 25.0
-"""Rows, as the prior, that each level has besides its own; each half of the range of a number, each
-half of a half, and so on down to its bins, has such rows as the whole."""
 ROUNDS = 6
 ONE_MORE = 0.002
 """Part of the log-loss that a round must gain, for there to be one more."""
@@ -32,42 +31,6 @@ NESTED = 1_000_000
 """Entries times classes up to which it is known what models without two parts expect."""
 AT_ONCE = 16_384
 """Entries times classes in one piece of work."""
-
-
-@dataclass(frozen=True)
-class Cells:
-    """A table of evidence.
-
-    Attributes
-    ----------
-    columns : of which, in order.
-    way : how they are cut; see `naively.evidence.bins`.
-    table : (cells, C), in nats.
-    """
-
-    columns: tuple[int, ...]
-    way: int
-    table: Float64
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What evidence there is, and what it weighs.
-
-    Attributes
-    ----------
-    columns : the bins of each column.
-    blocks : Cells, Normal or Words.
-    weights : (K,)
-    bias : (C,), in nats.
-    judged : how rows were predicted, each by evidence and weights without it.
-    """
-
-    columns: list[Column]
-    blocks: list[Cells | Normal | Words]
-    weights: Float64
-    bias: Float64
-    judged: Judged
 
 
 def plan(entries: Entries, interactions: Interactions, workers: Workers) -> Plan:
@@ -174,7 +137,7 @@ class _Recipe:
             counts = np.zeros((PARTS, int(self.coded[FINE].sizes[j]), entries.n_classes))
             kernel.count(self.coded[FINE].codes[j], entries.part, entries.y, entries.weight, counts)
             total = counts.sum(axis=0)
-            smooth = _tree if self.columns[j].is_number else _levels
+            smooth = tree if self.columns[j].is_number else levels
             found = [smooth(total - own, p) for own, p in zip(counts, self.priors, strict=True)]
             found.append(smooth(total, self.prior))
             cells = Cells((j,), FINE, found[-1])
@@ -294,30 +257,3 @@ def _softmax(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def _relative(evidence: npt.NDArray[np.floating[Any]]) -> Float32:
     """Evidence of classes (..., C), relative to the first: (..., C - 1)."""
     return (evidence[..., 1:] - evidence[..., :1]).astype(np.float32)
-
-
-# ---- the evidence of columns ---------------------------------------------------------------------
-
-
-def _levels(counts: Float64, prior: Float64) -> Float64:
-    """log p(c | level) - log π_c, (levels, C): each level has virtual rows spread as the prior."""
-    shares = (counts + LEVEL * prior) / (counts.sum(axis=1, keepdims=True) + LEVEL)
-    return np.log(shares / prior)
-
-
-def _tree(counts: Float64, prior: Float64) -> Float64:
-    """The same of the bins of a number, the last being missing.
-
-    The range is halved again and again. Each half has virtual rows spread as the whole is: so what
-    a bin tells is drawn to what its neighbours tell.
-    """
-    bins = len(counts) - 1
-    depth = int(np.ceil(np.log2(max(bins, 1))))
-    shares = prior[np.newaxis]
-    for level in range(depth + 1):
-        own = np.arange(bins) >> (depth - level)
-        total = np.zeros((own[-1] + 1 if bins else 1, len(prior)))
-        np.add.at(total, own, counts[:-1])
-        before = shares[np.arange(len(total)) // 2] if level else shares
-        shares = (total + TREE * before) / (total.sum(axis=1, keepdims=True) + TREE)
-    return np.concatenate([np.log(shares / prior), _levels(counts[-1:], prior)])

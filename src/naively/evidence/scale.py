@@ -107,9 +107,7 @@ class Counted:
 
     def first(self, most: int) -> Self:
         """Some of the documents."""
-        return replace(
-            self, rows=self.rows[:most], y=self.y[:most], weight=self.weight[:most]
-        )
+        return replace(self, rows=self.rows[:most], y=self.y[:most], weight=self.weight[:most])
 
     def told(self, alpha: Any, unit: float) -> tuple[Float64, Float64]:
         """(evidence (n, 2 G, C) of each document without it, surprise in units; lengths (n,))."""
@@ -231,6 +229,8 @@ def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool) -> Scale:
     alpha, quarters = float(kept["alpha"][0]), int(kept["quarters"][0])
     if quarters not in QUARTERS or (alpha not in ALPHAS if chooses else not np.isnan(alpha)):
         raise ValueError("its weights were not chosen so")
-    flat, surprised, bias = (kept[name].astype(np.float64) for name in ("flat", "surprised", "bias"))
+    flat, surprised, bias = (
+        kept[name].astype(np.float64) for name in ("flat", "surprised", "bias")
+    )
     judged = Judged(float(kept["log_loss"][0]), rows[0], rows[1].astype(bool), rows[2])
     return Scale(alpha if chooses else None, quarters, flat, surprised, bias, judged)

@@ -102,31 +102,23 @@ class Shape:
         return pa.table([pa.array(one) for one in columns], [*self.names, "rows", *heads])
 
 
-def table_of(
-    entries: Entries, columns: list[Column], names: Sequence[str], block: tuple[int, ...], way: int,
-    table: Float64,
-) -> tuple[list[Bins], Float64, Float64]:  # fmt: skip
-    """(the bins, the evidence, the rows by class) of a table of cells.
-
-    Parameters
-    ----------
-    columns, names : all of them.
-    block : those of the table.
-    way : how they are cut.
-    table : (cells, C) evidence.
-    """
-    own, levels = [columns[j] for j in block], [entries.levels[j] for j in block]
-    fine = [column.bins(known) for column, known in zip(own, levels, strict=True)]
+def rows_of(entries: Entries, columns: list[Column], block: tuple[int, ...], way: int) -> Float64:
+    """The weight of rows by class, (cells, C), in a table of some columns, cut in one way."""
+    own = [columns[j] for j in block]
+    fine = [column.bins(entries.levels[j]) for j, column in zip(block, own, strict=True)]
     coded = Lookup.of(own, fine, way).coded(entries.codes[:, list(block)])
-    sizes = tuple(coded.sizes.tolist())
-    cell = np.ravel_multi_index(tuple(coded.codes.astype(np.int64)), sizes)[entries.row]
-    C = entries.n_classes
-    rows = np.bincount(cell * C + entries.y, entries.weight, len(table) * C)
-    bins = [
-        _bins(names[j], column, at, known, way)
-        for j, column, at, known in zip(block, own, fine, levels, strict=True)
-    ]
-    return bins, table.reshape(*sizes, C), rows.astype(np.float64).reshape(*sizes, C)
+    cell = coded.cells(range(len(block)))[entries.row].astype(np.int64)
+    size = int(np.prod(coded.sizes)) * entries.n_classes
+    found = np.bincount(cell * entries.n_classes + entries.y, entries.weight, size)
+    return found.astype(np.float64).reshape(-1, entries.n_classes)
+
+
+def bins_of(
+    levels: list[Levels], columns: list[Column], names: Sequence[str], block: tuple[int, ...],
+    way: int,
+) -> list[Bins]:  # fmt: skip
+    """The bins of each column of such a table; `levels` are those that were met in them."""
+    return [_bins(names[j], columns[j], columns[j].bins(levels[j]), levels[j], way) for j in block]
 
 
 def _bins(name: str, column: Column, fine: Int64, levels: Levels, way: int) -> Bins:

@@ -119,6 +119,10 @@ class Parameters(ABC):
         """What a file keeps of these, where a family `keeps` its estimate."""
         return {}
 
+    def fixed(self, classes: Labels) -> Any:
+        """The plan that other rows can be counted for, of a family that makes one; else None."""
+        return None
+
     # ---- linear forms ------------------------------------------------------------------------
 
     not_linear: ClassVar[str] = "this family is not linear in x"
@@ -228,6 +232,8 @@ class Family(ABC, Generic[S, P]):
 
     keeps: ClassVar[bool] = False
     """Whether files keep the estimate beside the sums, as it takes long."""
+    closed: ClassVar[bool] = False
+    """Whether it says itself which columns and classes there are: there can be no others."""
 
     @property
     def by_column(self) -> bool:
@@ -257,6 +263,13 @@ class Family(ABC, Generic[S, P]):
 
     def referring(self, X: Data, workers: Workers = SERIAL) -> Self:
         """The same family, referring to these rows if it refers to any and has none."""
+        return self
+
+    def check_room(self, classes: Labels) -> None:
+        """Raise ValueError if it cannot have one of these classes."""
+
+    def of_classes(self, classes: Labels) -> Self:
+        """The family for these classes, if it makes a difference."""
         return self
 
     def check(self, statistics: S, class_weight: ExactArray) -> None:

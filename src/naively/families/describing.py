@@ -129,11 +129,11 @@ class Evidences:
     Attributes
     ----------
     blocks : those first that move the scores most.
-    judged : how rows were predicted, each by evidence and weights of others.
+    judged : how rows were predicted, each by evidence and weights of others; None if not known.
     """
 
     blocks: Sequence[Evidence]
-    judged: Judged
+    judged: Judged | None
 
 
 def labelled(labels: Sequence[str], p: Float64) -> list[tuple[str, dict[str, Float64]]]:

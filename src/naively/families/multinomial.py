@@ -16,6 +16,7 @@ from naively.families.describing import ClassNumbers, Events
 from naively.families.linear import (
     Alpha,
     LinearParameters,
+    Scorer,
     Terms,
     check_alpha,
     columns_of,
@@ -23,8 +24,10 @@ from naively.families.linear import (
     log,
     valid_alpha,
 )
+from naively.kernels import linear as kernel
 from naively.statistics.base import Data, is_sparse
 from naively.statistics.powers import CountStatistics, CountSums
+from naively.workers import Workers
 
 ROLLS = 100
 """Events in a row that is sampled, unless a length is asked for."""
@@ -118,6 +121,20 @@ class MultinomialParameters(SharedEvents):
         theta -= log(np.where(self.totals > 0, self.totals, 1.0))[:, np.newaxis]
         theta[self.totals <= 0] = -np.log(max(self.width, 1))
         return theta
+
+    def _scorer_pair(self, sparse: bool, workers: Workers) -> tuple[Scorer, Scorer | None]:
+        """As the base class. Of small counts each number's logarithm is computed once."""
+        limbs, alpha = self.counts.limbs, self.alpha
+        small = limbs.shape[-1] == 1 and self.counts.low == 0
+        if not (sparse and small and alpha.ndim == 0 and alpha > 0):
+            return super()._scorer_pair(sparse, workers)
+        most = int(limbs.max(initial=0))
+        if most > limbs.size:
+            return super()._scorer_pair(sparse, workers)
+        scorer = Scorer(self.n_classes, self.n_features, sparse, self.has_zero)
+        logs = log(np.arange(most + 1) + alpha)
+        kernel.look_up(limbs[..., 0], logs, log(self.totals), scorer.weight)
+        return scorer, None
 
     def terms(self, columns: slice) -> Terms:
         """x_α log θ_αc."""

@@ -72,7 +72,9 @@ class TextParameters(Parameters):
     def prepare(self, X: Documents, workers: Workers) -> None:
         """Compute what `log_prob` needs."""
         empty = np.empty(0, np.int32)
-        self.scorer.prepare(DocumentRows(np.empty(0), empty, np.zeros(1, np.int64), (0, 0)), workers)
+        self.scorer.prepare(
+            DocumentRows(np.empty(0), empty, np.zeros(1, np.int64), (0, 0)), workers
+        )
 
     def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
         """Σ over the terms of a document of what each adds; 0 for one that is missing."""

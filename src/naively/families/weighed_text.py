@@ -100,7 +100,10 @@ class WeighedText(Text):
     estimate_on = estimate
 
     def restored(
-        self, statistics: SampledTerms, class_weight: ExactArray, kept: Arrays  # type: ignore[override]
+        self,
+        statistics: SampledTerms,
+        class_weight: ExactArray,
+        kept: Arrays,  # type: ignore[override]
     ) -> WeighedTextParameters:
         """The weights that were kept, and the parameters of the terms."""
         chosen = self._chosen(statistics, class_weight)

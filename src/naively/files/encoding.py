@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.fixed import FixedPlan
 from naively.families.base import Family
 from naively.families.registry import FAMILIES
 from naively.statistics.base import Arrays
@@ -52,6 +53,9 @@ def encode(value: Any, arrays: Arrays) -> Any:
         return {"family": value.name, **values}
     if isinstance(value, Reference):
         return {"reference": {name: encode(one, arrays) for name, one in value.fields().items()}}
+    if isinstance(value, FixedPlan):
+        parts = {name: encode(one, arrays) for name, one in sorted(value.arrays.items())}
+        return {"plan": parts, "labels": [encode(one, arrays) for one in value.labels]}
     if hasattr(value, "__array__"):
         array = storable(np.asarray(value))
         for name, other in arrays.items():
@@ -80,6 +84,9 @@ def decode(value: Any, arrays: Arrays) -> Any:
             return {decode(key, arrays): decode(one, arrays) for key, one in pairs}
         case {"reference": dict(parts), **rest} if not rest:
             return Reference(**{str(name): decode(one, arrays) for name, one in parts.items()})
+        case {"plan": dict(parts), "labels": list(labels), **rest} if not rest:
+            plan = {str(name): decode(one, arrays) for name, one in parts.items()}
+            return FixedPlan(plan, tuple(decode(one, arrays) for one in labels))
         case {"family": str(name), **own} if name in FAMILIES:
             return hyperparameters(FAMILIES[name], {str(k): v for k, v in own.items()}, arrays)
     raise ValueError(f"no value of a hyperparameter: {str(value)[:60]}")

@@ -146,6 +146,19 @@ def linear_sparse(data, indices, indptr, start, stop, weight, zero, width, base,
 
 
 @jit
+def look_up(counts, logs, totals, weight):
+    """weight[f, c] = logs[counts[c, f]] - totals[c]: the weights of all features, for sparse rows.
+
+    Some features at a time, as the two tables lie across each other.
+    """
+    classes, features = counts.shape
+    for first in range(0, features, 64):
+        for c in range(classes):
+            for f in range(first, min(first + 64, features)):
+                weight[f, c] = logs[counts[c, f]] - totals[c]
+
+
+@jit
 def best_class(joint, otherwise, out):
     """out[i] = the first class with the largest joint[c, i], or `otherwise` if all are -inf."""
     rows = out.size

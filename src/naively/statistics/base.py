@@ -238,6 +238,10 @@ class Summary(ABC, Generic[S]):
         shape = n_classes, n_features
         return self.kind({name: ExactArray.zeros(shape) for name in self.tables})
 
+    def of_rows(self, rows: Statistics) -> S | None:
+        """The same of rows that another summary kept; None where that cannot be."""
+        return None
+
     def read(self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int) -> S:
         """The statistics that a file holds, as `Statistics.arrays` and its tables have them.
 

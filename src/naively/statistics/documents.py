@@ -153,7 +153,10 @@ class DocumentSample(Statistics):
         return new
 
     def _with(self, tables: dict[str, ExactArray], **others: Any) -> Self:
-        own = {"places": dict(self.places), "hashes": list(self.hashes)}  # `accumulate` changes them
+        own = {
+            "places": dict(self.places),
+            "hashes": list(self.hashes),
+        }  # `accumulate` changes them
         return super()._with(tables, **{**own, **others})
 
     # ---- what they say -----------------------------------------------------------------------

@@ -60,23 +60,28 @@ class CountStatistics(Statistics):
 
     width: int | None = None
 
+    def with_events(self) -> Self:
+        """The same, with what all columns add up to, so that `met` need not find it."""
+        events, width = self.events()
+        return self._with({**self.tables, "events": events.repeated(1)}, width=width)
+
     def met(self, columns: Int64) -> Self:
-        """Of some columns, with what all of them add up to."""
-        events, _ = self.events()
-        tables = {name: table.gather(1, columns) for name, table in self.tables.items()}
-        tables["events"] = events.repeated(1)
-        return self._with(tables, width=self.tables["sum"].shape[1])
+        """Of some columns, in this order, with what all of them add up to."""
+        events, width = self.events()
+        tables = {name: self.tables[name].gather(1, columns) for name in ("sum", "missing")}
+        return self._with({**tables, "events": events.repeated(1)}, width=width)
 
     def distinct(self) -> tuple[Self, Int64]:
-        """(the columns whose sums differ, which of these each column is)."""
+        """(the columns whose sums differ, in the order of the first, which of these each is)."""
         limbs = self.tables["sum"].limbs
         factors = np.random.default_rng(0).integers(1, 1 << 62, limbs.shape[::2])
         keys = np.einsum("cdl,cl->d", limbs, factors)  # modulo 2^64
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
         if not np.array_equal(limbs[:, first[which]], limbs):  # by chance, two have the same key
             return self, np.arange(limbs.shape[1])
-        tables = {name: self.tables[name].gather(1, first) for name in ("sum", "missing")}
-        return self._with({**self.tables, **tables}), which
+        order = np.argsort(first)
+        tables = {name: self.tables[name].gather(1, first[order]) for name in ("sum", "missing")}
+        return self._with({**self.tables, **tables}), np.argsort(order)[which]
 
     def events(self) -> tuple[ExactArray, int]:
         """(what all columns add up to, (C,); how many they are)."""

@@ -150,31 +150,62 @@ class Folds:
 
     def model(self, split: int) -> Model:
         """The model that learned the rows of a split, and knows their classes only."""
-        return self._named(self._without(split))
+        parts, more = self._needed(split)
+        if more:
+            return self._named(self._sum(parts))
+        gone = self._parts[parts[0]] if len(parts) == 1 else self._sum(parts)
+        return self._named(self.total.less(gone))
 
-    def _without(self, split: int, columns: Int64 | None = None) -> Model:
-        """The sums of the rows of a split; of some columns, and of all together, if some do."""
+    def _needed(self, split: int) -> tuple[Int64, bool]:
+        """(parts of which the rows of a split are the sum, True; or that the total has besides)."""
         inside = self.learned[split]
         own, others = np.flatnonzero(inside), np.flatnonzero(~inside)
-        if len(own) <= len(others) or not self.total.statistics.reversible:
-            return _met(self._sum(own), columns)
-        gone = self._parts[others[0]] if len(others) == 1 else self._sum(others)
-        return _met(self.total, columns).less(_met(gone, columns))
+        adds = len(own) <= len(others) or not self.total.statistics.reversible
+        return (own, True) if adds else (others, False)
+
+    @cached_property
+    def _counts(self) -> list[Model]:
+        """The parts, and all rows, with what the columns of each add up to."""
+
+        def one(model: Any) -> Model:
+            return replace(model, statistics=model.statistics.with_events())
+
+        return self.workers.map(one, [*self._parts, self.total])
+
+    def _met(self, split: int, columns: Int64) -> Model:
+        """As `model`, of some columns, and of all columns together: for its sums alone."""
+
+        def some(one: Model) -> Model:
+            return replace(one, statistics=one.statistics.met(columns))  # type: ignore[attr-defined]
+
+        parts, more = self._needed(split)
+        total = some(self._sum(parts[:0]) if more else self._counts[-1])
+        for part in parts:
+            gone = some(self._counts[part])
+            if more:
+                total.absorb(gone)
+            else:
+                total = total.less(gone)
+        return self._named(total)
 
     def _asked(self, split: int, test: Int64, met_only: bool) -> tuple[Model, Data]:
         """(the model of a split, its test rows); by the columns that these have, if these do.
 
-        Columns with the same sums have the same weights: one does for all of them.
+        Columns with the same sums have the same weights: one does for all of them. Those that are
+        asked for most lie side by side.
         """
         X = self.rows.X[test]
         if not met_only:
             return self.model(split), X
-        columns, places = np.unique(X.indices, return_inverse=True)
-        model = self._named(self._without(split, columns))
+        often = np.bincount(X.indices, minlength=X.shape[1])
+        columns = np.flatnonzero(often)
+        columns = columns[np.argsort(-often[columns], kind="stable")]
+        model = self._met(split, columns)
         sums, which = model.statistics.distinct()  # type: ignore[attr-defined]
+        places = np.empty(X.shape[1], X.indices.dtype)
+        places[columns] = which
         shape = len(test), sums.tables["sum"].shape[1]
-        indices = which[places].astype(X.indices.dtype)
-        X = type(X)((X.data, indices, X.indptr), shape=shape)
+        X = type(X)((X.data, places[X.indices], X.indptr), shape=shape)
         return replace(model, statistics=sums), X
 
     def _named(self, model: Model) -> Model:
@@ -198,6 +229,8 @@ class Folds:
         met_only = all(schema.is_single and schema.family.met_only for schema, _ in readings)
         met_only = met_only and is_sparse(self.rows.X)
         inner = SERIAL if len(tests) > 1 else self.workers
+        if met_only:
+            self._counts  # noqa: B018 by all workers, before they need it
 
         def one(split: int) -> list[T]:
             test = tests[split]
@@ -232,19 +265,12 @@ class Folds:
             log_proba = spread
         log_prior = np.full(len(self.classes), -np.inf)
         log_prior[known] = posterior.log_prior
-        codes = self.codes[test]
+        codes, lacking = self.codes[test], np.ones(len(self.classes), bool)
+        lacking[known] = False
         return Unlearned(
-            test, log_proba, log_prior[codes], ~np.isin(codes, known),
+            test, log_proba, log_prior[codes], lacking[codes],
             -log_proba[np.arange(len(test)), codes],
         )  # fmt: skip
-
-
-def _met(model: Model, columns: Int64 | None) -> Model:
-    """A model's sums of some columns, and of all of them together; itself if no columns are given.
-
-    It is good for nothing but its sums.
-    """
-    return model if columns is None else replace(model, statistics=model.statistics.met(columns))  # type: ignore[attr-defined]
 
 
 def _read(own: Schema, other: Schema, wholes: list[Any]) -> list[Any]:

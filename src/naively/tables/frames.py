@@ -179,3 +179,9 @@ def _text(value: Any) -> str | None:
     """A value as text, which text is already; half of a surrogate pair is none."""
     text = value if isinstance(value, str) else values.level_text(value, ())
     return None if text is None else text.encode(errors="replace").decode()
+
+
+def array_width(names: Iterable[str]) -> int:
+    """Number of columns of the array whose columns these are; 0 if they are of no array."""
+    known = list(names)
+    return len(known) if known == array_names(len(known)) else 0

@@ -50,6 +50,8 @@ def reread(model: Model, before: Wishes, now: Wishes, changed: Collection[str]) 
         return model
     if before.missing != now.missing:
         raise ValueError(f"`missing` decides what is counted: {AGAIN}")
+    if (before.whole is None) != (now.whole is None):
+        raise ValueError(f"`weights` decides what is counted: {AGAIN}")
     if now.whole is not None:
         blocks = [replace(one, family=_adopted(one, now.whole)) for one in schema.blocks]
         return replace(model, schema=replace(schema, blocks=tuple(blocks)))

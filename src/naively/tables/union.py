@@ -19,6 +19,7 @@ from naively.statistics.levels import Levels, LevelStatistics
 from naively.tables import values
 from naively.tables.encoding import encode
 from naively.tables.left_out import unvaried
+from naively.tables.likeness import counted_alike
 from naively.tables.summarising import check_levels
 from naively.workers import SERIAL
 
@@ -35,6 +36,7 @@ def merge(model: Model, other: Model) -> Model:
     ValueError : if the models cannot be added, then `model` is unchanged; or if a column has more
         than a million levels.
     """
+    model, other = counted_alike(model, other)
     mine, theirs = model.schema, other.schema
     apart = mine.reasons is None or theirs.reasons is None
     if apart or (mine.reasons == theirs.reasons and _same_blocks(mine, theirs)):

@@ -1,0 +1,304 @@
+"""A plan that is given to other rows, and what is counted for it: all of them; none is kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+
+from naively.evidence.bins import Column, Lookup
+from naively.evidence.dates import seconds
+from naively.evidence.keeping import arrays_of, plan_of
+from naively.evidence.plan import Cells, Plan
+from naively.evidence.smoothing import levels, tree
+from naively.evidence.words import Words
+from naively.exact import ExactArray, Float64, Int64
+from naively.labels import Labels
+from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data, Statistics, Summary
+from naively.statistics.level_counts import count_levels
+from naively.statistics.levels import Encoded, Levels, joined, mixed_arrays, read_mixed
+from naively.statistics.row_encoding import encoded
+from naively.statistics.sample import SampleStatistics
+from naively.workers import SERIAL, Workers
+
+AGAIN = "learn its rows again, `like` the other"
+OF_ROWS = ("sure", "right", "weight")
+"""What a plan has for each row that it was made from: a given one has none."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FixedPlan:
+    """How columns are cut, what blocks of evidence there are, and what these weigh: given.
+
+    What a column tells is estimated from counts. What several tell beyond their columns is part of
+    the plan: it compares counts with what the model expected of the same rows, which is no count.
+
+    Attributes
+    ----------
+    arrays : the plan as `naively.evidence.keeping.arrays_of` has it, without what it has a row;
+        ``moves`` (K,), by which each block moved scores; and as ``shown.numbers`` and so on the
+        levels by which people know bins.
+    labels : of the classes, sorted.
+    plan, shown, moves : the same, read and checked.
+    digest : of all that.
+    """
+
+    arrays: Arrays
+    labels: tuple[Any, ...]
+    plan: Plan = field(init=False)
+    shown: list[Levels] = field(init=False)
+    moves: Float64 = field(init=False)
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        arrays, labels = self.arrays, self.labels
+        if "dated" not in arrays or not labels:
+            raise ValueError("a plan has columns and classes")
+        if not all(a < b for a, b in pairwise(labels)):
+            raise ValueError("the classes of a plan are not sorted and distinct")
+        width = len(arrays["dated"])
+        plan = plan_of(arrays, width, len(labels))
+        shown = {
+            k.removeprefix("shown."): one for k, one in arrays.items() if k.startswith("shown.")
+        }
+        found = {
+            "plan": plan, "shown": read_mixed(shown, width),
+            "moves": _numbers(arrays, "moves", (len(plan.blocks),)), "digest": self._digest(),
+        }  # fmt: skip
+        for name, one in found.items():
+            object.__setattr__(self, name, one)
+
+    @classmethod
+    def of(cls, plan: Plan, known: list[Levels], moves: Sequence[float], classes: Labels) -> Self:
+        """The plan of some rows, for others.
+
+        Raises
+        ------
+        ValueError : of a plan with the words of texts.
+        """
+        if text := next((one for one in plan.blocks if isinstance(one, Words)), None):
+            raise ValueError(
+                f"a plan cannot be given while it has the words of a text (column {text.column}): "
+                "leave that column out, or add up models that keep their rows"
+            )
+        arrays = arrays_of(plan)
+        for name in OF_ROWS:
+            arrays[name] = arrays[name][:0]
+        shown = mixed_arrays([*map(_shown, plan.columns, known)])
+        arrays |= {
+            "moves": np.array(moves, np.float64),
+            **{f"shown.{name}": one for name, one in shown.items()},
+        }
+        return cls(arrays, tuple(classes.tolist()))
+
+    def _digest(self) -> str:
+        found = hashlib.blake2b(repr(self.labels).encode(), digest_size=16)
+        for name, one in sorted(self.arrays.items()):
+            found.update(f"{name} {one.dtype.str} {one.shape}".encode())
+            found.update(np.ascontiguousarray(one).data)
+        return found.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FixedPlan) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"plan {self.digest[:8]}"
+
+    def codes(self, classes: Labels) -> list[int]:
+        """Which of its classes these are. Raises ValueError for one that it does not have."""
+        places = {label: k for k, label in enumerate(self.labels)}
+        if new := [label for label in classes.tolist() if label not in places]:
+            known = ", ".join(map(repr, self.labels[:5]))
+            raise ValueError(
+                f"the plan that was given has no class {new[0]!r}, only {known}: make one from "
+                "rows of all classes"
+            )
+        return [places[label] for label in classes.tolist()]
+
+    def among(self, classes: Labels) -> FixedPlan:
+        """The plan for some of its classes. Raises ValueError for one that it does not have."""
+        labels, own = tuple(classes.tolist()), self.codes(classes)
+        if labels == self.labels:
+            return self
+        arrays = dict(self.arrays)
+        for name, one in arrays.items():
+            by_class = name.endswith((".means", ".factors")) and len(one) == len(self.labels)
+            if name == "tables":
+                arrays[name] = one[:, own]
+            elif name == "bias" or by_class:
+                arrays[name] = one[own]
+        return FixedPlan(arrays, labels)
+
+    @cached_property
+    def cells(self) -> list[Cells]:
+        """The blocks that are counted."""
+        return [one for one in self.plan.blocks if isinstance(one, Cells)]
+
+    @cached_property
+    def offsets(self) -> Int64:
+        """Where the cells of each of these begin, and where those of the last end."""
+        return np.cumsum([0] + [len(one.table) for one in self.cells])
+
+    def estimated(self, counts: list[Float64], weight: Float64) -> Plan:
+        """The plan with the evidence of some counts.
+
+        Parameters
+        ----------
+        counts : (cells, C) of each block of cells.
+        weight : (C,) of all rows.
+        """
+        prior = (weight + 0.5) / (weight + 0.5).sum()
+        own, blocks = iter(counts), []
+        for block in self.plan.blocks:
+            met = next(own) if isinstance(block, Cells) else None
+            if isinstance(block, Cells) and met is not None and len(block.columns) == 1:
+                smooth = tree if self.plan.columns[block.columns[0]].is_number else levels
+                block = replace(block, table=smooth(met, prior))
+            blocks.append(block)
+        return replace(self.plan, blocks=blocks)
+
+
+def _numbers(arrays: Arrays, name: str, shape: tuple[int, ...]) -> Float64:
+    """Such an array, of finite numbers that are not negative."""
+    found = arrays.get(name)
+    if found is None or found.dtype != np.float64 or found.shape != shape:
+        raise ValueError(f"it has no {name!r} as its blocks have cells")
+    if not ((found >= 0) & (found <= 1e50)).all():
+        raise ValueError(f"a number of {name!r} is negative, or none")
+    return np.array(found, order="C")
+
+
+def _shown(column: Column, known: Levels) -> Levels:
+    """The levels by which people know the bins of a column: of numbers the least and greatest."""
+    if not column.is_number or not len(known):
+        return column.levels
+    order = np.argsort(seconds(known) if column.dated else known, kind="stable")
+    bins = column.bins(known)[:-1][order]
+    first = np.diff(bins, prepend=-1) > 0
+    return known[np.sort(order[first | np.append(first[1:], True)])]
+
+
+# ---- what is counted -----------------------------------------------------------------------------
+
+
+class PlanStatistics(Statistics):
+    """Tables ``count`` (C, cells of all blocks) and ``missing`` (C, d): weights of rows.
+
+    Attributes
+    ----------
+    plan : FixedPlan
+    """
+
+    plan: FixedPlan
+    sized_by = "missing"
+
+    @property
+    def levels(self) -> list[Levels]:
+        """The levels by which people know the bins of each column."""
+        return self.plan.shown
+
+    def varies(self, column: int) -> bool:
+        """True: the plan says which columns matter."""
+        return True
+
+    def block(self, k: int) -> ExactArray:
+        """The counts of one block of cells, (C, cells)."""
+        first, end = self.plan.offsets[k : k + 2].tolist()
+        return self.tables["count"].gather(1, slice(first, end))
+
+    def impossible(self, class_weight: ExactArray) -> str | None:
+        """As the base class: each row is in one cell of each block."""
+        count, missing = self.tables["count"], self.tables["missing"]
+        if count.any_negative() or missing.any_negative():
+            return FORGOTTEN
+        if self.observed(class_weight).below_zero(missing):
+            return FORGOTTEN
+        for k in range(len(self.plan.cells)):
+            rows = self.block(k).summed(1)
+            for off in (rows - class_weight, class_weight - rows):
+                if off.below_zero(class_weight):
+                    return NOT_LEARNED
+        return None
+
+    def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
+        """The shape of each table, for so many classes and features."""
+        return {
+            "count": (n_classes, int(self.plan.offsets[-1])),
+            "missing": (n_classes, n_features),
+        }
+
+
+@dataclass(frozen=True)
+class PlanCounts(Summary[PlanStatistics]):
+    """How often each cell of each block of a plan was met.
+
+    Parameters
+    ----------
+    plan : FixedPlan
+    """
+
+    plan: FixedPlan
+
+    takes = "cells"
+    by_column = False
+
+    def summarise(self, X: Data, batch: Batch, workers: Workers) -> PlanStatistics:
+        """The weight of the rows in each cell by class, exactly."""
+        X, plan = encoded(X), self.plan.plan
+        bins = [*map(Column.bins, plan.columns, X.levels)]
+        ways = {block.way for block in self.plan.cells}
+        coded = {way: Lookup.of(plan.columns, bins, way).coded(X.codes) for way in ways}
+        found = self.empty(batch.n_classes, X.shape[1])
+        tables = []
+        for block in self.plan.cells:
+            cells = coded[block.way].cells(block.columns).astype(np.int32)[:, np.newaxis]
+            known = np.arange(len(block.table))
+            own = count_levels(Encoded(cells, [known]), batch, workers)
+            tables.append(own.tables["count"].scatter(1, own.levels[0], len(known)))
+        bounds = np.array([len(known) for known in X.levels])
+        there = Encoded((X.codes == bounds).astype(np.int32), [np.arange(1)] * len(bounds))
+        missing = count_levels(there, batch, workers).tables["missing"]
+        return found._with({"count": joined(tables, batch.n_classes), "missing": missing})
+
+    def of_rows(self, rows: Statistics) -> PlanStatistics | None:
+        """The same of rows that were kept; None if these are no rows.
+
+        Raises
+        ------
+        ValueError : if they are a sample of those that were learned.
+        """
+        if not isinstance(rows, SampleStatistics):
+            return None
+        if not rows.is_complete:
+            raise ValueError(
+                "a model that keeps a sample of its rows cannot be added to one that was given a "
+                f"plan: {AGAIN}"
+            )
+        (digits, low), size = rows.tables["count"].digits, rows.tables["count"].shape[0]
+        classes, row, digit = digits.nonzero()
+        weights = np.ldexp(digits[classes, row, digit].astype(np.float64), 32 * (low + digit))
+        batch = Batch(classes, size, weights)
+        return self.summarise(Encoded(rows.codes[row], rows.levels), batch, SERIAL)
+
+    def empty(self, n_classes: int, n_features: int) -> PlanStatistics:
+        """The statistics of no rows."""
+        sizes = {"count": int(self.plan.offsets[-1]), "missing": n_features}
+        found = PlanStatistics({k: ExactArray.zeros((n_classes, n)) for k, n in sizes.items()})
+        found.plan = self.plan
+        return found
+
+    def read(
+        self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
+    ) -> PlanStatistics:
+        """As the base class; the plan is of so many columns."""
+        if n_features != len(self.plan.plan.columns):
+            raise ValueError("its plan is of other columns")
+        return super().read(tables, arrays, n_features)

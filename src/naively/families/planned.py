@@ -1,0 +1,92 @@
+"""Evidence by a plan that was given, from counts."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from naively.evidence.fixed import FixedPlan, PlanStatistics
+from naively.evidence.plan import Cells
+from naively.exact import ExactArray, Float64, Int64
+from naively.families.pooled_parameters import PooledParameters
+from naively.labels import Labels
+from naively.statistics.base import Arrays
+from naively.statistics.levels import Encoded
+
+
+class PlannedParameters(PooledParameters):
+    """The same by a plan that was given: from counts, without rows.
+
+    Attributes
+    ----------
+    given : FixedPlan
+    """
+
+    def __init__(
+        self, given: FixedPlan, statistics: PlanStatistics, class_weight: ExactArray
+    ) -> None:
+        self.given = given
+        self._counts = [statistics.block(k).rounded().T for k in range(len(given.cells))]
+        made = given.estimated(self._counts, class_weight.rounded())
+        super().__init__(made, statistics)
+
+    def kept(self) -> Arrays:
+        """Nothing: it is estimated at once."""
+        return {}
+
+    def fixed(self, classes: Labels) -> FixedPlan:
+        """The plan that was given."""
+        return self.given
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Encoded:
+        """Rows of which each column is drawn by itself, from its counts, as no rows are kept.
+
+        Of a bin its first level is drawn. What the plan does not count by itself is missing.
+        """
+        drawn = np.array([len(known) for known in self.levels], np.int32)
+        drawn = np.repeat(drawn[np.newaxis], len(codes), axis=0)
+        for block, counts in zip(self.given.cells, self._counts, strict=True):
+            if len(block.columns) > 1:
+                continue
+            (j,) = block.columns
+            bins = self.plan.columns[j].bins(self.levels[j])
+            first = np.full(len(counts), len(self.levels[j]))
+            first[bins[::-1]] = np.arange(len(bins))[::-1]
+            for c, weight in enumerate(counts.T):
+                rows = np.flatnonzero(codes == c)
+                if len(rows) and weight.any():
+                    met = generator.choice(len(counts), len(rows), p=weight / weight.sum())
+                    drawn[rows, j] = first[met]
+        return Encoded(drawn, self.levels)
+
+    def varies(self, column: int) -> bool:
+        """True: the plan says which columns matter."""
+        return True
+
+    @cached_property
+    def _moves(self) -> list[float]:
+        """As of rows, from their counts; of normal densities what the plan has."""
+        found, counts = [], iter(self._counts)
+        for block, weight, moves in zip(
+            self.plan.blocks, self.plan.weights, self.given.moves, strict=True
+        ):
+            if not isinstance(block, Cells):
+                found.append(float(moves))
+                continue
+            own = next(counts)
+            share = own.sum(axis=1) / max(own.sum(), 1e-300)
+            prior = own.sum(axis=0) / max(own.sum(), 1e-300)
+            off = block.table.T - (block.table.T @ share)[:, np.newaxis]
+            off -= prior @ off
+            found.append(abs(weight) * float(prior @ np.abs(off) @ share))
+        return found
+
+    def _met(self, block: Cells) -> Float64:
+        """The counts of a block."""
+        places = {(one.columns, one.way): k for k, one in enumerate(self.given.cells)}
+        return self._counts[places[block.columns, block.way]]
+
+    @property
+    def _judged(self) -> None:
+        """Not known: the plan is of other rows."""

@@ -1,0 +1,281 @@
+"""Evidence and its weights: how rows are scored by them, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from naively.evidence.bins import Coded, Column, Lookup
+from naively.evidence.entries import Entries
+from naively.evidence.fixed import FixedPlan, PlanStatistics
+from naively.evidence.judged import Judged
+from naively.evidence.keeping import arrays_of
+from naively.evidence.normal import Normal
+from naively.evidence.plan import Cells, Plan
+from naively.evidence.shapes import Bins, Shape, bins_of, rows_of
+from naively.evidence.words import Words
+from naively.exact import Float64, Int64
+from naively.families.base import SCORED, Parameters
+from naively.families.describing import Evidence, Evidences, Section
+from naively.kernels import evidence as kernel
+from naively.labels import Labels
+from naively.statistics.base import Arrays, Data
+from naively.statistics.levels import Encoded, Levels
+from naively.statistics.row_encoding import encoded, texts
+from naively.statistics.sample import SampleStatistics
+
+LOOKED_AT = 4096
+"""Rows that tell how much evidence matters."""
+
+
+class PooledParameters(Parameters):
+    """Evidence and its weights.
+
+    Attributes
+    ----------
+    plan : Plan
+    bias : (C,), what every row has besides log π_c, in nats.
+    """
+
+    bias: Float64
+    claims_least = True
+    not_linear = "the log-odds of pooled evidence are linear in no numbers: they are table look-ups"
+
+    def __init__(self, made: Plan, rows: Entries | SampleStatistics | PlanStatistics) -> None:
+        self.plan = made
+        self._rows = rows  # counted or dealt: to deal takes time, and predictions need it not
+        self.bias = made.bias
+        classes = len(made.bias)
+        tables = sum(block.table.size for block in made.blocks if isinstance(block, Cells))
+        normal = sum(
+            block.means.size + block.factors.size
+            for block in made.blocks if isinstance(block, Normal)
+        )  # fmt: skip
+        words = sum(block.log_theta.size for block in made.blocks if isinstance(block, Words))
+        self.n_free = len(made.weights) + classes + tables + normal + words
+        self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
+
+    @cached_property
+    def entries(self) -> Entries:
+        """The rows that the plan was made from."""
+        rows: Any = self._rows
+        return rows if isinstance(rows, Entries) else Entries.of(rows)
+
+    def kept(self) -> Arrays:
+        """The plan; the rows are there."""
+        return arrays_of(self.plan)
+
+    def fixed(self, classes: Labels) -> FixedPlan:
+        """The plan, for other rows."""
+        return FixedPlan.of(self.plan, self.entries.levels, self._moves, classes)
+
+    # ---- scores ------------------------------------------------------------------------------
+
+    def chunk(self, X: Data, n_classes: int) -> int:
+        """How many rows to score at a time."""
+        return max(64, SCORED // max(1, n_classes, X.shape[1]))
+
+    def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
+        """Σ_k w_k e_kc(x) for rows start:stop, (C, stop - start)."""
+        rows = encoded(X)[start:stop]
+        out[:] = self.bias[:, np.newaxis]
+        codes = self._codes(rows)
+        for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
+            self._add(block, weight, rows, codes, out)
+
+    def _add(
+        self, block: Cells | Normal | Words, weight: float, X: Encoded, codes: dict[int, Coded],
+        out: Float64,
+    ) -> None:  # fmt: skip
+        """Add weight times the evidence of a block to the scores of rows, (C, n)."""
+        if isinstance(block, Cells):
+            kernel.add_scores(codes[block.way].cells(block.columns), block.table, weight, out)
+        elif isinstance(block, Normal):
+            out += weight * block.evidence(block.scale.rows(X.codes, X.levels)).T
+        else:
+            told = self._translated(X)[1][id(block)]
+            out += weight * told[X.codes[:, block.column]].T
+
+    def _codes(self, X: Encoded) -> dict[int, Coded]:
+        """The bins of rows, for each way to cut that is used."""
+        return {way: lookup.coded(X.codes) for way, lookup in self._translated(X)[0].items()}
+
+    def _translated(self, X: Encoded) -> tuple[dict[int, Lookup], dict[int, Float64]]:
+        """(bins of the levels by the way to cut; evidence of texts by the block of words)."""
+        last = self._last  # read once: other threads may translate other levels meanwhile
+        if last[0] is not X.levels:
+            plan = self.plan
+            bins = [*map(Column.bins, plan.columns, X.levels)]
+            ways = {block.way for block in plan.blocks if isinstance(block, Cells)}
+            lookups = {way: Lookup.of(plan.columns, bins, way) for way in ways}
+            told = {
+                id(block): block.evidence(texts(X.levels[block.column]))
+                for block in plan.blocks if isinstance(block, Words)
+            }  # fmt: skip
+            last = X.levels, (lookups, told)
+            self._last = last
+        translated: tuple[dict[int, Lookup], dict[int, Float64]] = last[1]
+        return translated
+
+    def _each(self, X: Encoded) -> Iterator[tuple[Cells | Normal | Words, float, Float64]]:
+        """(block, its weight, its evidence (C, n)) for some rows."""
+        codes = self._codes(X)
+        for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
+            out = np.zeros((len(self.bias), len(X.codes)))
+            self._add(block, 1.0, X, codes, out)
+            yield block, weight, out
+
+    def contributions(self, X: Data) -> Float64:
+        """What each column adds, (n, C, d): what blocks of several add is shared equally.
+
+        What all numbers together add is shared as the quadratic form of the density has it.
+        """
+        X = encoded(X)
+        total = np.zeros((len(X.codes), len(self.bias), len(self.plan.columns)))
+        for block, weight, own in self._each(X):
+            if isinstance(block, Normal):
+                Z = block.scale.rows(X.codes, X.levels)
+                shares = block.shares(Z, own.T)
+                total[:, :, block.scale.columns] += weight * shares
+            else:
+                for j in block.columns:
+                    total[:, :, j] += weight * own.T / len(block.columns)
+        return total
+
+    def blocks(self) -> list[tuple[int, ...]]:
+        """The columns of each block; those of the same columns are one."""
+        return list(dict.fromkeys(block.columns for block in self.plan.blocks))
+
+    def by_block(self, X: Data) -> Float64:
+        """What each of these adds, (n, C, K): a pair or triple by itself."""
+        X, places = encoded(X), {columns: k for k, columns in enumerate(self.blocks())}
+        total = np.zeros((len(X.codes), len(self.bias), len(places)))
+        for block, weight, own in self._each(X):
+            total[:, :, places[block.columns]] += weight * own.T
+        return total
+
+    def alone(self, X: Data) -> Float64:
+        """The evidence of each column by itself, unweighted: (n, C, d)."""
+        X = encoded(X)
+        total = np.zeros((len(X.codes), len(self.bias), len(self.plan.columns)))
+        for block, _, own in self._each(X):
+            if isinstance(block, Cells) and len(block.columns) == 1:
+                total[:, :, block.columns[0]] = own.T
+        return total
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Encoded:
+        """Rows that were learned, as often as they were."""
+        entries = self.entries
+        rows = np.zeros(len(codes), np.int64)
+        for c in range(entries.n_classes):
+            own, at = np.flatnonzero(entries.y == c), codes == c
+            if len(own) and at.any():
+                p = entries.weight[own] / entries.weight[own].sum()
+                rows[at] = entries.row[generator.choice(own, int(at.sum()), p=p)]
+        return Encoded(entries.codes[rows], entries.levels)
+
+    # ---- for people --------------------------------------------------------------------------
+
+    @property
+    def levels(self) -> list[Levels]:
+        """The levels of each column."""
+        return self._rows.levels
+
+    def varies(self, column: int) -> bool:
+        """Whether a column has several levels, a missing value being one."""
+        codes = self._rows.codes[:, column]  # type: ignore[union-attr]
+        return bool((codes != codes[:1]).any())
+
+    def kinds(self) -> Int64:
+        """(d,) how many bins each column has."""
+        return np.array([len(column.coarser[0]) for column in self.plan.columns])
+
+    @cached_property
+    def _moves(self) -> list[float]:
+        """By how much each block moves the scores of the first rows: see `Evidence`."""
+        entries = self.entries
+        some = entries.first(LOOKED_AT)
+        X = Encoded(entries.codes[entries.row[some]], entries.levels)
+        share = entries.weight[some] / max(entries.weight[some].sum(), 1e-300)
+        prior = np.bincount(entries.y[some], share, entries.n_classes)
+        found = []
+        for _, weight, own in self._each(X):
+            off = own - (own @ share)[:, np.newaxis]  # what all rows have tells nothing
+            off -= prior @ off
+            found.append(abs(weight) * float(prior @ np.abs(off) @ share))
+        return found
+
+    def evidence(self, names: Sequence[str]) -> Evidences:
+        """The blocks with their weights, and how much they matter."""
+        found = [
+            Evidence([names[j] for j in block.columns], self._what(block), weight, moves)
+            for block, weight, moves in self._ranked()
+        ]
+        return Evidences(found, self._judged)
+
+    @property
+    def _judged(self) -> Judged | None:
+        """How left-out rows were predicted."""
+        return self.plan.judged
+
+    def shapes(self, names: Sequence[str], classes: Labels) -> list[Shape]:
+        """What each block says, in the same order."""
+        found = []
+        for block, weight, moves in self._ranked():
+            bins: list[Bins] = []
+            evidence, rows = np.empty(0), np.empty(0)
+            if isinstance(block, Cells):
+                bins = bins_of(self.levels, self.plan.columns, names, block.columns, block.way)
+                shape = *map(len, bins), len(self.bias)
+                evidence, rows = block.table.reshape(shape), self._met(block).reshape(shape)
+            own = tuple(names[j] for j in block.columns)
+            found.append(
+                Shape(own, self._what(block), weight, moves, classes, bins, evidence, rows)
+            )
+        return found
+
+    def _met(self, block: Cells) -> Float64:
+        """The weight of the rows in each cell of a block, by class: (cells, C)."""
+        return rows_of(self.entries, self.plan.columns, block.columns, block.way)
+
+    def _ranked(self) -> list[tuple[Cells | Normal | Words, float, float]]:
+        """(block, its weight, how far it moves the scores), what moves them most first."""
+        weights = self.plan.weights.tolist()
+        found = zip(self.plan.blocks, weights, self._moves, strict=True)
+        return sorted(found, key=lambda one: -one[2])
+
+    def _what(self, block: Cells | Normal | Words) -> str:
+        """What a block is, in a few words."""
+        if isinstance(block, Normal):
+            return "one covariance" if len(block.factors) == 1 else "a covariance a class"
+        if isinstance(block, Words):
+            terms = (
+                f"{len(block.vocabulary):,} {'words' if block.grams == 1 else 'words and pairs'}"
+            )
+            return f"{terms}, met or not" if block.once else f"{terms}, counted"
+        met = (block.table != 0).any(axis=1)
+        if len(block.columns) > 1:
+            return f"{met.sum():,} cells"
+        own = self.plan.columns[block.columns[0]]
+        kind = "bins of time" if own.dated else "bins" if own.is_number else "levels"
+        return f"{met[:-1].sum():,} {kind}"  # the last is the missing value
+
+    def described(self, names: Sequence[str]) -> Section:
+        """What each column has of weight, and the pairs and triples that it is in."""
+        blocks = list(zip(self.plan.blocks, self.plan.weights, strict=True))
+        words = {}
+        for j, name in enumerate(names):
+            said: list[str] = []
+            for block, weight in blocks:
+                if isinstance(block, Normal):
+                    continue
+                if block.columns == (j,):
+                    said.insert(0, f"weight {weight:.2f}")
+                elif j in block.columns:
+                    others = " and ".join(names[k] for k in block.columns if k != j)
+                    said.append(f"with {others} {weight:.2f}")
+            words[name] = "; ".join(said) or "tells nothing: left out"
+        return Section("weights of evidence", rows={name: [] for name in names}, words=words)
