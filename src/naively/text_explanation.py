@@ -158,6 +158,19 @@ class TextExplanations(Explanations[TextExplanation]):
     texts: Sequence[TextExplanation]
     has_terms = True
 
+    @classmethod
+    def of(cls, model: Any, documents: Any) -> TextExplanations:
+        """Those of `Documents`, by a `Posterior` of documents alone."""
+        proba, codes = model.proba(documents), model.predict_codes(documents)
+        explained = [
+            TextExplanation(
+                **vars(model.parameters.explain_document(documents, i)), classes=model.classes,
+                prior=model.log_prior, proba=proba[i], code=int(codes[i]),
+            )
+            for i in range(len(documents))
+        ]  # fmt: skip
+        return cls(model.classes, explained)
+
     def __len__(self) -> int:
         return len(self.texts)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from naively.explanation import RowExplanation, TextExplanation
 from naively.explanations import ClassPair, SingleExplanation
 from naively.files.atomic import replacing
 from naively.markup import LONGEST, Line, brief, folded, largest, length, total_odds
+from naively.tables.why_not import WhyNot
 
 BEGIN = """<!doctype html>
 <html lang="en">
@@ -122,6 +123,38 @@ def _table(out: Any, heads: tuple[str, ...], rows: Sequence[Line], wide: int) ->
     for own, (_, _, odds) in zip(cells, rows, strict=True):
         bar = "█" * length(odds, widest, max(0, min(LONGEST, room)))
         table.add_row(*own, Text(bar, style=words.FOR[2] if odds > 0 else words.AGAINST[2]))
+    return table
+
+
+def against(found: Iterable[tuple[int, WhyNot]], json: bool) -> None:
+    """What would make rows of another class: for people, or a JSON object a row."""
+    out = layout.console()
+    for k, (number, one) in enumerate(found):
+        if json:
+            layout.print_json({"row": number, **one.to_dict()})
+            continue
+        if k:
+            out.print()
+            out.rule(style="dim")
+        predicted, label = (clean(name, 20) for name in (one.predicted, one.label))
+        said = f"{predicted}; {label} is {-one.log_odds:.3f} nats behind" * (predicted != label)
+        out.print(layout.facts(row=f"{number:,}", predicted=said or predicted))
+        lines, remark = one.lines()
+        if lines:
+            out.print()
+            out.print(_changes(out, lines))
+        out.print(note(remark))
+
+
+def _changes(out: Any, lines: Sequence[tuple[str, str, str, float, bool]]) -> Table:
+    """Columns, what they are and would be, and what that adds, with bars."""
+    wide = 24 if out.width >= 80 else 15
+    values = any(was for _, was, _, _, _ in lines)  # not of texts alone
+    heads = ("column", *(("is", "would be") if values else ("said",)), "log-odds  ")
+    table = new_table(*heads, names=len(heads) - 1)
+    for name, was, to, odds, enough in lines:
+        said = [brief(one, wide) for one in ((was, to) if values else (to,))]
+        table.add_row(clean(name, wide), *said, f"{odds:+.3f} {'*' if enough else ' '}")
     return table
 
 

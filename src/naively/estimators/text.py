@@ -21,9 +21,10 @@ from naively.schema import Schema
 from naively.statistics.term_counts import LengthNorm, Weighting
 from naively.study.folds import Learnable, Reading
 from naively.tables.telling import bits_of
+from naively.tables.why_not import WhyNot, document_table, why_not
 from naively.text.analysis import WORDS
 from naively.text.documents import Documents
-from naively.text_explanation import TextExplanation, TextExplanations
+from naively.text_explanation import TextExplanations
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -221,18 +222,26 @@ class TextNB(TextClassifier, FromWords):
         Printing one shows the terms that matter most; a notebook also marks them in the text.
         `to_html` makes a page of all, and `to_arrow` a flat table.
         """
-        model = self._posterior()
-        documents = self._rows(X)
-        parameters: Any = model.parameters
-        proba, codes = model.proba(documents), model.predict_codes(documents)
-        explained = [
-            TextExplanation(
-                **vars(parameters.explain_document(documents, i)), classes=model.classes,
-                prior=model.log_prior, proba=proba[i], code=int(codes[i]),
-            )
-            for i in range(len(documents))
-        ]  # fmt: skip
-        return TextExplanations(model.classes, explained)
+        return TextExplanations.of(self._posterior(), self._rows(X))
+
+    def why_not(self, X: Any, label: Any = None) -> list[WhyNot]:
+        """What would have to be said in each document for it to be of another class.
+
+        Parameters
+        ----------
+        X : (n,) documents.
+        label : the class that is asked about; by default the next most probable one of each.
+
+        Returns
+        -------
+        list of `WhyNot` : print one, or ask it for its `terms`, those that would add most to the
+            log-odds of that class, and how many of them would be enough `together`.
+
+        Raises
+        ------
+        ValueError : if the label is not one of the classes.
+        """
+        return list(why_not(self._posterior(), document_table(X), label))
 
     def _shown(self, schema: Schema, drawn: Documents) -> list[str | None]:
         """A list of bags of words, in no order."""
