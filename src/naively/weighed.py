@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
 from naively.exact import Float64
+from naively.families.describing import Events
 from naively.families.linear import Terms
 from naively.families.multinomial import MultinomialParameters
 from naively.families.text_parameters import TextParameters
@@ -31,6 +33,14 @@ class Weights(MultinomialParameters):
     def terms(self, columns: Any) -> Terms:
         """The weights."""
         return Terms(self.slopes[:, columns])
+
+    def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
+        """The terms as events, which tell as much as their weights say."""
+        found = super().events(names, features)
+        if found is None:
+            return None
+        others = (self.slopes.sum(axis=0) - self.slopes) / max(len(self.slopes) - 1, 1)
+        return replace(found, odds=self.slopes - others)
 
 
 @dataclass(eq=False)

@@ -26,9 +26,7 @@ from naively.families.complement import ComplementParameters
 from naively.files.safetensors import Saved, save
 from naively.posterior import Posterior
 from naively.study.dealing import row_keys
-from naively.tables.why_not import WhyNot, document_table, why_not
 from naively.text.documents import Documents, to_array
-from naively.text_explanation import TextExplanations
 from naively.weighed import Weighed
 
 MOST = 10_000  # rounds over the documents, which liblinear seldom needs
@@ -89,6 +87,7 @@ class NBSVM(TextClassifier):
     intercept_ : (1,) or (C,) b'
     scale_ : s, the nats of log-odds that a decision of 1 is.
     terms_ : (V,) the terms, sorted.
+    information_ : (V,) mutual information of each term and the class, in bits.
 
     Examples
     --------
@@ -241,20 +240,6 @@ class NBSVM(TextClassifier):
         """log P(c | x), (n, C), in nats."""
         return self._posterior().log_proba(Documents.of(X), workers(self.n_jobs))
 
-    def explain(self, X: Any) -> TextExplanations:
-        """Why each document has its probabilities: what its terms add to each class, in nats.
-
-        As `TextNB.explain`; in the place of the prior is the intercept.
-        """
-        return TextExplanations.of(self._posterior(), Documents.of(X))
-
-    def why_not(self, X: Any, label: Any = None) -> list[WhyNot]:
-        """What would have to be said in each document for it to be of another class.
-
-        As `TextNB.why_not`.
-        """
-        return list(why_not(self._posterior(), document_table(X), label))
-
     def _posterior(self) -> Posterior:
         check_is_fitted(self)
         return self._weighed.posterior(workers(self.n_jobs))
@@ -268,11 +253,6 @@ class NBSVM(TextClassifier):
         params = self.get_params(deep=False)
         learned = {"coef": self.coef_, "intercept": self.intercept_, "scale": self.scale_}
         save(Saved(self.bayes_.model_, type(self).__name__, params, learned=learned), path)
-
-    @property
-    def terms_(self) -> npt.NDArray[Any]:
-        """The terms, sorted, (V,)."""
-        return self.bayes_.terms_
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")

@@ -26,6 +26,7 @@ from naively.workers import SERIAL, Workers
 
 SCORED = 1 << 20
 """Bytes of documents that are scored at a time by one thread."""
+HASHED = "with n_features terms are hashed, and their names are not kept"
 
 
 class TextParameters(Parameters):
@@ -57,7 +58,7 @@ class TextParameters(Parameters):
     def terms(self) -> list[str]:
         """The terms, sorted. Raises ValueError if they are hashed."""
         if self.vocabulary is None:
-            raise ValueError("with n_features terms are hashed, and their names are not kept")
+            raise ValueError(HASHED)
         return self.vocabulary.terms()
 
     # ---- scoring -----------------------------------------------------------------------------
@@ -130,7 +131,7 @@ class TextParameters(Parameters):
     def having(self, X: Documents, places: Int64, workers: Workers) -> npt.NDArray[np.bool_]:
         """Whether each document has each of some terms, in the order of the vocabulary: (n, k)."""
         if self.vocabulary is None:
-            raise ValueError("with n_features terms are hashed, and their names are not kept")
+            raise ValueError(HASHED)
         some, total = self.vocabulary.gather(places), self.total.gather(1, places)
         few = TextParameters(self.summary, self.inner, some, total, self.alpha)
         return np.asarray(few.matrix(X, workers).toarray() > 0)
