@@ -22,6 +22,7 @@ from naively.explanations import ClassPair, SingleExplanation
 from naively.files.atomic import replacing
 from naively.markup import LONGEST, Line, brief, folded, largest, length, total_odds
 from naively.tables.why_not import WhyNot
+from naively.text_explanation import SHARED
 
 BEGIN = """<!doctype html>
 <html lang="en">
@@ -83,6 +84,8 @@ def _print_row(out: Any, number: int, row: RowExplanation, pair: ClassPair) -> N
             out.print(Text(text.caption(*pair), style="bold"))
         colours = out.color_system is not None and not out.no_color
         out.print(words.beginning(text, text.marks(*pair), strongest, colours))
+        if text.has_phrases:
+            out.print(note(SHARED))
         out.print()
         _print_listed(out, ("term", "times"), text, pair, wide)
     a, b = (clean(label, 20) for label in pair)

@@ -143,7 +143,8 @@ def marked(text: str, marks: Sequence[Mark], strongest: float, colours: bool) ->
             level = (part < STRONG) + (part < CLEAR) + (part < FAINT)
             found.append(word, (*(FOR if odds > 0 else AGAINST), "")[level])
         else:
-            found.append(f"{word}[{odds:+.1f}]" if part >= CLEAR else word)
+            phrase = f"({word})" if len(word.split()) > 1 else word
+            found.append(f"{phrase}[{odds:+.1f}]" if part >= CLEAR else word)
         at = end
     found.append(_printed(text[at:]))
     found.rstrip()
