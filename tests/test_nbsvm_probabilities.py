@@ -75,6 +75,32 @@ def test_probabilities_of_documents_not_learned_are_calibrated():
     assert log_loss(y[1500:], proba) < log_loss(y[1500:], raw)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_messages_and_sentences_that_were_not_learned(loss, data_folder):
+    """Three in ten documents of two public sets, chosen by chance: calibrated, and as right."""
+    spam = (data_folder / "sms-spam" / "SMSSpamCollection").read_text("utf-8").splitlines()
+    rows = [line.split("\t", 1)[::-1] for line in spam]
+    reviews = [
+        (line, label)
+        for label in ("neg", "pos")
+        for line in (data_folder / "rt-polarity" / f"rt-polarity.{label}")
+        .read_text("utf-8").splitlines()
+    ]  # fmt: skip
+    for found, right, error, loss_at_most in (
+        (rows, 0.98, 0.015, 0.06),
+        (reviews, 0.77, 0.03, 0.48),
+    ):
+        order = np.random.default_rng(0).permutation(len(found))
+        texts, labels = (np.array(column, object)[order] for column in zip(*found, strict=True))
+        cut = len(order) * 7 // 10
+        model = NBSVM(loss=loss).fit(texts[:cut], labels[:cut])
+        proba = model.predict_proba(texts[cut:])
+        hits = model.classes_[proba.argmax(axis=1)] == labels[cut:]
+        assert hits.mean() > right
+        assert Reliability.of(proba.max(axis=1), hits).error < error
+        assert log_loss(labels[cut:].astype(str), proba) < loss_at_most
+
+
 def test_the_scale_is_that_of_a_refit():
     """Three models without a third each, put together by hand."""
     texts, y = TWO

@@ -141,7 +141,7 @@ def explain(
         Tables with the model's columns.
     row
         Which rows, counted from 1: 3, 1-300 or all; may be repeated. The first unless given, and
-        all with --output.
+        all with --output. Of more than ten a line each is printed.
     label
         The class to speak for; the predicted one of each row unless given.
     against
@@ -184,8 +184,10 @@ def explain(
         reasons.to_html(explained, source, html, asked.one)
     elif output is not None:
         reasons.to_file(explained, source, output)
-    else:
+    elif asked.few:
         reasons.printed(explained)
+    else:
+        reasons.in_brief(explained)
 
 
 @app.command

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
@@ -20,7 +21,7 @@ from naively.cli.sources import Opened
 from naively.explanation import RowExplanation, TextExplanation
 from naively.explanations import ClassPair, SingleExplanation
 from naively.files.atomic import replacing
-from naively.markup import LONGEST, Line, brief, folded, largest, length, total_odds
+from naively.markup import LONGEST, Line, brief, folded, largest, length, shown, total_odds
 from naively.tables.why_not import WhyNot
 from naively.text_explanation import SHARED
 
@@ -41,6 +42,8 @@ details[open] { padding-bottom: 1.5em }
 <body>
 """
 END = "</body>\n</html>\n"
+LABEL = 16
+"""Characters of a label, of a column and of a value in a line."""
 IN_TURN = (
     "columns taken together: what each adds to those before it; in another order the parts are "
     "others, and their sum is the same"
@@ -68,6 +71,38 @@ def printed(result: Explained) -> None:
         _print_row(out, number, row, row.labels(*result.pair))
         if in_turn and row.blocks is None:
             out.print(note(IN_TURN))
+
+
+def in_brief(result: Explained) -> None:
+    """Why rows are of their classes, a line each: what moved the log-odds most."""
+    out = layout.console()
+    heads = f"{'row':>7}  {'predicted':<{LABEL}}  {'P':>6}  "
+    out.print(Text(heads + "what moved it most, in nats", style="bold", no_wrap=True))
+    for number, row in _rows(result):
+        label = set_cell_size(clean(row.classes.tolist()[row.code], LABEL), LABEL)
+        head = f"{number:>7,}  {label}  {row.proba[row.code]:.4f}  "
+        line = Text(head, no_wrap=True, overflow="ellipsis")
+        room = max(out.width - cell_len(head), LABEL)
+        for k, (column, term, value, odds) in enumerate(row.parts(*result.pair)):
+            name = _said(column, term, value, alone=row.text is not None)
+            said = f"{', ' * (k > 0)}{name} {odds:+.2f}"
+            room -= cell_len(said)
+            if odds == 0.0 or (room < 0 and k):
+                break
+            line.append(said, style=words.FOR[2] if odds > 0 else words.AGAINST[2])
+        out.print(line)
+    label, other = result.pair
+    one = "the predicted class" if label is None else clean(label, 20)
+    two = "the most probable other one" if other is None else clean(other, 20)
+    out.print(note(f"+ speaks for {one}, - for {two}; --row 3 tells all of row 3"))
+
+
+def _said(column: str, term: str | None, value: str | None, alone: bool) -> str:
+    """A part of the log-odds in a few words; of the only text, its terms by themselves."""
+    if term is not None:
+        own = clean(shown(term), LABEL)
+        return own if alone else f"{clean(column, LABEL)}: {own}"
+    return clean(column, LABEL) + (f"={brief(value, LABEL)}" if value else "")
 
 
 def _print_row(out: Any, number: int, row: RowExplanation, pair: ClassPair) -> None:

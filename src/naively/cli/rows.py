@@ -27,6 +27,8 @@ CELLS = 1 << 22
 """Numbers of an explanation that are held at a time, 32 MiB,"""
 LINES, FEW = 1 << 16, 64
 """lines of a flat table, but for rows so few that their columns are worth the work of encoding."""
+READ = 10
+"""Rows of which all is told on a terminal; of more, a line each."""
 SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 RowRange = tuple[int, int | None]
@@ -56,6 +58,13 @@ class Asked:
             else:
                 spans.append((first, stop))
         return cls(tuple(spans))
+
+    @property
+    def few(self) -> bool:
+        """Whether they are no more than a person reads in full."""
+        return all(stop is not None for _, stop in self.spans) and (
+            sum((stop or first) - first for first, stop in self.spans) <= READ
+        )
 
     @property
     def one(self) -> bool:
