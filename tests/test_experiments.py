@@ -21,7 +21,7 @@ from naively import TextNB
 FOLDER = Path(__file__).parent.parent / "experiments"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("data", "uci"))
 DRAWN = {"sample_complexity"}  # whose rows are in no file
-WITHOUT_PICTURES = {"ng_jordan_choices", "student", "tokens"}
+WITHOUT_PICTURES = {"calibration", "ng_jordan_choices", "student", "tokens"}
 
 
 @dataclass
@@ -172,6 +172,12 @@ def sample_complexity(tables):
     assert means[-1] / means[0] < np.sqrt(d[-1] / d[0])
 
 
+def calibration(tables):
+    (table,) = tables
+    assert min(table.numbers("accuracy")) > 0.6
+    assert all(np.less(table.numbers("calibration error"), table.numbers("of decisions")))
+
+
 def sentiment(tables):
     assert min(tables[0].numbers("naively")) > 1.2 * 100 * 134 / 246
 
@@ -207,6 +213,7 @@ def tokens(tables):
 CHECKS = {
     check.__name__: check
     for check in (
+        calibration,
         digits,
         fmri,
         ladder,

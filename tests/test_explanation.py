@@ -76,7 +76,7 @@ def test_marks_share_the_log_odds_of_the_terms(variant):
         marks = one.marks("spam", "ham")
         places = [place for start, end, _ in marks for place in range(start, end)]
         assert places == sorted(set(places))
-        assert not any(one.text[place].isspace() for place in places)
+        assert not any(one.text[a:b] != one.text[a:b].strip() for a, b, _ in marks)
         odds = one.log_odds("spam", "ham")[1]
         if "unsmoothed" not in variant:
             kept = [bool(term.strip()) for term in one.terms]  # spaces cannot be marked
@@ -108,11 +108,33 @@ def test_a_word_has_its_own_log_odds():
         assert odds == pytest.approx(log_theta[word.lower()][2] - log_theta[word.lower()][0])
 
 
-def test_bigrams_are_shared_by_their_words():
+def test_pairs_are_marked_as_one_and_else_shared_by_their_words():
     (one,) = fitted(ngram_range=(2, 2)).explain(["free prize"])
-    marks = one.marks("spam", "ham")
-    assert [mark[:2] for mark in marks] == [(0, 4), (5, 10)]
-    assert marks[0][2] == marks[1][2] == pytest.approx(one.log_odds("spam", "ham")[1][0] / 2)
+    ((start, end, odds),) = one.marks("spam", "ham")
+    assert (start, end) == (0, 10)
+    assert odds == pytest.approx(one.log_odds("spam", "ham")[1][0])
+    mails = ["not good", "not good", "good day", "good night", "a night", "not a day"]
+    model = TextNB(ngram_range=(1, 2)).fit(mails, ["bad", "bad", "fine", "fine", "fine", "fine"])
+    (one,) = model.explain(["it is not good, a good day and night"])
+    odds = dict(zip(one.terms, one.log_odds("bad", "fine")[1].tolist(), strict=True))
+    assert odds["not good"] > max(abs(odds["not"]), abs(odds["good"]))
+    marks = {one.text[a:b]: own for a, b, own in one.marks("bad", "fine")}
+    assert list(marks) == ["not good", "good", "day", "night"]
+    assert abs(odds["good day"]) <= abs(odds["day"])  # no more than its words tell
+    assert marks["not good"] == pytest.approx(odds["not"] + odds["good"] / 2 + odds["not good"])
+    assert marks["day"] == pytest.approx(odds["day"] + odds["good day"] / 2)
+    assert sum(marks.values()) == pytest.approx(sum(odds.values()))
+
+
+@given(st.lists(st.sampled_from(["free", "prize", "noon", "lunch", "now", "\n", ","])))
+def test_marks_of_phrases_add_up(pieces):
+    text = " ".join(pieces)
+    for options in ({"ngram_range": (1, 2)}, {"ngram_range": (1, 3), "event": "binary"}):
+        (one,) = fitted(**options).explain([text])
+        marks = one.marks("spam", "ham")
+        assert all(a < b <= c for (a, b, _), (c, _, _) in pairwise(marks))
+        total = one.log_odds("spam", "ham")[1].sum()
+        assert sum(odds for *_, odds in marks) == pytest.approx(total, abs=1e-9)
 
 
 def test_characters_mark_words_together():

@@ -73,6 +73,28 @@ class DecisionRule:
         return labels
 
 
+def likeliest(
+    posterior: Posterior, X: Data, most: int, workers: Workers | None = None
+) -> tuple[Int64, Float64]:
+    """The `most` most probable classes of each row, the most probable first; of equals the first.
+
+    Returns
+    -------
+    (their positions, their P(c | x)), (n, k) both, with k the number of classes if they are fewer.
+
+    Raises
+    ------
+    ValueError : if `most` is no number of classes.
+    """
+    if not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1:
+        raise ValueError(f"as many classes as 1 or more can be asked for, not {most!r}")
+    proba = posterior.proba(X, workers)
+    rank = -proba
+    rank[np.arange(len(rank)), posterior.predict_codes(X, workers)] = -np.inf
+    order = np.argsort(rank, axis=1, kind="stable")[:, :most]
+    return order, np.take_along_axis(proba, order, axis=1)
+
+
 def expected_costs(proba: Float64, costs: Float64) -> Float64:
     """Σ_c P(c | x) cost[c, k] of each label k, (n, C)."""
     total = np.zeros_like(proba)

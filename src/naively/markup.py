@@ -35,13 +35,13 @@ def total_odds(total: float) -> str:
 def more_of(lines: Sequence[tuple[Any, Any, float]], what: str) -> str:
     """How many lines are not listed, and what they add up to."""
     total = total_odds(sum(line[2] for line in lines))
-    return f"and {_counted(len(lines), f'more {what}')}, {total} together"
+    return f"and {counted(len(lines), f'more {what}')}, {total} together"
 
 
 def left_out(lines: Sequence[tuple[str, int, float]], unknown: Sequence[str]) -> str:
     """What a list of terms leaves out, and the terms that the model does not know."""
     more = more_of(lines, "term")
-    new = f"{_counted(len(unknown), 'term')} unknown to the model"
+    new = f"{counted(len(unknown), 'term')} unknown to the model"
     return "; ".join([more] * bool(lines) + [new] * bool(unknown))
 
 
@@ -101,7 +101,8 @@ def lined(rows: Sequence[Line]) -> list[str]:
     ]
 
 
-def _counted(count: int, what: str) -> str:
+def counted(count: int, what: str) -> str:
+    """How many of something there are."""
     return f"{count:,} {what}" + ("" if count == 1 else "s")
 
 

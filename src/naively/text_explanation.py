@@ -31,6 +31,8 @@ LISTED = 20
 """Terms that are listed, those with the largest log-odds."""
 WIDE = 24
 """Characters of the name of a column in a list."""
+SHARED = "in the text, words share what the terms of several words add"
+"""A remark below a text in which phrases are marked."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,9 +81,10 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
     def marks(self, label: Any = None, against: Any = None) -> list[Mark]:
         """(start, end, log-odds) of the parts of the text that move it, in their order.
 
-        The log-odds of a term are shared among its words, wherever they are met, equally. Terms of
-        characters that overlap mark a word together. Of a long text, those in its beginning
-        (`marked`) are marked.
+        The log-odds of a term are shared among its words, wherever they are met, equally: so the
+        marks add up to the terms. Words that tell more together than each of them does, as a pair,
+        are marked as one. Terms of characters that overlap mark a word together. Of a long text,
+        those in its beginning (`marked`) are marked.
         """
         odds = np.nan_to_num(self.log_odds(label, against)[1], posinf=np.inf, neginf=-np.inf)
         solid = np.array([not character.isspace() for character in self.marked], bool)
@@ -109,7 +112,50 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
             return []
         with np.errstate(invalid="ignore"):  # what speaks for both as strongly as can be
             sums = np.nan_to_num(np.add.reduceat(share, starts), posinf=np.inf, neginf=-np.inf)
-        return list(zip(starts.tolist(), ends.tolist(), sums.tolist(), strict=True))
+        marks = list(zip(starts.tolist(), ends.tolist(), sums.tolist(), strict=True))
+        return self._joined(marks, odds / np.maximum(self.counts, 1)) if self.has_phrases else marks
+
+    @property
+    def has_phrases(self) -> bool:
+        """Whether any term is of several words."""
+        return any(len(places) > 1 for met in self.spans for places in met)
+
+    def _joined(self, marks: list[Mark], odds: Float64) -> list[Mark]:
+        """The marks of words, those of a phrase as one that tells more than each of its words.
+
+        Parameters
+        ----------
+        odds : (T,) log-odds of a term each time that it is met.
+        """
+        at = {start: i for i, (start, _, _) in enumerate(marks)}
+        found = [
+            (float(abs(odds[k])), places)
+            for k, met in enumerate(self.spans)
+            for places in met
+            if places
+        ]
+        alone = {places[0]: own for own, places in found if len(places) == 1}
+        last = {}  # the last mark of each phrase, by its first
+        taken: set[int] = set()
+        for own, places in sorted(found, key=lambda one: (-one[0], one[1])):
+            first = at.get(places[0][0])
+            if first is None or len(places) == 1 or own <= max(alone.get(p, 0.0) for p in places):
+                continue
+            phrase = range(first, first + len(places))
+            same = [mark[:2] for mark in marks[first : phrase.stop]] == places
+            if same and taken.isdisjoint(phrase):
+                last[first] = phrase[-1]
+                taken.update(phrase)
+        joined = []
+        i = 0
+        while i < len(marks):
+            j = last.get(i, i)
+            with np.errstate(invalid="ignore"):  # what speaks for both as strongly as can be
+                total = np.nan_to_num(np.sum([mark[2] for mark in marks[i : j + 1]]),
+                                      posinf=np.inf, neginf=-np.inf)  # fmt: skip
+            joined.append((marks[i][0], marks[j][1], float(total)))
+            i = j + 1
+        return joined
 
     # ---- for people --------------------------------------------------------------------------
 
@@ -143,7 +189,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         return (
             f'<div style="max-width:52em;line-height:1.6">{head}{legend(*pair)}'
             f'<div dir="auto" style="{box}">{text}{"…" * bool(cut)}</div>'
-            f"{paragraph(cut, PALE) * bool(cut)}"
+            f"{paragraph(cut, PALE) * bool(cut)}{paragraph(SHARED, PALE) * self.has_phrases}"
             f"{html_table(('term', 'times', 'log-odds'), rows)}{paragraph(rest, PALE)}</div>"
         )
 
@@ -157,6 +203,19 @@ class TextExplanations(Explanations[TextExplanation]):
 
     texts: Sequence[TextExplanation]
     has_terms = True
+
+    @classmethod
+    def of(cls, model: Any, documents: Any) -> TextExplanations:
+        """Those of `Documents`, by a `Posterior` of documents alone."""
+        proba, codes = model.proba(documents), model.predict_codes(documents)
+        explained = [
+            TextExplanation(
+                **vars(model.parameters.explain_document(documents, i)), classes=model.classes,
+                prior=model.log_prior + model.parameters.bias, proba=proba[i], code=int(codes[i]),
+            )
+            for i in range(len(documents))
+        ]  # fmt: skip
+        return cls(model.classes, explained)
 
     def __len__(self) -> int:
         return len(self.texts)

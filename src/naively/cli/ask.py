@@ -63,6 +63,7 @@ def predict(
     *data: str,
     output: given.Output = None,
     proba: bool = False,
+    top: int | None = None,
     only: bool = False,
     unsure: given.Unsure = None,
     costs: given.Costs = None,
@@ -83,16 +84,21 @@ def predict(
         Write a file instead of CSV on standard output: .csv, .csv.gz, .tsv or .parquet.
     proba
         Add a column P(class) for each class.
+    top
+        Add the labels of so many most probable classes, and their probabilities: top_1, P(top_1),
+        top_2 and so on.
     only
         Write the predictions without the columns of the table, but for the file of a document.
     json
-        Print a JSON object a row: prediction, probabilities with --proba, and the row unless
-        --only.
+        Print a JSON object a row: prediction, probabilities with --proba, the most probable labels
+        with --top, and the row unless --only.
     """
     from naively.cli import costs as costing
     from naively.cli import models, predictions, sources, work
     from naively.cli.errors import UsageError
 
+    if top is not None and top < 1:
+        raise UsageError(f"--top is a number of labels, 1 or more, not {top}")
     if output is not None:
         if json:
             raise UsageError("--json prints, --output writes a file: choose one")
@@ -102,7 +108,7 @@ def predict(
     classes = saved.model.classes
     rule = costing.rule(classes, costs, unsure)
     source = sources.opened_for(saved, data, format, live=True, named=True)
-    found = work.predict(saved, source, proba, rule)
+    found = work.predict(saved, source, proba, rule, top)
     batches = predictions.tables(found, classes, only, bool(source.files.texts), source.file)
     if json:
         predictions.to_json(found, classes, only, source.file)
@@ -120,6 +126,7 @@ def explain(
     row: given.Names = None,
     label: str | None = None,
     against: str | None = None,
+    why_not: str | None = None,
     by_block: Annotated[bool, Parameter(negative="")] = False,
     output: given.Output = None,
     html: Path | None = None,
@@ -134,11 +141,14 @@ def explain(
         Tables with the model's columns.
     row
         Which rows, counted from 1: 3, 1-300 or all; may be repeated. The first unless given, and
-        all with --output.
+        all with --output. Of more than ten a line each is printed.
     label
         The class to speak for; the predicted one of each row unless given.
     against
         The class to compare it with; the next best of each row unless given.
+    why_not
+        Say instead what would make the rows be of this class, by the model: which change of one
+        column, which terms in a text.
     by_block
         Show pairs, triples and all columns that tell something together as themselves, in place of
         each column's share of them. The sum is the same.
@@ -160,8 +170,13 @@ def explain(
         predictions.check_output(output)
     if written := output or html:
         sources.check_output(written, data)
+    if why_not is not None and (label or against or by_block or written):
+        raise UsageError("--why-not goes with --row, --format and --json alone")
     saved = models.load(model)
     source = sources.opened_for(saved, data, format)
+    if why_not is not None:
+        reasons.against(rows.reasons_against(saved, source, asked, why_not), json)
+        return
     explained = rows.explained(saved, source, asked, label, against, by_block)
     if json:
         reasons.to_json(explained)
@@ -169,8 +184,10 @@ def explain(
         reasons.to_html(explained, source, html, asked.one)
     elif output is not None:
         reasons.to_file(explained, source, output)
-    else:
+    elif asked.few:
         reasons.printed(explained)
+    else:
+        reasons.in_brief(explained)
 
 
 @app.command
@@ -326,19 +343,3 @@ def compare(
         comparison.compared(found, accuracy)
     if plot is not None:
         comparison.draw(found, plot, accuracy)
-
-
-@app.command
-def demo(*, folder: Path = Path("naively-demo")) -> None:
-    """Learn to read handwritten digits: writes two tables, learns one, is tested on the other.
-
-    Works offline: scikit-learn bundles the digits.
-
-    Parameters
-    ----------
-    folder
-        Where to put the tables and the model.
-    """
-    from naively.cli.demo import run as run_demo
-
-    run_demo(folder)

@@ -165,3 +165,19 @@ def merge(*models: Path, output: given.NewFile) -> None:
         saved = files.merged(models)
         files.write(saved, output)
     report.changed("merged", None, saved.model, output)
+
+
+@app.command
+def demo(*, folder: Path = Path("naively-demo")) -> None:
+    """Learn to read handwritten digits: writes two tables, learns one, is tested on the other.
+
+    Works offline: scikit-learn bundles the digits.
+
+    Parameters
+    ----------
+    folder
+        Where to put the tables and the model.
+    """
+    from naively.cli.demo import run as run_demo
+
+    run_demo(folder)

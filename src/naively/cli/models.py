@@ -23,6 +23,7 @@ from naively.tables import union, values
 from naively.tables.inference import reconsidered
 from naively.tables.inputs import MISSING
 from naively.tables.summarising import other_columns
+from naively.weighed import Weighed
 
 TEXT = "text"
 """The column of a model of documents that had no name."""
@@ -34,23 +35,41 @@ def write(saved: Saved, path: Path) -> None:
 
 
 def load(path: Path) -> Saved:
-    """Read a model file."""
+    """Read a model file, to ask it."""
+    saved = _read(path)
+    if saved.learned:
+        try:
+            saved.model = Weighed.of(saved.model, **saved.learned)
+        except (TypeError, ValueError) as error:
+            raise UserError(f"{path} is a damaged model file: {error}") from None
+    return saved
+
+
+def load_sums(path: Path) -> Saved:
+    """Read the file of a model that is nothing but sums, which can be added to."""
+    saved = _read(path)
+    if saved.learned:
+        raise UserError(
+            f"{path}: a model of {saved.estimator} has to learn all rows at once, in Python: it "
+            "cannot learn on, forget or add up"
+        )
+    return saved
+
+
+def _read(path: Path) -> Saved:
     try:
-        saved = safetensors.load(path)
+        return safetensors.load(path)
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such model file; `naively fit` writes one") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     except safetensors.ModelFileError as error:
         raise UserError(str(error)) from None
-    if saved.learned:  # more than a model of sums, which is all that the commands ask
-        raise UserError(f"{path}: a model of {saved.estimator}: use naively.load, in Python")
-    return saved
 
 
 def load_table(path: Path) -> Saved:
     """Read the file of a model of a table, which can go on learning from tables."""
-    saved = load(path)
+    saved = load_sums(path)
     if saved.model.schema.reasons is None:
         raise UserError(
             f"{path}: a model of {saved.estimator} learns from arrays in Python; "
@@ -78,7 +97,7 @@ def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
 
 def merged(paths: Sequence[Path]) -> Saved:
     """One model that learned what all of several files did."""
-    saved = [load(path) for path in paths]
+    saved = [load_sums(path) for path in paths]
     total = saved[0].model.copy()
     for path, other in zip(paths[1:], saved[1:], strict=True):
         if saved[0].estimator != other.estimator:

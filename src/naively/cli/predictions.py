@@ -39,7 +39,7 @@ def tables(
     Documents, which are long, come last, and the column of their files first. A column of numbers
     that turns into text further down is text from there on.
     """
-    for batch, labels, proba in batches:
+    for batch, labels, proba, top in batches:
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         first = {file: columns.pop(file)} if file else {}
         if only:
@@ -50,6 +50,11 @@ def tables(
         for c, label in enumerate(classes.tolist() if proba is not None else []):
             name = _free(f"P({label})", first | columns | said)
             said[name] = pa.array(np.ascontiguousarray(proba[:, c]))
+        for k in range(0 if top is None else top[0].shape[1]):
+            for name, one in ((f"top_{k + 1}", top[0]), (f"P(top_{k + 1})", top[1])):
+                said[_free(name, first | columns | said)] = pa.array(
+                    one[:, k].tolist(), kind if one is top[0] else pa.float64()
+                )
         columns = first | (said | columns if documents else columns | said)
         yield pa.table({name: _written(column) for name, column in columns.items()})
 
@@ -128,7 +133,7 @@ def to_json(batches: Iterable[Any], classes: Labels, only: bool, file: str | Non
     Batches are those of `tables`. What is not finite is null; dates and the like are text.
     """
     names = [str(label) for label in classes.tolist()]
-    for batch, labels, proba in batches:
+    for batch, labels, proba, top in batches:
         fields: dict[str, list[Any]] = {}
         if file is not None:
             fields[file] = batch.column(file).to_pylist()
@@ -136,6 +141,12 @@ def to_json(batches: Iterable[Any], classes: Labels, only: bool, file: str | Non
         fields[PREDICTION] = labels.tolist()
         if proba is not None:
             fields["probabilities"] = [dict(zip(names, one, strict=True)) for one in proba.tolist()]
+        if top is not None:
+            each = zip(*(part.tolist() for part in top), strict=True)
+            fields["top"] = [
+                [{"label": label, "probability": p} for label, p in zip(*one, strict=True)]
+                for one in each
+            ]
         if not only:
             fields["row"] = batch.to_pylist()
         sys.stdout.writelines(

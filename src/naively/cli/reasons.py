@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
@@ -20,7 +21,9 @@ from naively.cli.sources import Opened
 from naively.explanation import RowExplanation, TextExplanation
 from naively.explanations import ClassPair, SingleExplanation
 from naively.files.atomic import replacing
-from naively.markup import LONGEST, Line, brief, folded, largest, length, total_odds
+from naively.markup import LONGEST, Line, brief, folded, largest, length, shown, total_odds
+from naively.tables.why_not import WhyNot
+from naively.text_explanation import SHARED
 
 BEGIN = """<!doctype html>
 <html lang="en">
@@ -39,6 +42,8 @@ details[open] { padding-bottom: 1.5em }
 <body>
 """
 END = "</body>\n</html>\n"
+LABEL = 16
+"""Characters of a label, of a column and of a value in a line."""
 IN_TURN = (
     "columns taken together: what each adds to those before it; in another order the parts are "
     "others, and their sum is the same"
@@ -68,6 +73,38 @@ def printed(result: Explained) -> None:
             out.print(note(IN_TURN))
 
 
+def in_brief(result: Explained) -> None:
+    """Why rows are of their classes, a line each: what moved the log-odds most."""
+    out = layout.console()
+    heads = f"{'row':>7}  {'predicted':<{LABEL}}  {'P':>6}  "
+    out.print(Text(heads + "what moved it most, in nats", style="bold", no_wrap=True))
+    for number, row in _rows(result):
+        label = set_cell_size(clean(row.classes.tolist()[row.code], LABEL), LABEL)
+        head = f"{number:>7,}  {label}  {row.proba[row.code]:.4f}  "
+        line = Text(head, no_wrap=True, overflow="ellipsis")
+        room = max(out.width - cell_len(head), LABEL)
+        for k, (column, term, value, odds) in enumerate(row.parts(*result.pair)):
+            name = _said(column, term, value, alone=row.text is not None)
+            said = f"{', ' * (k > 0)}{name} {odds:+.2f}"
+            room -= cell_len(said)
+            if odds == 0.0 or (room < 0 and k):
+                break
+            line.append(said, style=words.FOR[2] if odds > 0 else words.AGAINST[2])
+        out.print(line)
+    label, other = result.pair
+    one = "the predicted class" if label is None else clean(label, 20)
+    two = "the most probable other one" if other is None else clean(other, 20)
+    out.print(note(f"+ speaks for {one}, - for {two}; --row 3 tells all of row 3"))
+
+
+def _said(column: str, term: str | None, value: str | None, alone: bool) -> str:
+    """A part of the log-odds in a few words; of the only text, its terms by themselves."""
+    if term is not None:
+        own = clean(shown(term), LABEL)
+        return own if alone else f"{clean(column, LABEL)}: {own}"
+    return clean(column, LABEL) + (f"={brief(value, LABEL)}" if value else "")
+
+
 def _print_row(out: Any, number: int, row: RowExplanation, pair: ClassPair) -> None:
     out.print(layout.facts(row=f"{number:,}", **_facts(row)))
     wide = 24 if out.width >= 80 else 15
@@ -82,6 +119,8 @@ def _print_row(out: Any, number: int, row: RowExplanation, pair: ClassPair) -> N
             out.print(Text(text.caption(*pair), style="bold"))
         colours = out.color_system is not None and not out.no_color
         out.print(words.beginning(text, text.marks(*pair), strongest, colours))
+        if text.has_phrases:
+            out.print(note(SHARED))
         out.print()
         _print_listed(out, ("term", "times"), text, pair, wide)
     a, b = (clean(label, 20) for label in pair)
@@ -122,6 +161,38 @@ def _table(out: Any, heads: tuple[str, ...], rows: Sequence[Line], wide: int) ->
     for own, (_, _, odds) in zip(cells, rows, strict=True):
         bar = "█" * length(odds, widest, max(0, min(LONGEST, room)))
         table.add_row(*own, Text(bar, style=words.FOR[2] if odds > 0 else words.AGAINST[2]))
+    return table
+
+
+def against(found: Iterable[tuple[int, WhyNot]], json: bool) -> None:
+    """What would make rows of another class: for people, or a JSON object a row."""
+    out = layout.console()
+    for k, (number, one) in enumerate(found):
+        if json:
+            layout.print_json({"row": number, **one.to_dict()})
+            continue
+        if k:
+            out.print()
+            out.rule(style="dim")
+        predicted, label = (clean(name, 20) for name in (one.predicted, one.label))
+        said = f"{predicted}; {label} is {-one.log_odds:.3f} nats behind" * (predicted != label)
+        out.print(layout.facts(row=f"{number:,}", predicted=said or predicted))
+        lines, remark = one.lines()
+        if lines:
+            out.print()
+            out.print(_changes(out, lines))
+        out.print(note(remark))
+
+
+def _changes(out: Any, lines: Sequence[tuple[str, str, str, float, bool]]) -> Table:
+    """Columns, what they are and would be, and what that adds, with bars."""
+    wide = 24 if out.width >= 80 else 15
+    values = any(was for _, was, _, _, _ in lines)  # not of texts alone
+    heads = ("column", *(("is", "would be") if values else ("said",)), "log-odds  ")
+    table = new_table(*heads, names=len(heads) - 1)
+    for name, was, to, odds, enough in lines:
+        said = [brief(one, wide) for one in ((was, to) if values else (to,))]
+        table.add_row(clean(name, wide), *said, f"{odds:+.3f} {'*' if enough else ' '}")
     return table
 
 

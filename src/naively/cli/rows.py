@@ -21,11 +21,14 @@ from naively.statistics.base import InvalidValueError
 from naively.tables.encoding import encode
 from naively.tables.explaining import explain
 from naively.tables.left_out import unvaried_in
+from naively.tables.why_not import Tried, WhyNot
 
 CELLS = 1 << 22
 """Numbers of an explanation that are held at a time, 32 MiB,"""
 LINES, FEW = 1 << 16, 64
 """lines of a flat table, but for rows so few that their columns are worth the work of encoding."""
+READ = 10
+"""Rows of which all is told on a terminal; of more, a line each."""
 SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 RowRange = tuple[int, int | None]
@@ -55,6 +58,13 @@ class Asked:
             else:
                 spans.append((first, stop))
         return cls(tuple(spans))
+
+    @property
+    def few(self) -> bool:
+        """Whether they are no more than a person reads in full."""
+        return all(stop is not None for _, stop in self.spans) and (
+            sum((stop or first) - first for first, stop in self.spans) <= READ
+        )
 
     @property
     def one(self) -> bool:
@@ -130,6 +140,20 @@ def _chunks(
                 error.row += number
                 raise UserError(f"{source.name}: {error.named(model.feature_names)}") from None
     unread(model, invalid)
+
+
+def reasons_against(
+    saved: Saved, source: Opened, asked: Asked, label: str
+) -> Iterator[tuple[int, WhyNot]]:
+    """(the number of a row, what would make it of this class), in one pass."""
+    names = [name for name in source.names if name != target_of(saved)]
+    model = with_columns(saved, names, source.name)
+    wanted = model.classes[label_of(model, label)]
+    posterior = model.posterior()
+    tried = Tried(posterior)
+    for first, rows in _rows(source, asked):
+        for i in range(rows.num_rows):
+            yield first + i + 1, tried.row(rows.slice(i, 1), wanted)
 
 
 def _size(model: Model, width: int) -> int:

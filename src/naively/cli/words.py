@@ -16,7 +16,7 @@ from naively.cli.errors import printable
 from naively.cli.layout import clean, note
 from naively.markup import Mark, cut_note, shown, squeezed
 from naively.model import Model
-from naively.tables.telling import bits_of, missing_weight, most_telling
+from naively.tables.telling import missing_weight, telling_terms
 from naively.text_explanation import TextExplanation
 
 CLASSES = 20  # whose words are shown
@@ -74,28 +74,11 @@ def words_of(model: Model, count: int) -> list[Words]:
     return [
         Words(
             block.names[0], own.total.shape[1], weight - missing[block.names[0]],
-            own.vocabulary is None, _telling(model, own, count),
+            own.vocabulary is None, telling_terms(model.posterior(), own, count),
             "word" if own.inner.presence() is None else "document",
         )
         for block, own in model.posterior().blocks
         if block.family.summary.takes == "documents"
-    ]  # fmt: skip
-
-
-def _telling(model: Model, own: Any, count: int) -> list[list[tuple[str, float, float]]]:
-    """The terms that tell most about each class: see `Words.telling`."""
-    if own.vocabulary is None:
-        return [[] for _ in model.classes]
-    events = own.events(())
-    bits = bits_of(events, model.posterior().class_prior)
-    return [
-        list(
-            zip(
-                own.vocabulary.gather(places).terms(), odds.tolist(), bits[places].tolist(),
-                strict=True,
-            )
-        )
-        for places, odds in most_telling(events, count)
     ]  # fmt: skip
 
 
@@ -160,7 +143,8 @@ def marked(text: str, marks: Sequence[Mark], strongest: float, colours: bool) ->
             level = (part < STRONG) + (part < CLEAR) + (part < FAINT)
             found.append(word, (*(FOR if odds > 0 else AGAINST), "")[level])
         else:
-            found.append(f"{word}[{odds:+.1f}]" if part >= CLEAR else word)
+            phrase = f"({word})" if len(word.split()) > 1 else word
+            found.append(f"{phrase}[{odds:+.1f}]" if part >= CLEAR else word)
         at = end
     found.append(_printed(text[at:]))
     found.rstrip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ from naively.cli.errors import UsageError, UserError, some
 from naively.cli.judged import LeftOutScores, judged
 from naively.cli.metrics import Scores, Tally
 from naively.cli.sources import Opened, check_columns, check_known
-from naively.decisions import DecisionRule
+from naively.decisions import DecisionRule, likeliest
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.exact import Float64, Int64
@@ -221,10 +221,28 @@ def _unlearnable(source: Opened, target: str, unlabelled: int) -> UserError:
     return UserError(f"{source.name}: there are no rows")
 
 
+class Predicted(NamedTuple):
+    """What is said of a batch.
+
+    Attributes
+    ----------
+    batch : the columns as they were read.
+    labels : (n,) that are predicted.
+    proba : (n, C) P(c | x); None unless asked for.
+    top : (labels, their P(c | x)), (n, k) both, of the most probable classes; None unless asked.
+    """
+
+    batch: pa.RecordBatch
+    labels: Labels
+    proba: Float64 | None
+    top: tuple[Labels, Float64] | None
+
+
 def predict(
-    saved: Saved, source: Opened, proba: bool, rule: DecisionRule | None = None
-) -> Iterator[Any]:
-    """(the columns as they were read, predicted labels, probabilities) of each batch."""
+    saved: Saved, source: Opened, proba: bool, rule: DecisionRule | None = None,
+    top: int | None = None,
+) -> Iterator[Predicted]:  # fmt: skip
+    """What is said of each batch, with the `top` most probable classes."""
     label = Posterior.predict if rule is None else rule.labels
     target = models.target_of(saved)
     names = [name for name in source.names if name != target]
@@ -232,27 +250,39 @@ def predict(
     posterior = model.posterior()
     without = unvaried_in(posterior)
 
-    def one(task: Any) -> tuple[pa.RecordBatch, Labels, Float64 | None, dict[str, Invalid]]:
+    def said(batch: pa.RecordBatch, rows: Any) -> Predicted:
+        first = None if top is None else likeliest(posterior, rows, top)
+        return Predicted(
+            _as_first(batch, source.names), label(posterior, rows),
+            posterior.proba(rows) if proba else None,
+            None if first is None else (model.classes[first[0]], first[1]),
+        )  # fmt: skip
+
+    def one(task: Any) -> tuple[list[str], Predicted, dict[str, Invalid]]:
         batch = task()
         rows, unread = encode(model.schema, pa.Table.from_batches([batch]), without)
-        probabilities = posterior.proba(rows) if proba else None
-        return batch, label(posterior, rows), probabilities, unread
+        return batch.schema.names, said(batch, rows), unread
 
     empty, warned, known = True, False, set(source.names)
     invalid: dict[str, Invalid] = {}
     with progress.bar("predicting", source.files):
         tasks = source.live_tasks()
-        for batch, labels, probabilities, unread in in_order(one, tasks, workers(None).count):
+        for names, found, unread in in_order(one, tasks, workers(None).count):
             empty = False
             add_invalid(invalid, unread)
-            new = [name for name in batch.schema.names if name not in known]
+            new = [name for name in names if name not in known]
             if new and not warned:
                 warned = True
                 progress.note(f"{source.name}: {some(new)} came after the first rows: not written")
-            yield _as_first(batch, source.names), labels, probabilities
+            yield found
     if empty:
         none = pa.RecordBatch.from_arrays([pa.nulls(0)] * len(source.names), source.names)
-        yield none, model.classes[:0], np.empty((0, len(model.classes))) if proba else None
+        no_rows = np.empty((0, len(model.classes)))
+        few = no_rows[:, :top]
+        yield Predicted(
+            none, model.classes[:0], no_rows if proba else None,
+            None if top is None else (model.classes[few.astype(np.int64)], few),
+        )  # fmt: skip
     models.unread(model, invalid)
 
 

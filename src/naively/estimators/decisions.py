@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from naively.decisions import DecisionRule
+from naively.decisions import DecisionRule, likeliest
+from naively.exact import Float64
 from naively.posterior import Posterior
 from naively.prior import Prior, adapted
 from naively.statistics.base import Data
@@ -55,6 +56,27 @@ class Deciding:
             return DecisionRule.of(costs, unsure, posterior.classes).labels(posterior, rows, jobs)
 
         return self._ask(X, answer)
+
+    def predict_top(self, X: Any, k: int) -> tuple[npt.NDArray[Any], Float64]:
+        """The k most probable classes of each row, the most probable first.
+
+        Parameters
+        ----------
+        X : (n, d) rows, as for `fit`.
+        k : how many, 1 or more; all classes if they are fewer.
+
+        Returns
+        -------
+        (their labels, their P(c | x)), (n, k) both. The first labels are those of `predict`.
+        """
+        asked: list[Posterior] = []  # another thread may teach the model new classes meanwhile
+
+        def answer(posterior: Posterior, rows: Data, jobs: Workers) -> npt.NDArray[Any]:
+            asked.append(posterior)
+            return np.stack(likeliest(posterior, rows, k, jobs), axis=2)
+
+        found = self._ask(X, answer)
+        return asked[0].classes[found[..., 0].astype(np.int64)], found[..., 1]
 
     def adapt_prior(self, X: Any) -> Self:
         """A copy of this classifier for rows of which the classes are more or less frequent.

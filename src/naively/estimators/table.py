@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
+from naively.estimators.asking import AsksWhyNot
 from naively.estimators.base import Answer, NaiveBayesClassifier
 from naively.estimators.given import (
     Kind,
@@ -61,7 +62,7 @@ Source = tuple[Any, LabelCodes]
 """(table, labels)."""
 
 
-class TableClassifier(NaiveBayesClassifier):
+class TableClassifier(NaiveBayesClassifier, AsksWhyNot):
     """Base of the estimators that learn from tables."""
 
     prior: Any

@@ -7,11 +7,11 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from naively.engines.threads import workers
 from naively.estimators.from_parameters import FromWords
+from naively.estimators.inside_texts import InsideTexts
 from naively.estimators.validation import check_labels, check_total, check_weights
 from naively.evidence.scale import Scale
 from naively.exact import Float64
@@ -22,14 +22,12 @@ from naively.prior import Given, Prior, Virtual
 from naively.schema import Schema
 from naively.statistics.term_counts import LengthNorm, Weighting
 from naively.study.folds import Learnable, Reading
-from naively.tables.telling import bits_of
 from naively.text.analysis import WORDS
 from naively.text.documents import Documents
-from naively.text_explanation import TextExplanation, TextExplanations
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TextClassifier(InsideTexts, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What the classifiers of text share: what a term is, and which are left out."""
 
     alpha: float | Mapping[str, float] | Literal["auto"] = 1.0
@@ -58,7 +56,7 @@ OPTIONS = [one.name for one in fields(Text) if one.name != "reference"]
 
 
 @dataclass(eq=False, repr=False)
-class TextNB(TextClassifier, FromWords):
+class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     r"""Naive Bayes for raw text: documents in, labels out.
 
     Terms are those of scikit-learn's `CountVectorizer`, with its options; so are the predictions
@@ -150,7 +148,7 @@ class TextNB(TextClassifier, FromWords):
 
     event: Event = "multinomial"
     _: KW_ONLY
-    alpha: float | Mapping[str, float] | Literal["auto"] | None = None
+    alpha: float | Mapping[str, float] | Literal["auto"] | None = None  # type: ignore[assignment]
     norm: bool = False
     weighting: Weighting | None = None
     length_norm: LengthNorm | None = None
@@ -255,33 +253,9 @@ class TextNB(TextClassifier, FromWords):
     def _rows(self, X: Any) -> Documents:
         return Documents.of(X)
 
-    def explain(self, X: Any) -> TextExplanations:  # type: ignore[override]
-        """Why each document has its scores: what its terms and the prior add to each class.
-
-        Printing one shows the terms that matter most; a notebook also marks them in the text.
-        `to_html` makes a page of all, and `to_arrow` a flat table.
-        """
-        model = self._posterior()
-        documents = self._rows(X)
-        parameters: Any = model.parameters
-        proba, codes = model.proba(documents), model.predict_codes(documents)
-        explained = [
-            TextExplanation(
-                **vars(parameters.explain_document(documents, i)), classes=model.classes,
-                prior=model.log_prior + parameters.bias, proba=proba[i], code=int(codes[i]),
-            )
-            for i in range(len(documents))
-        ]  # fmt: skip
-        return TextExplanations(model.classes, explained)
-
     def _shown(self, schema: Schema, drawn: Documents) -> list[str | None]:
         """A list of bags of words, in no order."""
         return list(drawn.texts())
-
-    @property
-    def terms_(self) -> npt.NDArray[Any]:
-        """The terms, sorted, (V,)."""
-        return np.array(self._parameters.terms, object)
 
     @property
     def feature_count_(self) -> Float64:
@@ -293,16 +267,6 @@ class TextNB(TextClassifier, FromWords):
     def feature_log_prob_(self) -> Float64:
         """log θ_αc, log p_αc or the weights of "complement", (C, V)."""
         return self._parameters.inner.feature_log_prob()
-
-    @property
-    def information_(self) -> Float64:
-        """Mutual information I(term; class) in bits, (V,): of one word, "bernoulli": one document.
-
-        For "complement" that of the multinomial model of the same counts.
-        """
-        posterior = self._posterior()
-        parameters: Any = posterior.parameters
-        return bits_of(parameters.events(()), posterior.class_prior)
 
 
 def stop_words(words: Any) -> Any:

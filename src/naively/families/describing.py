@@ -86,6 +86,8 @@ class Events:
     totals : (C, 1) or (C, V), of how many.
     alpha, whole : virtual counts of the event, and of all that might be instead, itself included;
         of shapes that broadcast to those of counts and totals.
+    odds : (C, V) what each tells for a class against the others, in nats, where that does not
+        follow from the counts.
     """
 
     names: Sequence[str]
@@ -93,6 +95,7 @@ class Events:
     totals: Float64
     alpha: Any
     whole: Any
+    odds: Float64 | None = None
 
     def of_classes(self, chosen: Int64) -> Events:
         """Of some classes only."""
@@ -100,7 +103,8 @@ class Events:
             one[chosen] if np.ndim(one) == 2 and len(one) > 1 else one
             for one in (self.alpha, self.whole)
         )
-        return Events(self.names, self.counts[chosen], self.totals[chosen], alpha, whole)
+        odds = None if self.odds is None else self.odds[chosen]
+        return Events(self.names, self.counts[chosen], self.totals[chosen], alpha, whole, odds)
 
 
 @dataclass(frozen=True)

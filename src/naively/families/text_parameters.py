@@ -26,6 +26,7 @@ from naively.workers import SERIAL, Workers
 
 SCORED = 1 << 20
 """Bytes of documents that are scored at a time by one thread."""
+HASHED = "with n_features terms are hashed, and their names are not kept"
 
 
 class TextParameters(Parameters):
@@ -59,7 +60,7 @@ class TextParameters(Parameters):
     def terms(self) -> list[str]:
         """The terms, sorted. Raises ValueError if they are hashed."""
         if self.vocabulary is None:
-            raise ValueError("with n_features terms are hashed, and their names are not kept")
+            raise ValueError(HASHED)
         return self.vocabulary.terms()
 
     # ---- scoring -----------------------------------------------------------------------------
@@ -143,7 +144,7 @@ class TextParameters(Parameters):
     def having(self, X: Documents, places: Int64, workers: Workers) -> npt.NDArray[np.bool_]:
         """Whether each document has each of some terms, in the order of the vocabulary: (n, k)."""
         if self.vocabulary is None:
-            raise ValueError("with n_features terms are hashed, and their names are not kept")
+            raise ValueError(HASHED)
         some, total = self.vocabulary.gather(places), self.total.gather(1, places)
         few = TextParameters(self.summary, self.inner, some, total, self.alpha)
         return np.asarray(few.matrix(X, workers).toarray() > 0)
@@ -191,14 +192,14 @@ class TextParameters(Parameters):
         if self.inner.has_zero and (X.valid is None or X.valid[i]):
             absent = np.setdiff1d(np.arange(self.total.shape[1]), columns)
             rest = self.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
+        added = self.scorer.evaluated(columns, values[np.newaxis, np.newaxis])[0].T
         names = [met.vocabulary.term(k) for k in known.tolist()]
         terms: list[list[str]] = [[] for _ in columns]  # those of one bucket together
         for name, place in zip(names, group.tolist(), strict=True):
             terms[place].append(name)
         return ExplainedTerms(
             X.text(i), [", ".join(each) for each in terms], counts,
-            self._factor(values) * self.scorer.evaluated(columns, values[np.newaxis, np.newaxis])[0].T,
-            rest,
+            added * self._factor(values), rest,
             [met.vocabulary.term(k) for k in np.flatnonzero(numbers < 0).tolist()],
             summary.analysis, dict(zip(names, group.tolist(), strict=True)),
         )  # fmt: skip

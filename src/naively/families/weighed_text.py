@@ -18,7 +18,6 @@ from naively.families.text import Text, smoothing_of
 from naively.families.text_parameters import TextParameters
 from naively.statistics.base import Arrays
 from naively.statistics.term_counts import TermCounts
-from naively.statistics.terms import SampledTerms
 from naively.text.counting import DocumentRows
 from naively.text.documents import Documents
 from naively.text.vocabulary import Vocabulary
@@ -77,20 +76,17 @@ class WeighedText(Text):
         """What is counted of the terms of documents, and some documents."""
         return replace(super().summary, sampled=True)
 
-    def estimate(  # type: ignore[override]
-        self, statistics: SampledTerms, class_weight: ExactArray, workers: Workers = SERIAL
+    def estimate(
+        self, statistics: Any, class_weight: ExactArray, workers: Workers = SERIAL
     ) -> WeighedTextParameters:
         """The parameters of the terms, and what predicts documents best that were not counted."""
         vocabulary, total, present = self._chosen(statistics, class_weight)
         first = self._smoothed(vocabulary, total, present, self._given)
         sample = statistics.sample.canonical()
-        y, row = np.nonzero(sample.tables["kept"].rounded())
-        kept = row < WEIGHED
-        y, row = y[kept], row[kept]
-        order = np.argsort(row, kind="stable")
-        y, row = y[order], row[order]
+        weight: Float64 = np.asarray(sample.tables["kept"].rounded())[:, :WEIGHED]
+        row, y = np.nonzero(weight.T)
         documents = Counted(
-            first.matrix(sample.documents[row], workers), y, sample.tables["kept"].rounded()[y, row],
+            first.matrix(sample.documents[row], workers), y, weight[y, row],
             np.ascontiguousarray(total.rounded().T), present.rounded(),
             None if self.alpha is None else smoothing_of(vocabulary, self.alpha),
             *self._groups(vocabulary, total.shape[1]),
@@ -191,11 +187,15 @@ class WeighedTextParameters(TextParameters):
         filled = np.flatnonzero(np.diff(rows.indptr))
         lengths[filled] = np.add.reduceat(rows.data, rows.indptr[filled]) if len(filled) else 0.0
         out *= self.scale.of_lengths(lengths)
-        out += self.bias[:, np.newaxis]
+        out += self.scale.bias[:, np.newaxis]
 
     def _factor(self, values: Float64) -> float:
         """What the evidence of a document counts."""
         return float(self.scale.of_lengths(np.array([values.sum()]))[0])
+
+    def linear(self) -> tuple[Float64, Float64]:
+        """Refused: weights fall with the length of a document."""
+        raise ValueError(self.not_linear)
 
     def linear_rows(self, X: Documents) -> Any:
         """Refused: see `linear`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -146,8 +147,8 @@ class DocumentSample(Statistics):
     def canonical(self) -> Self:
         """The same documents in the order of their hashes, without those of weight 0."""
         new = self.copy()
-        texts, met = [*new.places], new.tables["kept"].nonzero().any(axis=0)
-        kept = [k for k in range(len(new)) if met[k]]
+        texts, met = [*new.places], np.any(new.tables["kept"].nonzero(), axis=0)
+        kept = np.flatnonzero(met).tolist()
         new._take(np.array(sorted(kept, key=lambda k: (new.hashes[k], texts[k])), np.int64))
         new.tables["kept"] = new.tables["kept"].trimmed()
         return new
@@ -204,7 +205,7 @@ class DocumentSample(Statistics):
         if (hashes >= threshold[0]).any() and int(threshold[0]) != ALL:
             raise ValueError("a document is beyond its threshold")
         offsets = documents.offsets.tolist()
-        texts = [data[a:b].tobytes() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+        texts = [data[a:b].tobytes() for a, b in pairwise(offsets)]
         found = cls(kept, texts, hashes.tolist(), int(threshold[0]))
         if len(found.places) < len(texts):
             raise ValueError("a document is there twice")

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from naively.exact import Float64
 from naively.invalid import Invalid
-from naively.schema import Counted, Schema
+from naively.schema import Block, Counted, Schema
 from naively.statistics.levels import Encoded, Levels
 from naively.tables import values
 from naively.tables.frames import SparseTable
@@ -145,17 +145,23 @@ def decode(schema: Schema, drawn: Any) -> pa.Table:
     columns: dict[str, Any] = {}
     blocks = [drawn] if schema.is_single else drawn
     for block, part in zip(schema.blocks, blocks, strict=True):
-        for k, name in enumerate(block.names):
-            if isinstance(part, Encoded):
-                known, text = part.levels[k], part.levels[k].dtype.kind == "T"
-                places = pa.array(part.codes[:, k], mask=part.codes[:, k] == len(known))
-                columns[name] = pa.array(
-                    known.tolist(), pa.string() if text else pa.float64()
-                ).take(places)  # fmt: skip
-            elif isinstance(part, Documents):
-                columns[name] = pa.array(list(part.texts()), pa.string())
-            elif schema.reason(name).kind == "truths":
-                columns[name] = pa.array(np.asarray(part)[:, k] > 0)
-            else:
-                columns[name] = pa.array(np.asarray(part)[:, k], from_pandas=True)
+        columns |= decode_block(schema, block, part)
     return pa.table({name: columns[name] for name in schema.ordered})
+
+
+def decode_block(schema: Schema, block: Block, drawn: Any) -> dict[str, pa.Array]:
+    """The columns of a block of rows that were drawn, by name: see `decode`."""
+    columns: dict[str, Any] = {}
+    for k, name in enumerate(block.names):
+        if isinstance(drawn, Encoded):
+            known, text = drawn.levels[k], drawn.levels[k].dtype.kind == "T"
+            places = pa.array(drawn.codes[:, k], mask=drawn.codes[:, k] == len(known))
+            kind = pa.string() if text else pa.float64()
+            columns[name] = pa.array(known.tolist(), kind).take(places)
+        elif isinstance(drawn, Documents):
+            columns[name] = pa.array(list(drawn.texts()), pa.string())
+        elif schema.reason(name).kind == "truths":
+            columns[name] = pa.array(np.asarray(drawn)[:, k] > 0)
+        else:
+            columns[name] = pa.array(np.asarray(drawn)[:, k], from_pandas=True)
+    return columns

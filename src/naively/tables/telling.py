@@ -5,6 +5,8 @@ One definition, for whoever shows it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from naively.exact import Float64, Int64
@@ -169,13 +171,40 @@ def most_telling(events: Events, most: int) -> list[tuple[Int64, Float64]]:
     alphas = np.broadcast_to(events.alpha, counts.shape)
     wholes = np.broadcast_to(events.whole, totals.shape)
     found = []
-    for mine, total, a, b in zip(counts, totals, alphas, wholes, strict=True):
+    for c, (mine, total, a, b) in enumerate(zip(counts, totals, alphas, wholes, strict=True)):
         with np.errstate(divide="ignore", invalid="ignore"):
             theta = (mine + a) / (total + b)
             others = (everything - mine + a) / (all_totals - total + b)
-            odds = np.log(theta) - np.log(others)
+            odds = np.log(theta) - np.log(others) if events.odds is None else events.odds[c]
             told = np.nan_to_num(theta * odds, nan=0.0, posinf=np.inf)
         places = np.lexsort((-theta, -told))[:most]
         places = places[odds[places] > 0]
         found.append((places, odds[places]))
     return found
+
+
+def telling_terms(
+    posterior: Posterior, own: Any, most: int
+) -> list[list[tuple[str, float, float]]]:
+    """(a term, its log-odds, its bits) of the terms of a text that tell most about each class.
+
+    Of each class those of `most_telling`, with `bits_of` them; none if terms are hashed.
+
+    Parameters
+    ----------
+    own : TextParameters of the text.
+    most : how many terms a class, at most.
+    """
+    if own.vocabulary is None:
+        return [[] for _ in posterior.classes]
+    events = own.events(())
+    bits = bits_of(events, posterior.class_prior)
+    return [
+        list(
+            zip(
+                own.vocabulary.gather(places).terms(), odds.tolist(), bits[places].tolist(),
+                strict=True,
+            )
+        )
+        for places, odds in most_telling(events, most)
+    ]  # fmt: skip
