@@ -278,7 +278,7 @@ def classifier_case(name):
 # ---- families of numbers, each column by itself --------------------------------------------------
 
 LEVELS = {"bernoulli", "categorical", "complement", "joint", "multinomial", "multivariate",
-          "poisson", "pooled", "text"}  # fmt: skip
+          "poisson", "pooled", "text", "weighed text"}  # fmt: skip
 """Families whose rows are something else than any numbers: they have cases of their own."""
 NUMERIC = {
     **{name: family() for name, family in FAMILIES.items() if name not in LEVELS},
@@ -563,6 +563,8 @@ def long_documents():
 def text_case(chosen, makers=None):
     """Documents, of one choice of options or of any."""
     but = {}
+    if "weights" in chosen:
+        but["test_samples_teach_what_drew_them"] = NO_DENSITY
     if chosen.get("event") == "complement":
         but["test_samples_teach_what_drew_them"] = NO_DENSITY
     elif {"ngram_range", "analyzer", "n_features", "weighting", "length_norm", "stop_words"} & {
@@ -598,6 +600,11 @@ EVENTS = {
         {"event": event}, options(event).map(lambda chosen: partial(new_text, chosen))
     )
     for event in TEXT_EVENTS
+} | {
+    "text, weighed": text_case(
+        {"weights": "auto"},
+        options("binary", "auto").map(lambda chosen: partial(new_text, chosen)),
+    )
 }
 DRAWN = {**OTHERS, **EVENTS}
 """For laws over drawn rows: of documents, the options are drawn as well."""

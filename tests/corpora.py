@@ -48,10 +48,12 @@ SELECTIONS = [
 
 
 @st.composite
-def options(draw, event=None):
+def options(draw, event=None, weights=None):
     """What a TextNB can be told, together."""
     found = {"event": event or draw(st.sampled_from(EVENTS))}
     found |= {"alpha": draw(st.sampled_from([1.0, 0.1, 0.0, 1e-10]))}
+    if weights is not None:
+        found |= {"weights": weights, "alpha": found["alpha"] or None}
     found |= draw(st.sampled_from(ANALYSES)) | draw(st.sampled_from(SELECTIONS))
     if found["event"] == "complement":
         found["norm"] = draw(st.booleans())
@@ -90,6 +92,9 @@ VARIANTS = {
     "own stop words": {"stop_words": ["the", "οδος", "\ud800"], "strip_accents": "ascii"},
     "max_terms": {"max_terms": 1000},
     "prior": {"prior": "uniform", "prior_smoothing": 0.5, "n_jobs": 2},
+    "weighed": {"weights": "auto"},
+    "weighed-pairs": {"weights": "auto", "event": "binary", "ngram_range": (1, 2), "alpha": 0.3},
+    "weighed-log-hashed": {"weights": "auto", "weighting": "log", "n_features": 256},
 }
 
 REFERENCE = ["the ab ΟΔΟΣ", "ab AB zz", None, "naïve x1 日本", "", "The the the"]

@@ -288,7 +288,7 @@ def test_nothing_is_asked_before_fit():
 BAD = [
     ("event", "gaussian"), ("event", None), ("event", 3), ("event", ["binary"]),
     ("alpha", -1), ("alpha", "1"), ("alpha", np.nan), ("alpha", np.inf), ("alpha", [1.0, 2.0]),
-    ("alpha", None), ("norm", True), ("weighting", "idf"), ("weighting", True),
+    ("norm", True), ("weighting", "idf"), ("weighting", True),
     ("length_norm", "l3"), ("length_norm", 2), ("analyzer", "words"), ("analyzer", None),
     ("ngram_range", (2, 1)), ("ngram_range", (0, 1)), ("ngram_range", 2), ("ngram_range", (1, 2.5)),
     ("ngram_range", "12"), ("lowercase", None), ("lowercase", "no"), ("strip_accents", "latin"),

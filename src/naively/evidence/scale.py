@@ -152,7 +152,7 @@ def scale_of(documents: Counted, workers: Workers) -> Scale:
     First α is chosen, by some documents, then γ; then the weights are learned.
     """
     groups, classes = documents.n_groups, documents.total.shape[1]
-    if classes < 2 or not len(documents.y):
+    if classes < 2 or not documents.rows.nnz:
         return textbook(groups, classes, documents.alpha is None)
     with threadpool_limits(1, "blas"):  # with more threads it adds in another order
         few = documents.first(TRIED)

@@ -192,6 +192,8 @@ class TextParameters(Parameters):
         if self.inner.has_zero and (X.valid is None or X.valid[i]):
             absent = np.setdiff1d(np.arange(self.total.shape[1]), columns)
             rest = self.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
+        if X.valid is not None and not X.valid[i]:
+            rest -= self.bias  # of which a missing document has none
         added = self.scorer.evaluated(columns, values[np.newaxis, np.newaxis])[0].T
         names = [met.vocabulary.term(k) for k in known.tolist()]
         terms: list[list[str]] = [[] for _ in columns]  # those of one bucket together

@@ -97,9 +97,9 @@ class WeighedText(Text):
 
     def restored(
         self,
-        statistics: SampledTerms,
+        statistics: Any,
         class_weight: ExactArray,
-        kept: Arrays,  # type: ignore[override]
+        kept: Arrays,
     ) -> WeighedTextParameters:
         """The weights that were kept, and the parameters of the terms."""
         chosen = self._chosen(statistics, class_weight)

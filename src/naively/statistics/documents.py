@@ -167,8 +167,7 @@ class DocumentSample(Statistics):
         kept = self.tables["kept"]
         if kept.any_negative():
             return FORGOTTEN
-        whole = kept.summed(1)
-        if class_weight.accumulate(whole, sign=-1).below_zero(class_weight):
+        if (class_weight - kept.summed(1)).below_zero(class_weight):
             return NOT_LEARNED
         return None
 
