@@ -19,6 +19,10 @@ from naively.kernels.rows import (
     load_block,
     oddities,
 )  # fmt: skip
+from naively.kernels.words import fold
+
+CHUNK = 64  # columns whose sums are fetched at once
+FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 @jit
@@ -143,6 +147,84 @@ def linear_sparse(data, indices, indptr, start, stop, weight, zero, width, base,
                     score[c] += linear_term(x, weight[o], term, threshold)
             out[c, i - start] = score[c]
     return -1
+
+
+@jit
+def places_of(columns, places, out):
+    """out[k] = places[columns[k]] - 1, or -1 - columns[k] where that is -1; whether none is so."""
+    known = True
+    for k in range(columns.size):
+        j = columns[k]
+        place = places[j]
+        out[k] = place - 1 if place > 0 else -1 - j
+        known &= place > 0
+    return known
+
+
+@jit
+def free_slot(key, own, k, slots, known):
+    """The slot of the sums own[k]: the one with their place in `known` + 1, or a free one, 0."""
+    mask = slots.size - 1
+    s = np.int64(fold(key, FACTOR)) & mask
+    while slots[s] != 0:
+        place = slots[s] - 1
+        differ = np.int64(0)
+        for c in range(own.shape[1]):
+            differ |= own[k, c] ^ known[place, c]
+        if differ == 0:
+            break
+        s = (s + 1) & mask
+    return s
+
+
+@jit
+def place_columns(columns, begin, sums, slots, known, first, count, out):
+    """out[k] = the place of sums[:, columns[k]] in `known`, from k = `begin` on.
+
+    Parameters
+    ----------
+    sums : (C, d, L)
+    slots : a hash table of places, twice as many as there is room for.
+    known, first : (r, C * L) sums of columns that differ, and (r,) the first column that has each.
+    count : how many of these there are.
+
+    Returns
+    -------
+    The number of columns that are done; if they are not all, there is no more room.
+    """
+    width = sums.shape[2]
+    keys, own = np.empty(CHUNK, np.uint64), np.empty((CHUNK, sums.shape[0] * width), np.int64)
+    for at in range(begin, columns.size, CHUNK):
+        m = min(CHUNK, columns.size - at)
+        keys[:m], factor = 0, FACTOR
+        for c in range(sums.shape[0]):  # class by class: neighbours are fetched together
+            for q in range(width):
+                for k in range(m):
+                    value = sums[c, columns[at + k], q]
+                    own[k, c * width + q] = value
+                    keys[k] += np.uint64(value) * factor
+                factor *= FACTOR
+        for k in range(m):
+            s = free_slot(keys[k], own, k, slots, known)
+            if slots[s] == 0:
+                new = count[0]
+                if new == first.size:
+                    return at + k
+                known[new], first[new] = own[k], columns[at + k]
+                slots[s], count[0] = new + 1, new + 1
+            out[at + k] = slots[s] - 1
+    return columns.size
+
+
+@jit
+def fill_slots(slots, known, count):
+    """Put the first places into an empty table."""
+    for place in range(count):
+        key, factor = np.uint64(0), FACTOR
+        for c in range(known.shape[1]):
+            key += np.uint64(known[place, c]) * factor
+            factor *= FACTOR
+        slots[free_slot(key, known, place, slots, known)] = place + 1
 
 
 @jit

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from naively.exact import ExactArray, Float64, Int64
+from naively.kernels import vocabulary as kernel
 from naively.statistics.base import FORGOTTEN, Arrays, Statistics
 from naively.statistics.logs import portable_log
 from naively.text.documents import Bytes
@@ -97,6 +98,12 @@ class TermStatistics(Statistics):
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
         """Itself: documents are one feature, in a block of its own."""
         return self
+
+    @property
+    def all_met(self) -> bool:
+        """Whether terms are known by name, and none has count 0 in all classes."""
+        size = 0 if self.vocabulary is None else len(self.vocabulary)
+        return size > 0 and bool(kernel.all_met(self.tables["sum"].limbs, size))
 
     def ordered(self) -> Self:
         """The same statistics with sorted terms, and without those of count 0."""
