@@ -14,10 +14,11 @@ from scipy.sparse import csr_matrix
 from naively import TextNB
 from naively.exact import ExactArray
 from naively.families.complement import Complement
-from naively.families.looked_up import ROOM, LookedUp
+from naively.families.looked_up import LookedUp
 from naively.families.multinomial import Multinomial
 from naively.statistics.powers import CountStatistics
 from naively.text.documents import Documents
+from naively.workers import SERIAL
 
 FAMILIES = [Multinomial(0.5), Complement(1.0), Multinomial(1e-300)]
 
@@ -69,10 +70,10 @@ def test_bits_are_those_of_all_columns_at_once(family, sums, data):
     assert_array_equal(scores(LookedUp(inner, sums), rows), whole)
 
 
-def test_more_columns_than_there_was_room_for():
+def test_thousands_of_columns():
     generator = np.random.default_rng(1)
-    table = generator.integers(0, 50, (3, 20 * ROOM))
-    table[:, ROOM : 9 * ROOM] = table[:, 9 * ROOM : 17 * ROOM]  # alike, and met apart
+    table = generator.integers(0, 50, (3, 5000))
+    table[:, :2000] = table[:, 3000:]  # alike, and met apart
     sums = ExactArray.from_integers(table)
     inner = parameters_of(Multinomial(1.0), sums)
     weights = LookedUp(inner, sums)
@@ -81,7 +82,7 @@ def test_more_columns_than_there_was_room_for():
         part = rows[first : first + 20]
         assert_array_equal(scores(weights, part), expected(inner, part))
     met = np.unique(rows.indices)
-    assert weights._count[0] == len(np.unique(table[:, met], axis=1).T) > ROOM
+    assert weights._count[0] == np.unique(table[:, met], axis=1).shape[1]
 
 
 def test_threads_look_up_at_once():
@@ -117,3 +118,29 @@ def test_what_is_learned_later_is_not_looked_up(options):
     if not options.get("n_features"):
         terms = posterior.parameters.terms
         assert terms == alone.parameters.terms == sorted(terms)
+
+
+@pytest.mark.parametrize("options", [{}, {"event": "complement"}, {"ngram_range": (1, 2)}], ids=str)
+def test_terms_of_what_was_subtracted_are_unknown(options):
+    texts, y = corpus(200)
+    gone = [*texts[:60], "once was never met again"]
+    classifier = TextNB(**options).partial_fit([*gone, *texts[60:]], [*y[:60], y[0], *y[60:]])
+    model = classifier.model_
+    left = model.less(model.summarise(Documents.of(gone), np.array([*y[:60], y[0]])))
+    alone = TextNB(**options).partial_fit(texts[60:], y[60:]).model_
+    assert left.statistics.met < len(left.statistics.vocabulary)
+    documents = Documents.of([*texts, "once was never met again"])
+    own, other = left.posterior(), alone.posterior()
+    assert_array_equal(own.joint_log_proba(documents), other.joint_log_proba(documents))
+    assert own.n_parameters == other.n_parameters
+    told, expected = (
+        each.parameters.explain_document(documents, len(texts)) for each in (own, other)
+    )
+    assert told.unknown == expected.unknown
+    assert "once" in told.unknown
+    assert own.parameters.terms == other.parameters.terms
+    assert own.parameters.described(["x"]) == other.parameters.described(["x"])
+    assert_array_equal(
+        own.parameters.matrix(documents, SERIAL).toarray(),
+        other.parameters.matrix(documents, SERIAL).toarray(),
+    )

@@ -15,7 +15,6 @@ from naively.kernels.simd import LANES
 
 Ids = npt.NDArray[np.int32]
 
-ROOM = 256  # different columns that there is room for at first
 NONE = np.empty(0)
 
 
@@ -31,22 +30,25 @@ class LookedUp:
     inner : parameters whose weights depend on the sums of a column alone, all of them finite, and
         that add nothing for a value of 0.
     sums : (C, d) ExactArray
+    unmet : whether there are columns whose sums are all 0, which count as unknown.
 
     Attributes
     ----------
-    weight : (r, C or a few more) the weights of the columns that differ.
+    weight : (d, C or a few more) the weights of the columns that differ, from the first row on.
     """
 
-    def __init__(self, inner: LinearParameters, sums: ExactArray) -> None:
+    def __init__(self, inner: LinearParameters, sums: ExactArray, unmet: bool = False) -> None:
         self.inner = inner
+        self.unmet = unmet
         self.sums = sums.limbs
         self.width = -(-inner.n_classes // LANES) * LANES
         self.base = np.zeros(self.width)
-        self.places = np.zeros(inner.n_features, np.int32)
-        self.weight = aligned_zeros((ROOM, self.width))
-        self._slots = np.zeros(2 * ROOM, np.int32)
-        self._known = np.zeros((ROOM, len(self.sums) * self.sums.shape[2]), np.int64)
-        self._first = np.zeros(ROOM, np.int32)
+        columns = inner.n_features  # memory that nobody writes to costs nothing
+        self.places = np.zeros(columns, np.int32)
+        self.weight = aligned_zeros((columns, self.width))
+        self._slots = np.zeros(2 << columns.bit_length(), np.int32)
+        self._known = np.zeros((columns, len(self.sums) * self.sums.shape[2]), np.int64)
+        self._first = np.zeros(columns, np.int32)
         self._count = np.zeros(1, np.int64)
         self._weighed = 0
         self._lock = Lock()
@@ -66,27 +68,15 @@ class LookedUp:
         new = np.flatnonzero(indices < 0)
         columns = -1 - indices[new]
         places = np.empty_like(columns)
-        done = 0
-        while done < len(columns):
-            done = kernel.place_columns(
-                columns, done, self.sums, self._slots, self._known, self._first, self._count, places
-            )
-            if done < len(columns):
-                self._enlarge()
+        kernel.place_columns(
+            columns, self.sums, self._slots, self._known, self._first, self._count, places
+        )
         rows = slice(self._weighed, int(self._count[0]))
         if rows.start < rows.stop:
             slope = self.inner.terms(self._first[rows]).slope  # type: ignore[arg-type]
+            if self.unmet:  # 0 changes no score
+                slope[:, ~self._known[rows].any(axis=1)] = 0.0
             self.weight[rows, : self.inner.n_classes] = slope.T
             self._weighed = rows.stop
         self.places[columns] = places + 1  # last: other threads may look
         indices[new] = places
-
-    def _enlarge(self) -> None:
-        """Make room for as many columns again."""
-        weight = aligned_zeros((2 * len(self.weight), self.width))
-        weight[: len(self.weight)] = self.weight
-        self.weight = weight
-        self._known = np.append(self._known, np.zeros_like(self._known), 0)
-        self._first = np.append(self._first, np.zeros_like(self._first))
-        self._slots = np.zeros(2 * len(self._slots), np.int32)
-        kernel.fill_slots(self._slots, self._known, int(self._count[0]))

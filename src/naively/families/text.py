@@ -252,20 +252,25 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         alpha = 0.0 if isinstance(self.alpha, Mapping) else float(self.alpha)
         looked_up = alpha > 0 and self._inner(alpha).met_only
         # sums over distinct terms go by their order, and millions of terms take long to sort
-        as_met = looked_up and not (self.once or self.weighs or self.selects)
-        as_met = as_met and statistics.all_met
-        own = statistics if as_met else statistics.ordered()
-        scored = self._estimated(own, present)
+        any_order = looked_up and not (self.once or self.weighs or self.selects)
+        if not any_order or (met := statistics.met) == 0:
+            return TextParameters(self.summary, self._sorted(statistics, present), looked_up)
+        assert statistics.vocabulary is not None
         return TextParameters(
-            self.summary, scored, looked_up,
-            partial(self._sorted, statistics, present) if as_met else None,
+            self.summary, self._estimated(statistics, present, met), True,
+            partial(self._sorted, statistics, present), met < len(statistics.vocabulary),
         )  # fmt: skip
 
     def _sorted(self, statistics: TermStatistics, present: ExactArray) -> Estimated:
         return self._estimated(statistics.ordered(), present)
 
-    def _estimated(self, statistics: TermStatistics, present: ExactArray) -> Estimated:
-        """What follows for the terms that are not left out, in the order of the statistics."""
+    def _estimated(
+        self, statistics: TermStatistics, present: ExactArray, met: int | None = None
+    ) -> Estimated:
+        """What follows for the terms that are not left out, in the order of the statistics.
+
+        `met` is how many of them have a count that is not 0, if some may have not.
+        """
         vocabulary, total = statistics.vocabulary, statistics.tables["sum"]
         if self.selects:
             chosen = self._selected(statistics, present)
@@ -274,6 +279,9 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         elif vocabulary is not None and total.shape[1] > len(vocabulary):  # room for more
             total = total.gather(1, slice(len(vocabulary)))
         counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
+        if met is not None:
+            counts.tables["events"] = total.summed(1).repeated(1)
+            counts.width = met
         alpha = self._alpha_of(vocabulary)
         inner = self._inner(alpha).estimate(counts, present)
         return Estimated(inner, vocabulary, total, alpha)

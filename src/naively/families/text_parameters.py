@@ -60,16 +60,18 @@ class TextParameters(Parameters):
     ----------
     looked_up : whether weights are computed when they are looked up: see `LookedUp`.
     ordered : makes the sorted terms, which takes long, if `scored` are in another order.
+    unmet : whether some of `scored` have no count, and are unknown; they are looked up.
     """
 
     def __init__(
         self, summary: TermCounts, scored: Estimated, looked_up: bool = False,
-        ordered: Callable[[], Estimated] | None = None,
+        ordered: Callable[[], Estimated] | None = None, unmet: bool = False,
     ) -> None:  # fmt: skip
         self.summary = summary
         self.scored = scored
         self.n_free = scored.inner.n_free
-        self._looked_up = LookedUp(scored.inner, scored.total) if looked_up else None
+        self._looked_up = LookedUp(scored.inner, scored.total, unmet) if looked_up else None
+        self._unmet = unmet
         self._ordered = ordered
         self._idf = summary.idf(scored.vocabulary)
         self._free: list[Indexer] = []
@@ -77,6 +79,11 @@ class TextParameters(Parameters):
     @cached_property
     def _sorted(self) -> Estimated:
         return self.scored if self._ordered is None else self._ordered()
+
+    @property
+    def _known(self) -> Estimated:
+        """The terms that are known, in some order."""
+        return self._sorted if self._unmet else self.scored
 
     @property
     def inner(self) -> LinearParameters:
@@ -212,7 +219,7 @@ class TextParameters(Parameters):
 
     def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
         """What each term of document i adds to the score of each class."""
-        summary, scored = self.summary, self.scored
+        summary, scored = self.summary, self._known
         met = counting.count(
             X[i : i + 1], np.zeros(1, np.int64), 1, summary.analysis, 0, False, False, SERIAL
         )
@@ -281,8 +288,8 @@ class TextParameters(Parameters):
 
     def described(self, names: Sequence[str]) -> Section:
         """How many terms there are."""
-        count = self.scored.total.shape[1]
-        what = "term" if self.scored.vocabulary is not None else "bucket"
+        count = self._known.total.shape[1]
+        what = "term" if self._known.vocabulary is not None else "bucket"
         words = f"{count:,} {what}" + ("" if count == 1 else "s")
         return Section("words", rows={names[0]: []}, words={names[0]: words})
 

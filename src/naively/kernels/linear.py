@@ -162,39 +162,19 @@ def places_of(columns, places, out):
 
 
 @jit
-def free_slot(key, own, k, slots, known):
-    """The slot of the sums own[k]: the one with their place in `known` + 1, or a free one, 0."""
-    mask = slots.size - 1
-    s = np.int64(fold(key, FACTOR)) & mask
-    while slots[s] != 0:
-        place = slots[s] - 1
-        differ = np.int64(0)
-        for c in range(own.shape[1]):
-            differ |= own[k, c] ^ known[place, c]
-        if differ == 0:
-            break
-        s = (s + 1) & mask
-    return s
-
-
-@jit
-def place_columns(columns, begin, sums, slots, known, first, count, out):
-    """out[k] = the place of sums[:, columns[k]] in `known`, from k = `begin` on.
+def place_columns(columns, sums, slots, known, first, count, out):
+    """out[k] = the place of sums[:, columns[k]] in `known`, which has room for all columns.
 
     Parameters
     ----------
     sums : (C, d, L)
-    slots : a hash table of places, twice as many as there is room for.
+    slots : a hash table: each holds a place + 1, or 0 if it is free; at least 2 d, a power of two.
     known, first : (r, C * L) sums of columns that differ, and (r,) the first column that has each.
     count : how many of these there are.
-
-    Returns
-    -------
-    The number of columns that are done; if they are not all, there is no more room.
     """
-    width = sums.shape[2]
+    width, mask = sums.shape[2], slots.size - 1
     keys, own = np.empty(CHUNK, np.uint64), np.empty((CHUNK, sums.shape[0] * width), np.int64)
-    for at in range(begin, columns.size, CHUNK):
+    for at in range(0, columns.size, CHUNK):
         m = min(CHUNK, columns.size - at)
         keys[:m], factor = 0, FACTOR
         for c in range(sums.shape[0]):  # class by class: neighbours are fetched together
@@ -205,26 +185,20 @@ def place_columns(columns, begin, sums, slots, known, first, count, out):
                     keys[k] += np.uint64(value) * factor
                 factor *= FACTOR
         for k in range(m):
-            s = free_slot(keys[k], own, k, slots, known)
+            s = np.int64(fold(keys[k], FACTOR)) & mask
+            while slots[s] != 0:
+                place = slots[s] - 1
+                differ = np.int64(0)
+                for c in range(own.shape[1]):
+                    differ |= own[k, c] ^ known[place, c]
+                if differ == 0:
+                    break
+                s = (s + 1) & mask
             if slots[s] == 0:
                 new = count[0]
-                if new == first.size:
-                    return at + k
                 known[new], first[new] = own[k], columns[at + k]
                 slots[s], count[0] = new + 1, new + 1
             out[at + k] = slots[s] - 1
-    return columns.size
-
-
-@jit
-def fill_slots(slots, known, count):
-    """Put the first places into an empty table."""
-    for place in range(count):
-        key, factor = np.uint64(0), FACTOR
-        for c in range(known.shape[1]):
-            key += np.uint64(known[place, c]) * factor
-            factor *= FACTOR
-        slots[free_slot(key, known, place, slots, known)] = place + 1
 
 
 @jit

@@ -271,10 +271,11 @@ def add_counts(table, more, places):
 
 
 @jit
-def all_met(sums, size):
-    """Whether each of the first columns of sums, (C, d, L), has a number that is not 0."""
+def count_met(sums, size):
+    """How many of the first columns of sums, (C, d, L), have a number that is not 0."""
     step = 512
     met = np.empty(step, np.int64)
+    count = 0
     for first in range(0, size, step):
         last = min(first + step, size)
         met[: last - first] = 0
@@ -283,9 +284,8 @@ def all_met(sums, size):
                 for j in range(first, last):
                     met[j - first] |= sums[c, j, k]
         for j in range(last - first):
-            if met[j] == 0:
-                return False
-    return True
+            count += met[j] != 0
+    return count
 
 
 @jit

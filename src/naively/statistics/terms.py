@@ -100,10 +100,14 @@ class TermStatistics(Statistics):
         return self
 
     @property
-    def all_met(self) -> bool:
-        """Whether terms are known by name, and none has count 0 in all classes."""
+    def met(self) -> int:
+        """How many of the terms have a count that is not 0; 0 if they are hashed."""
         size = 0 if self.vocabulary is None else len(self.vocabulary)
-        return size > 0 and bool(kernel.all_met(self.tables["sum"].limbs, size))
+        return int(kernel.count_met(self.tables["sum"].limbs, size))
+
+    def readable(self) -> Self:
+        """As the base class: estimates sort the terms where their order matters."""
+        return self if self.met else self.canonical()
 
     def ordered(self) -> Self:
         """The same statistics with sorted terms, and without those of count 0."""

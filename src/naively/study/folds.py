@@ -168,9 +168,9 @@ class Folds:
         """
         X = self.rows.X[test]
         if not met_only:
-            return self.model(split), X
+            return self._readable(self._without(split)), X
         columns, places = np.unique(X.indices, return_inverse=True)
-        model = self._named(self._without(split, columns))
+        model = self._readable(self._without(split, columns))
         sums, which = model.statistics.distinct()  # type: ignore[attr-defined]
         shape = len(test), sums.tables["sum"].shape[1]
         indices = which[places].astype(X.indices.dtype)
@@ -179,11 +179,16 @@ class Folds:
 
     def _named(self, model: Model) -> Model:
         """A model with its labels, and without classes that it has not met."""
+        model = self._readable(model)
+        return replace(model, statistics=model.statistics.canonical())
+
+    def _readable(self, model: Model) -> Model:
+        """The same, to be asked and let go of."""
         kept = np.flatnonzero(model.class_weight.nonzero())
         return replace(
             model, classes=self.classes[model.classes[kept]],
             class_weight=model.class_weight.gather(0, kept),
-            statistics=model.statistics.gather_classes(kept).canonical(),
+            statistics=model.statistics.gather_classes(kept).readable(),
         )  # fmt: skip
 
     def ask(
