@@ -144,3 +144,14 @@ def test_terms_of_what_was_subtracted_are_unknown(options):
         own.parameters.matrix(documents, SERIAL).toarray(),
         other.parameters.matrix(documents, SERIAL).toarray(),
     )
+
+
+def test_hashed_terms_are_looked_up_or_estimated_all_at_once():
+    texts, y = corpus(200)
+    classifier = TextNB(n_features=256).fit(texts, y)
+    alone = np.vstack([classifier.predict_joint_log_proba([text]) for text in texts[:20]])
+    parameters = classifier.model_.posterior().parameters
+    assert parameters._looked_up is not None
+    assert_array_equal(classifier.predict_joint_log_proba(texts)[:20], alone)
+    assert parameters._looked_up is None
+    assert_array_equal(classifier.predict_joint_log_proba(texts[:1]), alone[:1])

@@ -121,20 +121,24 @@ class TextParameters(Parameters):
 
     def prepare(self, X: Documents, workers: Workers) -> None:
         """Compute what `log_prob` needs."""
+        size, columns = int(X.offsets[-1] - X.offsets[0]), self.scored.total.shape[1]
+        if self.scored.vocabulary is None and size > columns:
+            self._looked_up = None  # buckets that are met are all over the table: all in one go
         if self._looked_up is None:
             none = DocumentRows(np.empty(0), np.empty(0, np.int32), np.zeros(1, np.int64), (0, 0))
             self.scored.inner.prepare(none, workers)
 
     def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
         """Σ over the terms of a document of what each adds; 0 for one that is missing."""
+        looked_up = self._looked_up
         with self._borrowed() as terms:
             for first, last in X[start:stop].pieces(PIECE):
                 rows = self._rows(terms, X, start + first, start + last)
                 scores = np.empty((len(out), last - first))
-                if self._looked_up is None:
+                if looked_up is None:
                     self.scored.inner.log_prob(rows, 0, last - first, scores)
                 else:
-                    self._looked_up.score(rows.data, rows.indices, rows.indptr, scores)
+                    looked_up.score(rows.data, rows.indices, rows.indptr, scores)
                 out[:, first:last] = scores
         if X.valid is not None:
             out[:, ~X.valid[start:stop]] = 0.0
