@@ -187,7 +187,8 @@ class ExactArray:
 
     def gather(self, axis: int, positions: Any) -> ExactArray:
         """The cells at the given positions (or slice, or mask) along an axis."""
-        if isinstance(positions, np.ndarray) and positions.dtype.kind == "i":
+        whole = self.limbs.flags.c_contiguous  # else `take` copies all of it first
+        if whole and isinstance(positions, np.ndarray) and positions.dtype.kind == "i":
             return ExactArray(np.take(self.limbs, positions, axis), self.low)  # the faster way
         return ExactArray(self.limbs[(slice(None),) * axis + (positions,)], self.low)
 

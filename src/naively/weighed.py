@@ -12,7 +12,7 @@ from naively.exact import Float64
 from naively.families.describing import Events
 from naively.families.linear import Terms
 from naively.families.multinomial import MultinomialParameters
-from naively.families.text_parameters import TextParameters
+from naively.families.text_parameters import Estimated, TextParameters
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.workers import Workers
@@ -90,5 +90,7 @@ class Weighed(Model):
         found = super()._estimated(workers, parameters)
         own: Any = found.parameters
         inner = Weights(self.slopes, own)
-        weighed = TextParameters(own.summary, inner, own.vocabulary, own.total, own.alpha)
+        weighed = TextParameters(
+            own.summary, Estimated(inner, own.vocabulary, own.total, own.alpha)
+        )
         return replace(found, parameters=weighed, log_prior=self.bias)

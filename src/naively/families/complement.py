@@ -73,6 +73,7 @@ class ComplementParameters(SharedEvents):
         own, self.width = events or (counts.summed(1), self.n_features)
         rest = _complement(own, own.summed(0))
         self.totals = counts_of(rest) + total_alpha(self.alpha, self.n_classes, self.width)
+        self.n_free = self.n_classes * max(self.width - 1, 0)
         self.norms = np.ones((self.n_classes, 1))
         if norm:
             weights = self._weights(slice(0, self.n_features))

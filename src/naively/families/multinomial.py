@@ -87,7 +87,6 @@ class SharedEvents(LinearParameters):
         super().__init__(*counts.shape)
         self.counts = counts
         self.alpha = check_alpha(alpha, *counts.shape)
-        self.n_free = self.n_classes * max(self.n_features - 1, 0)
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
         """The features as events; none of them by itself."""
@@ -113,6 +112,7 @@ class MultinomialParameters(SharedEvents):
         super().__init__(counts, alpha)
         total, self.width = events or (counts.summed(1), self.n_features)
         self.totals = counts_of(total) + total_alpha(self.alpha, self.n_classes, self.width)
+        self.n_free = self.n_classes * max(self.width - 1, 0)
 
     def log_theta(self, columns: slice) -> Float64:
         """log θ_αc of a block of columns, (C, b); uniform for a class of which nothing is known."""

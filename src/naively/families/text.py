@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from naively.families.bernoulli import Bernoulli
 from naively.families.complement import Complement
 from naively.families.linear import Alpha
 from naively.families.multinomial import Multinomial
-from naively.families.text_parameters import TextParameters
+from naively.families.text_parameters import Estimated, TextParameters
 from naively.statistics.powers import CountStatistics
 from naively.statistics.term_counts import LengthNorm, TermCounts, Weighting, reference_of
 from naively.statistics.terms import Reference, TermStatistics
@@ -228,8 +228,10 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
 
     def doubt(self, statistics: TermStatistics) -> str | None:
         """Whether smoothing counts more buckets than there are words, which no vocabulary has."""
+        if self.n_features is None or not self.alpha:
+            return None
         words = float(statistics.tables["sum"].summed(0).summed(0).rounded())
-        if self.n_features is None or not self.alpha or not 0 < words < self.n_features:
+        if not 0 < words < self.n_features:
             return None
         return (
             f"there are {self.n_features:,} buckets for {words:,.0f} words, and alpha="
@@ -239,30 +241,43 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
 
     def estimate(self, statistics: TermStatistics, class_weight: ExactArray) -> TextParameters:
         """The parameters of the terms that are not left out."""
-        return self._smoothed(*self._chosen(statistics, class_weight), self.alpha)
-
-    def _chosen(
-        self, statistics: TermStatistics, class_weight: ExactArray
-    ) -> tuple[Vocabulary | None, ExactArray, ExactArray]:
-        """(the terms that are not left out, what was counted of them, weight of documents)."""
-        statistics = statistics.ordered()
-        vocabulary, total = statistics.vocabulary, statistics.tables["sum"]
         present = statistics.observed(class_weight).gather(1, 0)
+        alpha = 0.0 if isinstance(self.alpha, Mapping) else float(self.alpha)
+        looked_up = alpha > 0 and self._inner(alpha).met_only
+        # sums over distinct terms go by their order, and millions of terms take long to sort
+        any_order = looked_up and not (self.once or self.weighs or self.selects)
+        if not any_order or (met := statistics.met) == 0:
+            return TextParameters(self.summary, self._sorted(statistics, present), looked_up)
+        assert statistics.vocabulary is not None
+        return TextParameters(
+            self.summary, self._estimated(statistics, present, met), True,
+            partial(self._sorted, statistics, present), met < len(statistics.vocabulary),
+        )  # fmt: skip
+
+    def _sorted(self, statistics: TermStatistics, present: ExactArray) -> Estimated:
+        return self._estimated(statistics.ordered(), present)
+
+    def _estimated(
+        self, statistics: TermStatistics, present: ExactArray, met: int | None = None
+    ) -> Estimated:
+        """What follows for the terms that are not left out, in the order of the statistics.
+
+        `met` is how many of them have a count that is not 0, if some may have not.
+        """
+        vocabulary, total = statistics.vocabulary, statistics.tables["sum"]
         if self.selects:
             chosen = self._selected(statistics, present)
             assert vocabulary is not None
             vocabulary, total = vocabulary.gather(chosen), total.gather(1, chosen)
-        return vocabulary, total, present
-
-    def _smoothed(
-        self, vocabulary: Vocabulary | None, total: ExactArray, present: ExactArray,
-        smoothing: Alpha | Mapping[str, float],
-    ) -> TextParameters:  # fmt: skip
-        """The parameters of these terms."""
+        elif vocabulary is not None and total.shape[1] > len(vocabulary):  # room for more
+            total = total.gather(1, slice(len(vocabulary)))
         counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
-        alpha = smoothing_of(vocabulary, smoothing)
+        if met is not None:
+            counts.tables["events"] = total.summed(1).repeated(1)
+            counts.width = met
+        alpha = smoothing_of(vocabulary, self.alpha)
         inner = self._inner(alpha).estimate(counts, present)
-        return TextParameters(self.summary, inner, vocabulary, total, alpha)
+        return Estimated(inner, vocabulary, total, alpha)
 
     def _selected(self, statistics: TermStatistics, present: ExactArray) -> Int64:
         """The columns of the terms that are neither too rare nor too frequent."""

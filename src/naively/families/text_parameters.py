@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Parameters
 from naively.families.describing import Events, Listed, Section
 from naively.families.linear import Alpha, LinearParameters
+from naively.families.looked_up import LookedUp
 from naively.families.multinomial import ROLLS, MultinomialParameters
 from naively.statistics.base import InvalidValueError
 from naively.statistics.term_counts import TermCounts
@@ -29,32 +31,82 @@ SCORED = 1 << 20
 HASHED = "with n_features terms are hashed, and their names are not kept"
 
 
+class Estimated(NamedTuple):
+    """Terms in some order.
+
+    Attributes
+    ----------
+    inner : parameters of their counts.
+    vocabulary : the terms; None if they are hashed.
+    total : (C, V) ExactArray, what was counted of them.
+    alpha : virtual counts of each.
+    """
+
+    inner: LinearParameters
+    vocabulary: Vocabulary | None
+    total: ExactArray
+    alpha: Alpha
+
+
 class TextParameters(Parameters):
     """The parameters of the selected terms.
 
     Attributes
     ----------
     summary : TermCounts, what the terms of a document count.
-    inner : parameters of their counts.
-    vocabulary : the terms, sorted; None if they are hashed.
-    total : (C, V) ExactArray, what was counted of them.
-    alpha : virtual counts of each.
+    scored : the terms as documents are scored by them.
     scorer : what scores the counts of documents.
+    inner, vocabulary, total, alpha : as `Estimated` has them, of the sorted terms.
+
+    Parameters
+    ----------
+    looked_up : whether weights are computed when they are looked up: see `LookedUp`.
+    ordered : makes the sorted terms, which takes long, if `scored` are in another order.
+    unmet : whether some of `scored` have no count, and are unknown; they are looked up.
     """
 
     def __init__(
-        self, summary: TermCounts, inner: LinearParameters, vocabulary: Vocabulary | None,
-        total: ExactArray, alpha: Alpha,
+        self, summary: TermCounts, scored: Estimated, looked_up: bool = False,
+        ordered: Callable[[], Estimated] | None = None, unmet: bool = False,
     ) -> None:  # fmt: skip
         self.summary = summary
-        self.inner = inner
-        self.vocabulary = vocabulary
-        self.total = total
-        self.alpha = alpha
-        self.n_free = inner.n_free
-        self.scorer = inner
-        self._idf = summary.idf(vocabulary)
+        self.scored = scored
+        self.scorer = scored.inner
+        self.n_free = scored.inner.n_free
+        self._looked_up = LookedUp(self.scorer, scored.total, unmet) if looked_up else None
+        self._unmet = unmet
+        self._ordered = ordered
+        self._idf = summary.idf(scored.vocabulary)
         self._free: list[Indexer] = []
+
+    @cached_property
+    def _sorted(self) -> Estimated:
+        return self.scored if self._ordered is None else self._ordered()
+
+    @property
+    def _known(self) -> Estimated:
+        """The terms that are known, in some order."""
+        return self._sorted if self._unmet else self.scored
+
+    @property
+    def inner(self) -> LinearParameters:
+        """Parameters of the counts of the sorted terms."""
+        return self._sorted.inner
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """The terms, sorted; None if they are hashed."""
+        return self._sorted.vocabulary
+
+    @property
+    def total(self) -> ExactArray:
+        """What was counted of the sorted terms, (C, V)."""
+        return self._sorted.total
+
+    @property
+    def alpha(self) -> Alpha:
+        """Virtual counts of each of the sorted terms."""
+        return self._sorted.alpha
 
     @property
     def terms(self) -> list[str]:
@@ -72,29 +124,35 @@ class TextParameters(Parameters):
 
     def prepare(self, X: Documents, workers: Workers) -> None:
         """Compute what `log_prob` needs."""
-        empty = np.empty(0, np.int32)
-        self.scorer.prepare(
-            DocumentRows(np.empty(0), empty, np.zeros(1, np.int64), (0, 0)), workers
-        )
+        size, columns = int(X.offsets[-1] - X.offsets[0]), self.scored.total.shape[1]
+        if self.scored.vocabulary is None and size > columns:
+            self._looked_up = None  # buckets that are met are all over the table: all in one go
+        if self._looked_up is None:
+            none = DocumentRows(np.empty(0), np.empty(0, np.int32), np.zeros(1, np.int64), (0, 0))
+            self.scorer.prepare(none, workers)
 
     def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
         """Σ over the terms of a document of what each adds; 0 for one that is missing."""
+        looked_up = self._looked_up
         with self._borrowed() as terms:
             for first, last in X[start:stop].pieces(PIECE):
                 rows = self._rows(terms, X, start + first, start + last)
                 scores = np.empty((len(out), last - first))
-                self._scored(rows, scores)
+                if looked_up is None:
+                    self.scorer.log_prob(rows, 0, last - first, scores)
+                else:
+                    looked_up.score(rows.data, rows.indices, rows.indptr, scores)
+                self._finish(rows, scores)
                 out[:, first:last] = scores
         if X.valid is not None:
             out[:, ~X.valid[start:stop]] = 0.0
 
-    def _scored(self, rows: DocumentRows, out: Float64) -> None:
-        """What documents add to the score of each class, (C, n)."""
-        self.scorer.log_prob(rows, 0, rows.shape[0], out)
+    def _finish(self, rows: DocumentRows, scores: Float64) -> None:
+        """Change the scores of documents, (C, n), by what these are as a whole."""
 
-    def _factor(self, values: Float64) -> float:
-        """What the evidence of a document counts whose terms count so much."""
-        return 1.0
+    def _added(self, scored: Estimated, columns: Any, values: Float64) -> Float64:
+        """What some terms of a document add, that count so much: (k, C)."""
+        return scored.inner.evaluated(columns, values[np.newaxis, np.newaxis])[0].T
 
     @contextmanager
     def _borrowed(self) -> Iterator[Indexer]:
@@ -102,9 +160,12 @@ class TextParameters(Parameters):
         try:
             terms = self._free.pop()
         except IndexError:
-            terms = Indexer(self.summary.analysis, self.summary.buckets, self.vocabulary)
+            terms = self._indexer(self.scored)
         yield terms
         self._free.append(terms)
+
+    def _indexer(self, known: Estimated) -> Indexer:
+        return Indexer(self.summary.analysis, self.summary.buckets, known.vocabulary)
 
     def _rows(
         self, terms: Indexer, X: Documents, first: int, last: int, merged: bool = False
@@ -120,7 +181,7 @@ class TextParameters(Parameters):
 
     def contributions(self, X: Documents) -> Float64:
         """What the document adds to the score of each class, (n, C, 1)."""
-        out = np.empty((self.inner.n_classes, len(X)))
+        out = np.empty((self.scored.inner.n_classes, len(X)))
         self.log_prob(X, 0, len(X), out)
         out -= np.reshape(self.bias, (-1, 1))
         return np.ascontiguousarray(out.T)[:, :, np.newaxis]
@@ -131,6 +192,8 @@ class TextParameters(Parameters):
 
     def matrix(self, X: Documents, workers: Workers) -> Any:
         """What the terms of each document count, as a CSR matrix (n, V)."""
+        if self._ordered is not None:
+            return TextParameters(self.summary, self._sorted).matrix(X, workers)
 
         def one(part: tuple[int, int]) -> Any:
             with self._borrowed() as terms:
@@ -146,7 +209,7 @@ class TextParameters(Parameters):
         if self.vocabulary is None:
             raise ValueError(HASHED)
         some, total = self.vocabulary.gather(places), self.total.gather(1, places)
-        few = TextParameters(self.summary, self.inner, some, total, self.alpha)
+        few = TextParameters(self.summary, Estimated(self.inner, some, total, self.alpha))
         return np.asarray(few.matrix(X, workers).toarray() > 0)
 
     def linear(self) -> tuple[Float64, Float64]:
@@ -158,7 +221,7 @@ class TextParameters(Parameters):
 
         Refuses a missing document where one without terms is evidence.
         """
-        if X.valid is not None and self.inner.has_zero and not X.valid.all():
+        if X.valid is not None and self.scored.inner.has_zero and not X.valid.all():
             row = int(X.valid.argmin())
             problem = "{where} is a missing document, which no weight can take"
             raise InvalidValueError(row, 0, problem)
@@ -172,12 +235,12 @@ class TextParameters(Parameters):
 
     def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
         """What each term of document i adds to the score of each class."""
-        summary = self.summary
+        summary, scored = self.summary, self._known
         met = counting.count(
             X[i : i + 1], np.zeros(1, np.int64), 1, summary.analysis, 0, False, False, SERIAL
         )
         assert met.vocabulary is not None
-        own = Vocabulary() if self.vocabulary is None else self.vocabulary
+        own = Vocabulary() if scored.vocabulary is None else scored.vocabulary
         numbers = own.number(met.vocabulary.as_units(), buckets=summary.buckets)[0]
         known = np.flatnonzero(numbers >= 0)
         columns, first, group = np.unique(numbers[known], return_index=True, return_inverse=True)
@@ -188,20 +251,19 @@ class TextParameters(Parameters):
         values = np.ones(len(counts)) if summary.once else counts.astype(np.float64)
         if summary.weighs:
             values = summary.weigh(values, columns, np.array([0, len(columns)]), self._idf)
-        rest = np.zeros(self.inner.n_classes)
-        if self.inner.has_zero and (X.valid is None or X.valid[i]):
-            absent = np.setdiff1d(np.arange(self.total.shape[1]), columns)
-            rest = self.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
+        rest = np.zeros(scored.inner.n_classes)
+        if scored.inner.has_zero and (X.valid is None or X.valid[i]):
+            absent = np.setdiff1d(np.arange(scored.total.shape[1]), columns)
+            rest = scored.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
         if X.valid is not None and not X.valid[i]:
             rest -= self.bias  # of which a missing document has none
-        added = self.scorer.evaluated(columns, values[np.newaxis, np.newaxis])[0].T
         names = [met.vocabulary.term(k) for k in known.tolist()]
         terms: list[list[str]] = [[] for _ in columns]  # those of one bucket together
         for name, place in zip(names, group.tolist(), strict=True):
             terms[place].append(name)
         return ExplainedTerms(
             X.text(i), [", ".join(each) for each in terms], counts,
-            added * self._factor(values), rest,
+            self._added(scored, columns, values), rest,
             [met.vocabulary.term(k) for k in np.flatnonzero(numbers < 0).tolist()],
             summary.analysis, dict(zip(names, group.tolist(), strict=True)),
         )  # fmt: skip
@@ -215,7 +277,7 @@ class TextParameters(Parameters):
     @property
     def has_length(self) -> bool:  # type: ignore[override]
         """Whether words are drawn one after the other."""
-        return self.inner.has_length
+        return self.scored.inner.has_length
 
     def sample_events(self, codes: Int64, length: int, generator: np.random.Generator) -> Documents:
         """Documents of so many words each; of the words that are present, for "bernoulli".
@@ -244,8 +306,8 @@ class TextParameters(Parameters):
 
     def described(self, names: Sequence[str]) -> Section:
         """How many terms there are."""
-        count = self.total.shape[1]
-        what = "term" if self.vocabulary is not None else "bucket"
+        count = self._known.total.shape[1]
+        what = "term" if self._known.vocabulary is not None else "bucket"
         words = f"{count:,} {what}" + ("" if count == 1 else "s")
         return Section("words", rows={names[0]: []}, words={names[0]: words})
 

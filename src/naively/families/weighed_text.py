@@ -14,13 +14,14 @@ from naively.evidence.scale import Counted, Scale, read_scale, scale_of, stored_
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import AnyFamily
 from naively.families.linear import Alpha, LinearParameters, Terms
-from naively.families.text import Text, smoothing_of
-from naively.families.text_parameters import TextParameters
+from naively.families.looked_up import LookedUp
+from naively.families.text import Text
+from naively.families.text_parameters import Estimated, TextParameters
 from naively.statistics.base import Arrays
+from naively.statistics.powers import CountStatistics
 from naively.statistics.term_counts import TermCounts
 from naively.text.counting import DocumentRows
 from naively.text.documents import Documents
-from naively.text.vocabulary import Vocabulary
 from naively.workers import SERIAL, Workers
 
 WEIGHED = 8192
@@ -80,59 +81,52 @@ class WeighedText(Text):
         self, statistics: Any, class_weight: ExactArray, workers: Workers = SERIAL
     ) -> WeighedTextParameters:
         """The parameters of the terms, and what predicts documents best that were not counted."""
-        vocabulary, total, present = self._chosen(statistics, class_weight)
-        first = self._smoothed(vocabulary, total, present, self._given)
+        present = statistics.observed(class_weight).gather(1, 0)
+        known = self._sorted(statistics, present)
         sample = statistics.sample.canonical()
         weight: Float64 = np.asarray(sample.tables["kept"].rounded())[:, :WEIGHED]
         row, y = np.nonzero(weight.T)
         documents = Counted(
-            first.matrix(sample.documents[row], workers), y, weight[y, row],
-            np.ascontiguousarray(total.rounded().T), present.rounded(),
-            None if self.alpha is None else smoothing_of(vocabulary, self.alpha),
-            *self._groups(vocabulary, total.shape[1]),
+            TextParameters(self.summary, known).matrix(sample.documents[row], workers), y,
+            weight[y, row], np.ascontiguousarray(known.total.rounded().T), present.rounded(),
+            None if self.alpha is None else known.alpha, *self._groups(known),
         )  # fmt: skip
-        return self._weighed(vocabulary, total, present, scale_of(documents, workers))
+        return self._weighed(known, present, scale_of(documents, workers))
 
     estimate_on = estimate
 
     def restored(
-        self,
-        statistics: Any,
-        class_weight: ExactArray,
-        kept: Arrays,
+        self, statistics: Any, class_weight: ExactArray, kept: Arrays
     ) -> WeighedTextParameters:
         """The weights that were kept, and the parameters of the terms."""
-        chosen = self._chosen(statistics, class_weight)
-        groups = self._groups(chosen[0], chosen[1].shape[1])[1]
+        present = statistics.observed(class_weight).gather(1, 0)
+        known = self._sorted(statistics, present)
+        groups = self._groups(known)[1]
         scale = read_scale(kept, groups, class_weight.shape[0], self.alpha is None)
-        return self._weighed(*chosen, scale)
-
-    @property
-    def _given(self) -> Alpha | Mapping[str, float]:
-        return FIRST if self.alpha is None else self.alpha
+        return self._weighed(known, present, scale)
 
     def _weighed(
-        self, vocabulary: Vocabulary | None, total: ExactArray, present: ExactArray, scale: Scale
+        self, known: Estimated, present: ExactArray, scale: Scale
     ) -> WeighedTextParameters:
         """The parameters of these terms, weighed so."""
-        alpha = self._given if scale.alpha is None else scale.alpha
-        plain = self._smoothed(vocabulary, total, present, alpha)
-        group, _ = self._groups(vocabulary, total.shape[1])
-        return WeighedTextParameters(plain, scale, scale.of_terms(total.summed(0).rounded(), group))
+        if scale.alpha is not None:
+            total = known.total
+            counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
+            inner = self._inner(scale.alpha).estimate(counts, present)
+            known = known._replace(inner=inner, alpha=scale.alpha)
+        return WeighedTextParameters(self.summary, known, scale, *self._groups(known))
 
-    def _groups(
-        self, vocabulary: Vocabulary | None, size: int
-    ) -> tuple[npt.NDArray[np.integer], int]:
+    def _groups(self, known: Estimated) -> tuple[npt.NDArray[np.integer], int]:
         """(the group of each term, how many there are): words, pairs of words and so on."""
         low, high = self.ngram_range
         words = self.analyzer == "word" and self.tokenizer is None
-        if vocabulary is None or not words or low == high:
-            return np.zeros(size, np.int8), 1
-        arena, lengths = vocabulary.packed()
+        if known.vocabulary is None or not words or low == high:
+            return np.zeros(known.total.shape[1], np.int64), 1
+        arena, lengths = known.vocabulary.packed()
         blanks = np.append(0, np.cumsum(arena == ord(" ")))
         ends = np.append(0, np.cumsum(lengths))
         found = np.diff(blanks[ends]) + 1 - low
-        return np.clip(found, 0, high - low).astype(np.int8), high - low + 1
+        return np.clip(found, 0, high - low), high - low + 1
 
 
 class WeighedTerms(LinearParameters):
@@ -170,28 +164,35 @@ class WeighedTextParameters(TextParameters):
 
     not_linear = "the evidence of a document falls with its length: no weights are the same for all"
 
-    def __init__(self, plain: TextParameters, scale: Scale, weights: Float64) -> None:
-        super().__init__(plain.summary, plain.inner, plain.vocabulary, plain.total, plain.alpha)
+    def __init__(
+        self, summary: TermCounts, known: Estimated, scale: Scale,
+        group: npt.NDArray[np.integer], n_groups: int,
+    ) -> None:  # fmt: skip
+        super().__init__(summary, known)
         self.scale, self.bias = scale, scale.bias
-        self.scorer = WeighedTerms(plain.inner, weights)
-        self.n_free = plain.n_free + len(scale.bias) + 2 * len(scale.flat) + 1
+        weights = scale.of_terms(known.total.summed(0).rounded(), group)
+        self.scorer = WeighedTerms(known.inner, weights)
+        if np.ndim(known.alpha) == 0:  # else terms of the same counts may differ
+            self._looked_up = LookedUp(self.scorer, _with_group(known.total, group, n_groups))
+        self.n_free += len(scale.bias) + 2 * n_groups + 1
 
     def kept(self) -> Arrays:
         """The weights."""
         return stored_scale(self.scale)
 
-    def _scored(self, rows: DocumentRows, out: Float64) -> None:
-        """What documents add to the score of each class, (C, n)."""
-        super()._scored(rows, out)
-        lengths = np.zeros(rows.shape[0])
+    def _finish(self, rows: DocumentRows, scores: Float64) -> None:
+        """Let the evidence fall with the length, and add the bias."""
+        lengths = np.zeros(scores.shape[1])
         filled = np.flatnonzero(np.diff(rows.indptr))
-        lengths[filled] = np.add.reduceat(rows.data, rows.indptr[filled]) if len(filled) else 0.0
-        out *= self.scale.of_lengths(lengths)
-        out += self.scale.bias[:, np.newaxis]
+        if len(filled):
+            lengths[filled] = np.add.reduceat(rows.data, rows.indptr[filled])
+        scores *= self.scale.of_lengths(lengths)
+        scores += self.scale.bias[:, np.newaxis]
 
-    def _factor(self, values: Float64) -> float:
-        """What the evidence of a document counts."""
-        return float(self.scale.of_lengths(np.array([values.sum()]))[0])
+    def _added(self, scored: Estimated, columns: Any, values: Float64) -> Float64:
+        """What some terms of a document add, that count so much: (k, C)."""
+        factor = float(self.scale.of_lengths(np.array([values.sum()]))[0])
+        return factor * self.scorer.evaluated(columns, values[np.newaxis, np.newaxis])[0].T
 
     def linear(self) -> tuple[Float64, Float64]:
         """Refused: weights fall with the length of a document."""
@@ -200,3 +201,12 @@ class WeighedTextParameters(TextParameters):
     def linear_rows(self, X: Documents) -> Any:
         """Refused: see `linear`."""
         raise ValueError(self.not_linear)
+
+
+def _with_group(total: ExactArray, group: npt.NDArray[np.integer], n_groups: int) -> ExactArray:
+    """Sums by which terms of different weights differ, (C or C + 1, V)."""
+    if n_groups == 1:
+        return total
+    limbs = np.zeros((1, *total.limbs.shape[1:]), np.int64)
+    limbs[0, :, 0] = group
+    return ExactArray(np.concatenate([total.limbs, limbs]), total.low)

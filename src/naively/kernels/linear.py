@@ -19,6 +19,10 @@ from naively.kernels.rows import (
     load_block,
     oddities,
 )  # fmt: skip
+from naively.kernels.words import fold
+
+CHUNK = 64  # columns whose sums are fetched at once
+FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 @jit
@@ -156,6 +160,58 @@ def look_up(counts, logs, totals, weight):
         for c in range(classes):
             for f in range(first, min(first + 64, features)):
                 weight[f, c] = logs[counts[c, f]] - totals[c]
+
+
+@jit
+def places_of(columns, places, out):
+    """out[k] = places[columns[k]] - 1, or -1 - columns[k] where that is -1; whether none is so."""
+    known = True
+    for k in range(columns.size):
+        j = columns[k]
+        place = places[j]
+        out[k] = place - 1 if place > 0 else -1 - j
+        known &= place > 0
+    return known
+
+
+@jit
+def place_columns(columns, sums, slots, known, first, count, out):
+    """out[k] = the place of sums[:, columns[k]] in `known`, which has room for all columns.
+
+    Parameters
+    ----------
+    sums : (C, d, L)
+    slots : a hash table: each holds a place + 1, or 0 if it is free; at least 2 d, a power of two.
+    known, first : (r, C * L) sums of columns that differ, and (r,) the first column that has each.
+    count : how many of these there are.
+    """
+    width, mask = sums.shape[2], slots.size - 1
+    keys, own = np.empty(CHUNK, np.uint64), np.empty((CHUNK, sums.shape[0] * width), np.int64)
+    for at in range(0, columns.size, CHUNK):
+        m = min(CHUNK, columns.size - at)
+        keys[:m], factor = 0, FACTOR
+        for c in range(sums.shape[0]):  # class by class: neighbours are fetched together
+            for q in range(width):
+                for k in range(m):
+                    value = sums[c, columns[at + k], q]
+                    own[k, c * width + q] = value
+                    keys[k] += np.uint64(value) * factor
+                factor *= FACTOR
+        for k in range(m):
+            s = np.int64(fold(keys[k], FACTOR)) & mask
+            while slots[s] != 0:
+                place = slots[s] - 1
+                differ = np.int64(0)
+                for c in range(own.shape[1]):
+                    differ |= own[k, c] ^ known[place, c]
+                if differ == 0:
+                    break
+                s = (s + 1) & mask
+            if slots[s] == 0:
+                new = count[0]
+                known[new], first[new] = own[k], columns[at + k]
+                slots[s], count[0] = new + 1, new + 1
+            out[at + k] = slots[s] - 1
 
 
 @jit

@@ -19,7 +19,7 @@ from naively.kernels.unicode import (
     encode,
     is_final,
 )
-from naively.kernels.words import BLOCK, ascii_block, trailing_zeros
+from naively.kernels.words import BLOCK, ascii_block, load_word, store_word, trailing_zeros
 
 ROOM = 64  # bytes that the arrays of text have beyond their end
 GROWTH = 3  # times the bytes of a text that its copy can have: U+FFFD in the place of a bad byte
@@ -119,9 +119,13 @@ def join_words(text, begins, ends, groups):
         for u in range(first, groups[g]):
             a, b = begins[u], ends[u]
             begins[u] = o
-            for k in range(a, b):
-                text[o] = text[k]
-                o += 1
+            if a - o >= 8:  # what is written beyond the word was read before
+                for k in range(0, b - a, 8):
+                    store_word(text, o + k, load_word(text, a + k))
+            else:
+                for k in range(b - a):
+                    text[o + k] = text[a + k]
+            o += b - a
             ends[u] = o
             if u + 1 < groups[g]:  # else the next document may begin here
                 text[o] = 32

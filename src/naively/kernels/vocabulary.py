@@ -71,6 +71,7 @@ def number_grams(
     one, two = np.uint64(1), np.uint64(2)
     froms, lengths = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
     keys, places = np.empty(CHUNK, np.uint64), np.empty(CHUNK, np.uint64)
+    numbers = np.empty(CHUNK, np.int64)
     mask = np.uint64(slots.size // 2 - 1)
     g, n, u, filled = state[0], state[1], state[2], state[3]
     while True:
@@ -114,6 +115,15 @@ def number_grams(
                 places[k] = hashed & mask
                 prefetch(slots, np.int64(two * places[k]))
         if buckets == 0:
+            if total > 16 * m:  # of long terms the bytes decide, which are further away
+                for k in range(m):
+                    meta = slots[two * places[k] + one]
+                    numbers[k] = np.int64(meta & NUMBER) - 1
+                    if meta != 0:
+                        prefetch(starts, numbers[k])
+                for k in range(m):
+                    if numbers[k] >= 0 and lengths[k] > 8:
+                        prefetch(arena, starts[numbers[k]])
             for k in range(m):
                 key, s, length = keys[k], places[k], np.uint64(lengths[k])
                 while True:
@@ -258,6 +268,24 @@ def add_counts(table, more, places):
         for k in range(places.size):
             if other[k] != 0:
                 row[places[k]] += other[k]
+
+
+@jit
+def count_met(sums, size):
+    """How many of the first columns of sums, (C, d, L), have a number that is not 0."""
+    step = 512
+    met = np.empty(step, np.int64)
+    count = 0
+    for first in range(0, size, step):
+        last = min(first + step, size)
+        met[: last - first] = 0
+        for c in range(sums.shape[0]):
+            for k in range(sums.shape[2]):
+                for j in range(first, last):
+                    met[j - first] |= sums[c, j, k]
+        for j in range(last - first):
+            count += met[j] != 0
+    return count
 
 
 @jit

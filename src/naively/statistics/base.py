@@ -111,6 +111,10 @@ class Statistics:
         """The same statistics in their one smallest form."""
         return self._mapped(ExactArray.trimmed)
 
+    def readable(self) -> Self:
+        """The same statistics, at least as canonical as estimates from them need."""
+        return self.canonical()
+
     def scatter_classes(self, positions: Int64, n_classes: int) -> Self:
         """Among more classes: class k becomes positions[k], the others have no rows."""
         return self._by_class(lambda table: table.scatter(0, positions, n_classes))

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from naively.exact import ExactArray, Float64, Int64
+from naively.kernels import vocabulary as kernel
 from naively.statistics.base import FORGOTTEN, Arrays, Statistics
 from naively.statistics.documents import DocumentSample
 from naively.statistics.logs import portable_log
@@ -99,6 +100,16 @@ class TermStatistics(Statistics):
     def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
         """Itself: documents are one feature, in a block of its own."""
         return self
+
+    @property
+    def met(self) -> int:
+        """How many of the terms have a count that is not 0; 0 if they are hashed."""
+        size = 0 if self.vocabulary is None else len(self.vocabulary)
+        return int(kernel.count_met(self.tables["sum"].limbs, size))
+
+    def readable(self) -> Self:
+        """As the base class: estimates sort the terms where their order matters."""
+        return self if self.met else self.canonical()
 
     def ordered(self) -> Self:
         """The same statistics with sorted terms, and without those of count 0."""

@@ -150,11 +150,15 @@ class Folds:
 
     def model(self, split: int) -> Model:
         """The model that learned the rows of a split, and knows their classes only."""
+        return self._named(self._without(split))
+
+    def _without(self, split: int) -> Model:
+        """The sums of the rows of a split."""
         parts, more = self._needed(split)
         if more:
-            return self._named(self._sum(parts))
+            return self._sum(parts)
         gone = self._parts[parts[0]] if len(parts) == 1 else self._sum(parts)
-        return self._named(self.total.less(gone))
+        return self.total.less(gone)
 
     def _needed(self, split: int) -> tuple[Int64, bool]:
         """(parts of which the rows of a split are the sum, True; or that the total has besides)."""
@@ -186,7 +190,7 @@ class Folds:
                 total.absorb(gone)
             else:
                 total = total.less(gone)
-        return self._named(total)
+        return self._readable(total)
 
     def _asked(self, split: int, test: Int64, met_only: bool) -> tuple[Model, Data]:
         """(the model of a split, its test rows); by the columns that these have, if these do.
@@ -196,7 +200,7 @@ class Folds:
         """
         X = self.rows.X[test]
         if not met_only:
-            return self.model(split), X
+            return self._readable(self._without(split)), X
         often = np.bincount(X.indices, minlength=X.shape[1])
         columns = np.flatnonzero(often)
         columns = columns[np.argsort(-often[columns], kind="stable")]
@@ -210,11 +214,16 @@ class Folds:
 
     def _named(self, model: Model) -> Model:
         """A model with its labels, and without classes that it has not met."""
+        model = self._readable(model)
+        return replace(model, statistics=model.statistics.canonical())
+
+    def _readable(self, model: Model) -> Model:
+        """The same, to be asked and let go of."""
         kept = np.flatnonzero(model.class_weight.nonzero())
         return replace(
             model, classes=self.classes[model.classes[kept]],
             class_weight=model.class_weight.gather(0, kept),
-            statistics=model.statistics.gather_classes(kept).canonical(),
+            statistics=model.statistics.gather_classes(kept).readable(),
         )  # fmt: skip
 
     def ask(
