@@ -22,6 +22,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
+from naively.evidence.entries import HEAVIEST
 from naively.evidence.judged import Judged
 from naively.evidence.weights import GROUPS, Piece, Pool
 from naively.exact import Float64, Int64
@@ -62,9 +63,10 @@ class Scale:
 
     def of_terms(self, total: Float64, group: npt.NDArray[np.integer]) -> Float64:
         """What a term counts, by how often it was met: (V,)."""
-        whole = max(total.sum(), 1.0)
-        with np.errstate(divide="ignore"):
-            surprise = np.where(total > 0, np.log(whole / np.maximum(total, 1e-300)), 0.0)
+        met = total > 0
+        surprise = np.zeros(len(total))
+        if met.any():
+            surprise[met] = np.log(total.sum()) - np.log(total[met])
         return self.flat[group] + self.surprised[group] * surprise
 
     def of_lengths(self, lengths: Float64) -> Float64:
@@ -141,7 +143,8 @@ class Counted:
         base = np.repeat((prior[1:] - prior[0]).astype(np.float32)[:, np.newaxis], len(self.y), 1)
         piece = Piece(
             np.ascontiguousarray(off.transpose(1, 2, 0), np.float32), base, self.y,
-            self.weight.astype(np.float32), np.arange(len(self.y)) % GROUPS,
+            (self.weight * min(1.0, HEAVIEST / self.weight.max())).astype(np.float32),
+            np.arange(len(self.y)) % GROUPS,
         )  # fmt: skip
         return Pool([piece], np.zeros(evidence.shape[1], bool), workers)
 
@@ -185,7 +188,7 @@ def _unit(documents: Counted) -> float:
     total = documents.total.sum(axis=1)
     whole = total.sum()
     met = total[total > 0]
-    return max(float((met @ np.log(whole / met)) / whole), 1e-3) if whole > 0 else 1.0
+    return max(float(met / whole @ (np.log(whole) - np.log(met))), 1e-3)
 
 
 # ---- files ---------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.entries import LIGHTEST
 from naively.evidence.scale import Counted, Scale, read_scale, scale_of, stored_scale
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import AnyFamily
@@ -85,7 +86,7 @@ class WeighedText(Text):
         known = self._sorted(statistics, present)
         sample = statistics.sample.canonical()
         weight: Float64 = np.asarray(sample.tables["kept"].rounded())[:, :WEIGHED]
-        row, y = np.nonzero(weight.T)
+        row, y = np.nonzero(weight.T >= LIGHTEST)
         documents = Counted(
             TextParameters(self.summary, known).matrix(sample.documents[row], workers), y,
             weight[y, row], np.ascontiguousarray(known.total.rounded().T), present.rounded(),
@@ -205,7 +206,7 @@ class WeighedTextParameters(TextParameters):
 
 def _with_group(total: ExactArray, group: npt.NDArray[np.integer], n_groups: int) -> ExactArray:
     """Sums by which terms of different weights differ, (C or C + 1, V)."""
-    if n_groups == 1:
+    if n_groups == 1 or not total.limbs.size:
         return total
     limbs = np.zeros((1, *total.limbs.shape[1:]), np.int64)
     limbs[0, :, 0] = group

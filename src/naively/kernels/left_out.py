@@ -27,12 +27,12 @@ def left_out(
     log_whole : (C,) log (n_c + Σ l_t).
     alpha_whole : Σ l_t.
     of_class : (C,) n_c.
-    told : (n, 2 groups, C), zeros: of each group, and times the surprise log (whole / total).
+    told : (n, 2 groups, C), zeros: of each group, and times the surprise, log whole - log total.
     lengths : (n,) Σ x of the terms that are known without the document.
     """
     classes = log_theta.shape[1]
     groups = told.shape[1] // 2
-    met, surprised = np.empty(groups), np.empty(groups)
+    met, surprised, log_all = np.empty(groups), np.empty(groups), np.log(whole)
     for i in range(y.size):
         c, weight = y[i], weights[i]
         met[:], surprised[:] = 0.0, 0.0
@@ -44,7 +44,7 @@ def left_out(
             if rest <= ROUNDING * total[t]:  # nobody else has it
                 alone += alpha[t]
                 continue
-            g, surprise = group[t], np.log(whole / rest)
+            g, surprise = group[t], log_all - np.log(rest)
             lengths[i] += x
             met[g] += x
             surprised[g] += x * surprise
