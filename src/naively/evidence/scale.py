@@ -35,6 +35,8 @@ QUARTERS = (0, 1, 2, 3, 4)
 """γ that are tried, in quarters: roots are the same everywhere, bit for bit; powers are not."""
 LIKELY = 3
 """The γ by which α is chosen."""
+SMALL = 1 << 12
+"""Counts of which logarithms are made once."""
 TRIED = 2000
 """Documents by which α and γ are chosen, at most."""
 FARTHEST = 300.0
@@ -85,55 +87,56 @@ def by_length(lengths: Float64, quarters: int) -> Float64:
 
 @dataclass(frozen=True)
 class Counted:
-    """Documents that weights are learned from, and the counts of all.
+    """Documents that weights are learned from, and what was counted of their terms.
 
     Attributes
     ----------
-    rows : (n, V) CSR, what each term counts in each document.
+    rows : (n, V) CSR, what each of the V terms of these documents counts in each.
     y, weight : (n,) the class of each, and how many documents it stands for.
-    total : (V, C) what was counted of each term, of all documents.
+    counts : (V, C) what was counted of each of these terms, of all documents.
+    of_class : (C,) what was counted of all terms.
     class_weight : (C,) weight of the documents of each class.
     alpha : (V,) or scalar, the smoothing; None if it is to be chosen.
+    n_terms : how many terms there are in all.
+    alpha_whole : Σ of the smoothing of all terms, if it is given.
     group : (V,) the group of each term.
     n_groups : int
+    unit : the surprise of a term, on average.
     """
 
     rows: csr_matrix
     y: Int64
     weight: Float64
-    total: Float64
+    counts: Float64
+    of_class: Float64
     class_weight: Float64
     alpha: Any
-    group: npt.NDArray[np.integer]
+    n_terms: int
+    alpha_whole: float
+    group: Int64
     n_groups: int
+    unit: float
 
     def first(self, most: int) -> Self:
         """Some of the documents."""
         return replace(self, rows=self.rows[:most], y=self.y[:most], weight=self.weight[:most])
 
-    def told(self, alpha: Any, unit: float) -> tuple[Float64, Float64]:
+    def told(self, alpha: Any) -> tuple[Float64, Float64]:
         """(evidence (n, 2 G, C) of each document without it, surprise in units; lengths (n,))."""
-        own, rows = self._met
-        smoothing = np.broadcast_to(np.asarray(alpha, np.float64), len(self.total))
-        found = np.zeros((len(self.y), 2 * self.n_groups, self.total.shape[1]))
+        given = self.alpha is not None
+        alpha_whole = self.alpha_whole if given else alpha * self.n_terms
+        smoothing = np.asarray(alpha, np.float64)
+        logs = np.log(np.arange(SMALL) + smoothing) if smoothing.ndim == 0 else np.empty(0)
+        found = np.zeros((len(self.y), 2 * self.n_groups, self.counts.shape[1]))
         lengths = np.zeros(len(self.y))
-        of_class, alpha_whole = self.total.sum(axis=0), float(smoothing.sum())
         kernel.left_out(
-            rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data, self.y,
-            self.weight, np.log(self.total[own] + smoothing[own][:, np.newaxis]), self.total[own],
-            self.total[own].sum(axis=1), float(of_class.sum()), smoothing[own],
-            self.group[own].astype(np.int64), np.log(of_class + alpha_whole), alpha_whole,
-            of_class, found, lengths,
+            self.rows.indptr, self.rows.indices, self.rows.data, self.y, self.weight, self.counts,
+            logs, np.broadcast_to(smoothing, len(self.counts)), float(self.of_class.sum()),
+            self.group, np.log(self.of_class + alpha_whole), alpha_whole, self.of_class, found,
+            lengths,
         )  # fmt: skip
-        found[:, self.n_groups :] /= unit
+        found[:, self.n_groups :] /= self.unit
         return found, lengths
-
-    @property
-    def _met(self) -> tuple[npt.NDArray[np.integer], csr_matrix]:
-        """(the terms of the documents; the documents, of these terms alone)."""
-        own, places = np.unique(self.rows.indices, return_inverse=True)
-        shape = len(self.y), len(own)
-        return own, csr_matrix((self.rows.data, places, self.rows.indptr), shape)
 
     def pool(self, evidence: Float64, lengths: Float64, quarters: int, workers: Workers) -> Pool:
         """The evidence (n, K, C), to be weighed."""
@@ -154,7 +157,7 @@ def scale_of(documents: Counted, workers: Workers) -> Scale:
 
     First α is chosen, by some documents, then γ; then the weights are learned.
     """
-    groups, classes = documents.n_groups, documents.total.shape[1]
+    groups, classes = documents.n_groups, documents.counts.shape[1]
     if classes < 2 or not documents.rows.nnz:
         return textbook(groups, classes, documents.alpha is None)
     with threadpool_limits(1, "blas"):  # with more threads it adds in another order
@@ -164,15 +167,15 @@ def scale_of(documents: Counted, workers: Workers) -> Scale:
             return few.pool(evidence, lengths, quarters, workers).alone()[0]
 
         alphas: Sequence[Any] = ALPHAS if documents.alpha is None else [documents.alpha]
-        unit = _unit(documents)
-        tried = [few.told(one, unit) for one in alphas]
+        tried = [few.told(one) for one in alphas]
         best = int(np.argmin([loss(*one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
         quarters = min(QUARTERS, key=lambda one: loss(*tried[best], one))
         alpha = alphas[best]
-        evidence, lengths = documents.told(alpha, unit)
+        evidence, lengths = documents.told(alpha)
         found = documents.pool(evidence, lengths, quarters, workers).best(None, None)
     flat, surprised = np.split(found.of_blocks, [groups])
     chosen = None if documents.alpha is not None else float(alpha)
+    unit = documents.unit
     return Scale(chosen, quarters, flat, surprised / unit, found.bias, found.judged)
 
 
@@ -183,11 +186,15 @@ def textbook(groups: int, classes: int, chooses: bool) -> Scale:
     return Scale(alpha, 0, np.ones(groups), np.zeros(groups), np.zeros(classes), judged)
 
 
-def _unit(documents: Counted) -> float:
-    """The surprise of a term, on average: so that both kinds of weights are of one size."""
-    total = documents.total.sum(axis=1)
-    whole = total.sum()
+def unit_of(total: Float64) -> float:
+    """The surprise of a term, on average: so that both kinds of weights are of one size.
+
+    `total`, (V,), is how often each term was met.
+    """
     met = total[total > 0]
+    if not len(met):
+        return 1.0
+    whole = met.sum()
     return max(float(met / whole @ (np.log(whole) - np.log(met))), 1e-3)
 
 

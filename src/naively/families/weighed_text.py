@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from scipy.sparse import csr_matrix
 
 from naively.evidence.entries import LIGHTEST
-from naively.evidence.scale import Counted, Scale, read_scale, scale_of, stored_scale
+from naively.evidence.scale import Counted, Scale, read_scale, scale_of, stored_scale, unit_of
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import AnyFamily
 from naively.families.linear import Alpha, LinearParameters, Terms
@@ -84,15 +84,22 @@ class WeighedText(Text):
         """The parameters of the terms, and what predicts documents best that were not counted."""
         present = statistics.observed(class_weight).gather(1, 0)
         known = self._sorted(statistics, present)
+        group, n_groups = self._groups(known)
+        total = np.asarray(known.total.summed(0).rounded())
         sample = statistics.sample.canonical()
         weight: Float64 = np.asarray(sample.tables["kept"].rounded())[:, :WEIGHED]
         row, y = np.nonzero(weight.T >= LIGHTEST)
+        rows = TextParameters(self.summary, known).matrix(sample.documents[row], workers)
+        own, places = np.unique(rows.indices, return_inverse=True)
+        alpha = known.alpha if np.ndim(known.alpha) == 0 else np.asarray(known.alpha)[own]
         documents = Counted(
-            TextParameters(self.summary, known).matrix(sample.documents[row], workers), y,
-            weight[y, row], np.ascontiguousarray(known.total.rounded().T), present.rounded(),
-            None if self.alpha is None else known.alpha, *self._groups(known),
+            csr_matrix((rows.data, places, rows.indptr), (len(y), len(own))), y, weight[y, row],
+            np.ascontiguousarray(known.total.gather(1, own).rounded().T),
+            known.total.summed(1).rounded(), present.rounded(), alpha, len(total),
+            0.0 if self.alpha is None else float(np.broadcast_to(known.alpha, len(total)).sum()),
+            group[own], n_groups, unit_of(total),
         )  # fmt: skip
-        return self._weighed(known, present, scale_of(documents, workers))
+        return self._weighed(known, present, scale_of(documents, workers), group, n_groups)
 
     estimate_on = estimate
 
@@ -102,12 +109,12 @@ class WeighedText(Text):
         """The weights that were kept, and the parameters of the terms."""
         present = statistics.observed(class_weight).gather(1, 0)
         known = self._sorted(statistics, present)
-        groups = self._groups(known)[1]
-        scale = read_scale(kept, groups, class_weight.shape[0], self.alpha is None)
-        return self._weighed(known, present, scale)
+        group, n_groups = self._groups(known)
+        scale = read_scale(kept, n_groups, class_weight.shape[0], self.alpha is None)
+        return self._weighed(known, present, scale, group, n_groups)
 
     def _weighed(
-        self, known: Estimated, present: ExactArray, scale: Scale
+        self, known: Estimated, present: ExactArray, scale: Scale, group: Int64, n_groups: int
     ) -> WeighedTextParameters:
         """The parameters of these terms, weighed so."""
         if scale.alpha is not None:
@@ -115,16 +122,16 @@ class WeighedText(Text):
             counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
             inner = self._inner(scale.alpha).estimate(counts, present)
             known = known._replace(inner=inner, alpha=scale.alpha)
-        return WeighedTextParameters(self.summary, known, scale, *self._groups(known))
+        return WeighedTextParameters(self.summary, known, scale, group, n_groups)
 
-    def _groups(self, known: Estimated) -> tuple[npt.NDArray[np.integer], int]:
+    def _groups(self, known: Estimated) -> tuple[Int64, int]:
         """(the group of each term, how many there are): words, pairs of words and so on."""
         low, high = self.ngram_range
         words = self.analyzer == "word" and self.tokenizer is None
         if known.vocabulary is None or not words or low == high:
             return np.zeros(known.total.shape[1], np.int64), 1
         arena, lengths = known.vocabulary.packed()
-        blanks = np.append(0, np.cumsum(arena == ord(" ")))
+        blanks = np.append(0, np.cumsum(arena == ord(" "), dtype=np.int64))
         ends = np.append(0, np.cumsum(lengths))
         found = np.diff(blanks[ends]) + 1 - low
         return np.clip(found, 0, high - low), high - low + 1
@@ -167,7 +174,7 @@ class WeighedTextParameters(TextParameters):
 
     def __init__(
         self, summary: TermCounts, known: Estimated, scale: Scale,
-        group: npt.NDArray[np.integer], n_groups: int,
+        group: Int64, n_groups: int,
     ) -> None:  # fmt: skip
         super().__init__(summary, known)
         self.scale, self.bias = scale, scale.bias
@@ -204,7 +211,7 @@ class WeighedTextParameters(TextParameters):
         raise ValueError(self.not_linear)
 
 
-def _with_group(total: ExactArray, group: npt.NDArray[np.integer], n_groups: int) -> ExactArray:
+def _with_group(total: ExactArray, group: Int64, n_groups: int) -> ExactArray:
     """Sums by which terms of different weights differ, (C or C + 1, V)."""
     if n_groups == 1 or not total.limbs.size:
         return total
