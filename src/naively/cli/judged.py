@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Group
 
 from naively.calibration import Reliability
-from naively.cli import inside, layout
+from naively.cli import layout
 from naively.cli.inside import remedy
 from naively.cli.layout import clean, new_table, with_notes
 from naively.engines.threads import workers
@@ -76,9 +76,10 @@ def judged(model: Model, kept: Kept, question: Question) -> LeftOutScores | None
     Raises ValueError if the model cannot be estimated without a part of the rows, or takes so much
     memory that there should be no others beside it.
     """
-    found = inside.evidence(model)
-    if found is not None and found.judged and model.rows * model.n_features > SMALL:
-        return _of_evidence(model, found.judged)
+    own = model.posterior().parameters.judged
+    texts = model.schema.family.summary.takes == "documents"
+    if own is not None and (texts or model.rows * model.n_features > SMALL):
+        return _of_evidence(model, own)
     if model.statistics.nbytes > HEAVY:
         raise ValueError(f"the model takes more than {HEAVY >> 20:,} MB")
     return _of_models(kept.learnable(model, question))

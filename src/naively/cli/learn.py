@@ -27,7 +27,11 @@ def fit(
     With --naive each column gets the family that fits it, and all are multiplied:
     long text is a bag of words, short text categorical, numbers are normal, counts
     Poisson, and so on; constants and identifiers are left out. The report says
-    which; `inspect --json` also says why. Text and documents are learned so, too.
+    which; `inspect --json` also says why.
+
+    Of documents, words and pairs of words are evidence whose weights are learned, so that
+    probabilities can be bet on: the file holds some of the documents. A table with a column of text
+    among others is a plain product.
 
     Parameters
     ----------

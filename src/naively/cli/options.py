@@ -13,6 +13,7 @@ from naively.families.base import AnyFamily
 from naively.families.pooled import Pooled
 from naively.families.registry import FAMILIES
 from naively.families.text import Text
+from naively.families.weighed_text import WeighedText
 from naively.files.safetensors import Saved
 from naively.model import Model
 from naively.prior import Prior
@@ -21,6 +22,8 @@ from naively.tables.inputs import MISSING
 from naively.tables.learning import Question
 from naively.tables.names import named
 
+WEIGHED = WeighedText("binary", ngram_range=(1, 2))
+"""Of documents: words and pairs of words, met or not, which predict best of what was tried."""
 PLAIN = ("naive", "family", "alpha", "unseen")
 """Options that only a plain product has."""
 
@@ -53,12 +56,18 @@ def new_question(target: str, documents: Sequence[str], options: LearningOptions
 def weighing(question: Question, options: LearningOptions) -> Question:
     """The same with evidence that is weighed, unless what is said makes sense for a product alone.
 
-    That is a family of columns; documents have one.
+    That is a family of columns. Documents have one, whose terms are weighed.
     """
-    families = [one for one in question.wishes.columns.values() if one != "skip"]
-    if families or any(getattr(options, name) != getattr(LEARNING, name) for name in PLAIN):
+    said = question.wishes.columns
+    families = [one for one in said.values() if one != "skip"]
+    if any(getattr(options, name) != getattr(LEARNING, name) for name in PLAIN):
         return question
-    return replace(question, wishes=replace(question.wishes, whole=Pooled()))
+    if not families:
+        return replace(question, wishes=replace(question.wishes, whole=Pooled()))
+    if any(one != Text() for one in families):
+        return question
+    columns = {name: one if one == "skip" else WEIGHED for name, one in said.items()}
+    return replace(question, wishes=replace(question.wishes, columns=columns))
 
 
 def missing_of(options: LearningOptions) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.judged import Judged
 from naively.evidence.shapes import Shape
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.describing import ClassNumbers, Events, Evidences, Listed, Section
@@ -54,6 +55,8 @@ class Parameters(ABC):
     """Number of free parameters, as the lectures count them."""
     bias: Float64 | float = 0.0
     """What `log_prob` has for every row, (C,), besides what the features add, in nats."""
+    judged: Judged | None = None
+    """How rows were predicted while this was estimated, each without itself, if they were."""
 
     # ---- scores ------------------------------------------------------------------------------
 

@@ -88,5 +88,5 @@ class PlannedParameters(PooledParameters):
         return self._counts[places[block.columns, block.way]]
 
     @property
-    def _judged(self) -> None:
+    def judged(self) -> None:  # type: ignore[override]
         """Not known: the plan is of other rows."""

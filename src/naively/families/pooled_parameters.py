@@ -214,10 +214,10 @@ class PooledParameters(Parameters):
             Evidence([names[j] for j in block.columns], self._what(block), weight, moves)
             for block, weight, moves in self._ranked()
         ]
-        return Evidences(found, self._judged)
+        return Evidences(found, self.judged)
 
     @property
-    def _judged(self) -> Judged | None:
+    def judged(self) -> Judged | None:  # type: ignore[override]
         """How left-out rows were predicted."""
         return self.plan.judged
 

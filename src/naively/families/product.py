@@ -120,6 +120,7 @@ class ProductParameters(Parameters):
         self.places = places
         self.n_features = n_features
         self.n_free = sum(part.n_free for part in parts)
+        self.bias = sum(part.bias for part in parts)
 
     def _blocks(self, X: Blocks) -> Iterator[tuple[BlockPlace, Parameters, Any]]:
         """(where its columns are, its parameters, its data) of each block."""

@@ -177,7 +177,7 @@ class WeighedTextParameters(TextParameters):
         group: Int64, n_groups: int,
     ) -> None:  # fmt: skip
         super().__init__(summary, known)
-        self.scale, self.bias = scale, scale.bias
+        self.scale, self.bias, self.judged = scale, scale.bias, scale.judged
         weights = scale.of_terms(known.total.summed(0).rounded(), group)
         self.scorer = WeighedTerms(known.inner, weights)
         if np.ndim(known.alpha) == 0:  # else terms of the same counts may differ

@@ -179,15 +179,15 @@ class DocumentSample(Statistics):
         """The documents one after the other, their lengths, and the threshold."""
         own = self.documents
         return {
-            "documents": own.data,
-            "document_lengths": np.diff(own.offsets),
+            "texts": own.data,
+            "text_lengths": np.diff(own.offsets),
             "threshold": np.array([self.threshold], "<u8"),
         }
 
     @classmethod
     def read(cls, kept: ExactArray, arrays: Arrays) -> Self:
         """What a file holds. Raises ValueError if it cannot be true, saying why."""
-        names = ("documents", "document_lengths", "threshold")
+        names = ("texts", "text_lengths", "threshold")
         if missing := [name for name in names if name not in arrays]:
             raise ValueError(f"it has no tensor of {missing[0]}")
         data, lengths, threshold = (arrays[name] for name in names)
