@@ -65,8 +65,8 @@ class LearningOptions:
     Attributes
     ----------
     naive
-        Multiply the columns' probabilities, as naive Bayes does; nothing is weighed. Documents, and
-        columns with families, are learned so without being asked.
+        Multiply the probabilities of columns and words, as naive Bayes does; nothing is weighed.
+        Columns with families are learned so without being asked.
     columns
         Families of columns, as "age=gamma" or "job=categorical(alpha=0.5)"; may be repeated.
     text
