@@ -28,7 +28,7 @@ SMALL = 20_000
 HEAVY = 1 << 28
 """Bytes of a model, of which there are to be no several."""
 MODELS = "each row by a model that did not learn it"
-EVIDENCE = "each row by evidence and weights of others; but all rows chose the pairs and triples"
+EVIDENCE = "each row by evidence and weights of others; but all rows chose the {}"
 
 
 @dataclass(frozen=True)
@@ -79,18 +79,18 @@ def judged(model: Model, kept: Kept, question: Question) -> LeftOutScores | None
     own = model.posterior().parameters.judged
     texts = model.schema.family.summary.takes == "documents"
     if own is not None and (texts or model.rows * model.n_features > SMALL):
-        return _of_evidence(model, own)
+        return _of_evidence(model, own, "smoothing" if texts else "pairs and triples")
     if model.statistics.nbytes > HEAVY:
         raise ValueError(f"the model takes more than {HEAVY >> 20:,} MB")
     return _of_models(kept.learnable(model, question))
 
 
-def _of_evidence(model: Model, own: Judged) -> LeftOutScores:
+def _of_evidence(model: Model, own: Judged, chosen: str) -> LeftOutScores:
     share = model.class_weight.rounded()
     share = share[share > 0] / share.sum()
     return LeftOutScores(
-        own.rows, EVIDENCE, own.accuracy, own.log_loss, own.calibration, float(share.max()),
-        float(-(share * np.log(share)).sum()) + 0.0,
+        own.rows, EVIDENCE.format(chosen), own.accuracy, own.log_loss, own.calibration,
+        float(share.max()), float(-(share * np.log(share)).sum()) + 0.0,
     )  # fmt: skip
 
 

@@ -132,8 +132,7 @@ class Counted:
         kernel.left_out(
             self.rows.indptr, self.rows.indices, self.rows.data, self.y, self.weight, self.counts,
             logs, np.broadcast_to(smoothing, len(self.counts)), float(self.of_class.sum()),
-            self.group, np.log(self.of_class + alpha_whole), alpha_whole, self.of_class, found,
-            lengths,
+            self.group, alpha_whole, self.of_class, found, lengths,
         )  # fmt: skip
         found[:, self.n_groups :] /= self.unit
         return found, lengths

@@ -16,8 +16,8 @@ def log_count(count, alpha, logs):
 
 @jit
 def left_out(
-    indptr, terms, values, y, weights, counts, logs, alpha, whole, group, log_whole, alpha_whole,
-    of_class, told, lengths,
+    indptr, terms, values, y, weights, counts, logs, alpha, whole, group, alpha_whole, of_class,
+    told, lengths,
 ):  # fmt: skip
     """told[i, k, c] = Σ x log θ_c of the terms of document i, by counts without the document.
 
@@ -30,7 +30,6 @@ def left_out(
     alpha : (V,) l_t.
     whole : Σ_t Σ_c n_tc, of all terms.
     group : (V,) which group each term is of.
-    log_whole : (C,) log (n_c + Σ l_t).
     alpha_whole : Σ l_t.
     of_class : (C,) n_c.
     told : (n, 2 groups, C), zeros: of each group, and times the surprise log (whole / n_t).
@@ -61,11 +60,12 @@ def left_out(
                 log_theta = x * log_count(count, alpha[t], logs)
                 told[i, g, k] += log_theta
                 told[i, groups + g, k] += surprise * log_theta
-        rest_whole = np.log(max(of_class[c] - mine, 0.0) + max(alpha_whole - alone, 1e-300))
-        for g in range(groups):
-            if met[g] == 0.0:
-                continue
-            for k in range(classes):
-                one = rest_whole if k == c else log_whole[k]
-                told[i, g, k] -= met[g] * one
-                told[i, groups + g, k] -= surprised[g] * one
+        rest_alpha = max(alpha_whole - alone, 1e-300)
+        for k in range(classes):
+            log_rest = np.log(
+                (of_class[k] if k != c else max(of_class[k] - mine, 0.0)) + rest_alpha
+            )
+            for g in range(groups):
+                if met[g] != 0.0:
+                    told[i, g, k] -= met[g] * log_rest
+                    told[i, groups + g, k] -= surprised[g] * log_rest

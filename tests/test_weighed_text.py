@@ -1,0 +1,299 @@
+"""Documents whose evidence is weighed: `TextNB(weights="auto")`."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from corpora import corpus
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import CountVectorizer
+
+import naively
+from naively import TextNB
+from naively.evidence.scale import Counted, by_length
+from naively.families import weighed_text
+from naively.statistics import documents as samples
+
+TEXTS = [
+    "the cat sat on the mat", "the dog sat", "a dog and a cat", "stocks fell and fell again",
+    "stocks rose on the news", "the news of the cat", "rare words once",
+    "stocks fell and fell again", "dog dog dog", "news news and stocks",
+]  # fmt: skip
+Y = np.array([0, 0, 0, 1, 1, 0, 1, 0, 0, 2])
+
+
+def counted(matrix, y, alpha, group=None, n_groups=1):
+    """All documents, of counts by scikit-learn."""
+    classes = int(y.max()) + 1
+    counts = np.array([matrix[y == c].sum(axis=0).A1 for c in range(classes)], float).T
+    group = np.zeros(len(counts), np.int64) if group is None else group
+    return Counted(
+        csr_matrix(matrix, dtype=float), y, np.ones(len(y)), np.ascontiguousarray(counts),
+        counts.sum(axis=0), np.bincount(y).astype(float), alpha, len(counts),
+        float(np.sum(np.broadcast_to(alpha, len(counts)))), group, n_groups, 1.0,
+    )  # fmt: skip
+
+
+# ---- what documents tell that were not counted ---------------------------------------------------
+
+
+@pytest.mark.parametrize("event", ["multinomial", "binary"])
+@pytest.mark.parametrize("alpha", [1.0, 0.3])
+def test_documents_are_scored_as_by_a_model_that_never_met_them(event, alpha):
+    vectorizer = CountVectorizer(binary=event == "binary")
+    matrix = vectorizer.fit_transform(TEXTS)
+    told, lengths = counted(matrix, Y, alpha).told(alpha)
+    everything = np.arange(len(Y))
+    for i in everything:
+        if Y[i] == 2:
+            continue  # no other document has its class: a model without it does not know it
+        others = everything != i
+        plain = TextNB(event, alpha=alpha, prior="uniform").fit(np.array(TEXTS)[others], Y[others])
+        expected = plain.predict_joint_log_proba([TEXTS[i]])[0] + np.log(3)
+        assert_allclose(told[i, 0], expected, rtol=1e-12, atol=1e-12)
+        known = set(plain.terms_)
+        own = vectorizer.build_analyzer()(TEXTS[i])
+        own = set(own) if event == "binary" else own
+        assert lengths[i] == sum(term in known for term in own)
+
+
+def test_surprise_is_that_of_the_counts_of_others():
+    vectorizer = CountVectorizer()
+    matrix = vectorizer.fit_transform(TEXTS)
+    told, _ = counted(matrix, Y, 1.0).told(1.0)
+    total = matrix.sum(axis=0).A1
+    for i in range(len(Y)):
+        if Y[i] == 2:
+            continue
+        others = np.arange(len(Y)) != i
+        plain = TextNB(prior="uniform").fit(np.array(TEXTS)[others], Y[others])
+        places = {term: k for k, term in enumerate(plain.terms_)}
+        expected = np.zeros(3)
+        for term, k in vectorizer.vocabulary_.items():
+            if matrix[i, k] and term in places:
+                surprise = np.log(total.sum() / (total[k] - matrix[i, k]))
+                theta = plain.feature_log_prob_[:, places[term]]
+                expected += matrix[i, k] * surprise * theta
+        assert_allclose(told[i, 1], expected, rtol=1e-12)
+
+
+def test_groups_add_up_to_all_terms():
+    matrix = CountVectorizer(ngram_range=(1, 2)).fit(TEXTS)
+    group = np.array([" " in term for term in matrix.get_feature_names_out()], np.int64)
+    rows = matrix.transform(TEXTS)
+    apart, _ = counted(rows, Y, 0.5, group, 2).told(0.5)
+    whole, _ = counted(rows, Y, 0.5).told(0.5)
+    assert_allclose(apart[:, :2].sum(axis=1), whole[:, 0], rtol=1e-12)
+    assert_allclose(apart[:, 2:].sum(axis=1), whole[:, 1], rtol=1e-12)
+
+
+def test_smoothing_by_term_is_that_of_the_model_without_the_document():
+    matrix = CountVectorizer().fit(TEXTS)
+    terms = matrix.get_feature_names_out()
+    alpha = np.where(terms == "dog", 3.0, 0.5)
+    told, _ = counted(matrix.transform(TEXTS), Y, alpha).told(alpha)
+    others = np.arange(len(Y)) != 2
+    known = TextNB(prior="uniform").fit(np.array(TEXTS)[others], Y[others]).terms_
+    smoothing = {term: 3.0 if term == "dog" else 0.5 for term in known}
+    plain = TextNB(alpha=smoothing, prior="uniform").fit(np.array(TEXTS)[others], Y[others])
+    expected = plain.predict_joint_log_proba([TEXTS[2]])[0] + np.log(3)
+    assert_allclose(told[2, 0], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("quarters", range(5))
+def test_evidence_falls_with_the_length(quarters):
+    lengths = np.array([0.0, 1.0, 2.0, 16.0, 1e6])
+    expected = np.where(lengths > 0, np.maximum(lengths, 1.0) ** (-quarters / 4), 1.0)
+    assert_allclose(by_length(lengths, quarters), expected, rtol=1e-15)
+
+
+# ---- what it makes of a document -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("event", ["multinomial", "binary"])
+def test_scores_are_the_formula_of_the_scale(event):
+    texts, y = corpus(120)
+    model = TextNB(event, weights="auto", ngram_range=(1, 2)).fit(texts, y)
+    scale, terms = model.scale_, {term: k for k, term in enumerate(model.terms_)}
+    total = model.feature_count_.sum(axis=0)
+    surprise = np.log(total.sum() / total)
+    group = np.array([term.count(" ") for term in model.terms_])
+    weight = scale.flat[group] + scale.surprised[group] * surprise
+    counts = CountVectorizer(ngram_range=(1, 2), binary=event == "binary")
+    counts.fit([text for text in texts if text])
+    prior = np.log(model.class_count_ / model.class_count_.sum())
+    for text in texts[:40]:
+        if text is None:
+            continue
+        row = counts.transform([text])
+        names = counts.get_feature_names_out()[row.indices]
+        x = {terms[name]: value for name, value in zip(names, row.data, strict=True)}
+        columns, values = np.array([*x], int), np.array([*x.values()], float)
+        length = max(values.sum(), 1.0)
+        told = (values * weight[columns]) @ model.feature_log_prob_[:, columns].T
+        expected = prior + scale.bias + told * length ** (-scale.quarters / 4)
+        assert_allclose(model.predict_joint_log_proba([text])[0], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_reasons_add_up_for_all_documents():
+    texts, y = corpus(80)
+    texts = [*texts, None, "", "unheard of"]
+    model = TextNB("binary", weights="auto", ngram_range=(1, 2)).fit(texts[:80], y)
+    scores = model.predict_joint_log_proba(texts)
+    for one, own in zip(model.explain(texts), scores, strict=True):
+        added = one.prior + one.contributions.sum(axis=0) + one.rest
+        assert_allclose(added, own, rtol=1e-9, atol=1e-9)
+
+
+def test_a_missing_document_is_no_evidence():
+    texts, y = corpus(60)
+    model = TextNB(weights="auto").fit(texts, y)
+    prior = model.class_count_ / model.class_count_.sum()
+    assert_allclose(model.predict_proba([None, "a"])[0], prior, rtol=1e-12)
+
+
+# ---- a sample of documents -----------------------------------------------------------------------
+
+
+def many(n, seed=0):
+    """Different short documents."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    words = np.array([f"w{k}" for k in range(60)])
+    own = [rng.choice(words[20 * c : 20 * c + 40] if c < 2 else words, 8) for c in y]
+    return [" ".join([*line, f"n{i}"]) for i, line in enumerate(own)], y
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """A sample of a few documents."""
+    monkeypatch.setattr(samples, "KEPT", 80)
+    monkeypatch.setattr(weighed_text, "WEIGHED", 30)
+
+
+def scores(model, texts):
+    return model.predict_joint_log_proba(texts).tobytes()
+
+
+def test_a_sample_depends_on_the_documents_alone(few):
+    texts, y = many(300)
+    whole = TextNB(weights="auto").fit(texts, y)
+    assert len(whole.model_.statistics.sample) == 80
+    order = np.random.default_rng(1).permutation(300)
+    parts = np.split(order, [7, 150, 151])
+    models = [TextNB(weights="auto").fit([texts[i] for i in own], y[own]) for own in parts]
+    merged = models[2] + models[0] + models[3] + models[1]
+    assert merged.model_ == whole.model_
+    assert scores(merged, texts) == scores(whole, texts)
+    grown = TextNB(weights="auto")
+    for i in order.tolist():
+        grown.partial_fit([texts[i]], y[i : i + 1])
+    assert grown.model_ == whole.model_
+    assert scores(grown, texts) == scores(whole, texts)
+
+
+def test_forgotten_documents_leave_no_trace_beyond_the_sample(few):
+    texts, y = many(300)
+    model = TextNB(weights="auto").fit(texts, y)
+    gone, left = np.arange(120), np.arange(120, 300)
+    model.forget([texts[i] for i in gone], y[gone])
+    expected = TextNB(weights="auto").fit([texts[i] for i in left], y[left])
+    assert scores(model, texts) == scores(expected, texts)
+    assert_array_equal(model.scale_.flat, expected.scale_.flat)
+
+
+def test_a_sample_has_a_limit_in_bytes(monkeypatch):
+    monkeypatch.setattr(samples, "ROOM", 1000)
+    monkeypatch.setattr(samples, "LONGEST", 100)
+    texts, y = many(100)
+    texts[3] = "long " * 50
+    model = TextNB(weights="auto").fit(texts, y)
+    sample = model.model_.statistics.sample
+    assert sample.size <= 1000 < sum(map(len, texts))
+    assert texts[3].encode() not in sample.places
+    again = sum(
+        (TextNB(weights="auto").fit(texts[k::9], y[k::9]) for k in range(1, 9)),
+        TextNB(weights="auto").fit(texts[::9], y[::9]),
+    )
+    assert again.model_ == model.model_
+
+
+def test_what_was_never_learned_is_not_forgotten():
+    texts, y = many(40)
+    model = TextNB(weights="auto").fit(texts, y)
+    before = copy.deepcopy(model)
+    words = texts[0].split()
+    other = " ".join([*words[1:], words[0]])  # the same words, but another document
+    with pytest.raises(ValueError, match="never learned"):
+        model.forget([other], y[:1])
+    assert model.model_ == before.model_
+
+
+@pytest.mark.parametrize("event", ["multinomial", "binary"])
+def test_a_file_and_a_pickle_hold_the_weights(tmp_path, event):
+    texts, y = many(120)
+    model = TextNB(event, weights="auto", min_df=2).fit(texts, y)
+    expected = scores(model, texts)
+    model.save(tmp_path / "m")
+    for again in (naively.load(tmp_path / "m"), pickle.loads(pickle.dumps(model))):
+        assert scores(again, texts) == expected
+        assert_array_equal(again.scale_.bias, model.scale_.bias)
+        again.forget(texts[:5], y[:5])
+        rest = TextNB(event, weights="auto", min_df=2).fit(texts[5:], y[5:])
+        assert scores(again, texts) == scores(rest, texts)
+
+
+# ---- what cannot be ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"weights": "all"}, "weights must be"),
+        ({"weights": "auto", "event": "bernoulli"}, "weights=None"),
+        ({"weights": "auto", "event": "complement"}, "weights=None"),
+        ({"weights": "auto", "alpha": 0}, "alpha=0"),
+        ({"weights": "auto", "alpha": {"cat": 0}}, "alpha=0"),
+    ],
+)
+def test_wishes_that_cannot_be(options, problem):
+    with pytest.raises(ValueError, match=problem):
+        TextNB(**options).fit(TEXTS, Y)
+
+
+def test_models_with_and_without_weights_do_not_add_up():
+    a, b = TextNB(weights="auto").fit(TEXTS, Y), TextNB().fit(TEXTS, Y)
+    before = copy.deepcopy(a)
+    with pytest.raises(ValueError, match="weighed text"):
+        a + b
+    assert a.model_ == before.model_
+
+
+def test_it_is_no_linear_model_and_no_density():
+    model = TextNB(weights="auto").fit(TEXTS, Y)
+    with pytest.raises(ValueError, match="falls with its length"):
+        model.to_linear()
+    assert not hasattr(model, "score_samples")
+    with pytest.raises(AttributeError, match='weights="auto"'):
+        TextNB().fit(TEXTS, Y).scale_  # noqa: B018
+
+
+# ---- real documents ------------------------------------------------------------------------------
+
+
+def test_probabilities_of_messages_can_be_bet_on(data_folder):
+    path = data_folder / "sms-spam" / "SMSSpamCollection"
+    lines = [line.split("\t", 1) for line in path.read_text("utf-8").split("\n") if line]
+    y, texts = np.array(lines).T
+    test = np.arange(len(y)) % 5 == 0
+    found = {}
+    for weights in (None, "auto"):
+        model = TextNB("binary", weights=weights, ngram_range=(1, 2)).fit(texts[~test], y[~test])
+        proba = model.predict_proba(texts[test])
+        right = proba[np.arange(test.sum()), np.searchsorted(model.classes_, y[test])]
+        found[weights] = -np.log(right).mean()
+    assert found["auto"] < 0.06
+    assert found["auto"] < 0.5 * found[None]
+    assert abs(model.scale_.judged.log_loss - found["auto"]) < 0.02
