@@ -113,9 +113,13 @@ def test_documents(tmp_path, monkeypatch, capsys):
     ham, spam = ["meeting at noon", "lunch at noon?", "minutes"] * 5, ["cash now", "win cash"] * 5
     Path("ham.txt").write_text("\n".join(ham) + "\n")
     Path("spam.txt").write_text("\n".join(spam) + "\n")
-    found = asked(capsys, "fit", "ham.txt", "spam.txt", "-o", "m")["left_out_rows"]
+    found = asked(capsys, "fit", "ham.txt", "spam.txt", "--naive", "-o", "m")["left_out_rows"]
     labels = ["ham"] * len(ham) + ["spam"] * len(spam)
     assert_alike(found, naively.TextNB().left_out(ham + spam, labels))
+    found = asked(capsys, "fit", "ham.txt", "spam.txt", "-o", "m")["left_out_rows"]
+    own = TextNB("binary", weights="auto", ngram_range=(1, 2)).fit(ham + spam, labels)
+    assert found["log_loss"] == pytest.approx(own.scale_.judged.log_loss)
+    assert found["accuracy"] == own.scale_.judged.accuracy
 
 
 @pytest.mark.skipif(DATA is None, reason="NAIVELY_DATA names the folder of data sets")

@@ -10,7 +10,7 @@ import numpy as np
 
 from naively.exact import Float64
 from naively.families.describing import Events
-from naively.families.linear import Terms
+from naively.families.linear import LinearParameters, Scorer, Terms
 from naively.families.multinomial import MultinomialParameters
 from naively.families.text_parameters import Estimated, TextParameters
 from naively.model import Model
@@ -33,6 +33,10 @@ class Weights(MultinomialParameters):
     def terms(self, columns: Any) -> Terms:
         """The weights."""
         return Terms(self.slopes[:, columns])
+
+    def _scorer_pair(self, sparse: bool, workers: Workers) -> tuple[Scorer, Scorer | None]:
+        """Of the weights, and not of the counts."""
+        return LinearParameters._scorer_pair(self, sparse, workers)
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
         """The terms as events, which tell as much as their weights say."""
