@@ -11,7 +11,7 @@ import pytest
 from scipy.special import xlogy
 
 import naively
-from naively import AutoBayes, NaiveBayes
+from naively import AutoBayes, NaiveBayes, TextNB
 from naively.cli import judged
 from naively.cli.main import run
 from naively.evidence.weights import GROUPS, Piece, Pool
