@@ -278,7 +278,7 @@ def classifier_case(name):
 # ---- families of numbers, each column by itself --------------------------------------------------
 
 LEVELS = {"bernoulli", "categorical", "complement", "joint", "multinomial", "multivariate",
-          "poisson", "pooled", "text", "weighed text"}  # fmt: skip
+          "poisson", "pooled", "text", "weighed_text"}  # fmt: skip
 """Families whose rows are something else than any numbers: they have cases of their own."""
 NUMERIC = {
     **{name: family() for name, family in FAMILIES.items() if name not in LEVELS},

@@ -30,7 +30,8 @@ def counted(matrix, y, alpha, group=None, n_groups=1):
     counts = np.array([matrix[y == c].sum(axis=0).A1 for c in range(classes)], float).T
     group = np.zeros(len(counts), np.int64) if group is None else group
     return Counted(
-        csr_matrix(matrix, dtype=float), y, np.ones(len(y)), np.ascontiguousarray(counts),
+        csr_matrix(matrix, dtype=float), y, np.ones(len(y)), np.eye(classes)[y],
+        np.ascontiguousarray(counts),
         counts.sum(axis=0), np.bincount(y).astype(float), alpha, len(counts),
         float(np.sum(np.broadcast_to(alpha, len(counts)))), group, n_groups, 1.0,
     )  # fmt: skip
@@ -107,6 +108,13 @@ def test_evidence_falls_with_the_length(quarters):
     lengths = np.array([0.0, 1.0, 2.0, 16.0, 1e6])
     expected = np.where(lengths > 0, np.maximum(lengths, 1.0) ** (-quarters / 4), 1.0)
     assert_allclose(by_length(lengths, quarters), expected, rtol=1e-15)
+
+
+def test_equal_documents_of_other_classes_are_left_out_together():
+    texts, y = corpus(60)
+    texts, y = [text or "none" for text in texts] * 2, np.concatenate([y, (y + 1) % 3])
+    model = TextNB("binary", weights="auto").fit(texts, y)
+    assert model.scale_.judged.log_loss > 0.9 * np.log(2)  # nobody can tell the two
 
 
 # ---- what it makes of a document -----------------------------------------------------------------
@@ -266,7 +274,7 @@ def test_wishes_that_cannot_be(options, problem):
 def test_models_with_and_without_weights_do_not_add_up():
     a, b = TextNB(weights="auto").fit(TEXTS, Y), TextNB().fit(TEXTS, Y)
     before = copy.deepcopy(a)
-    with pytest.raises(ValueError, match="weighed text"):
+    with pytest.raises(ValueError, match="weighed_text"):
         a + b
     assert a.model_ == before.model_
 

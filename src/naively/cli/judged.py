@@ -16,6 +16,7 @@ from naively.engines.threads import workers
 from naively.evidence.judged import Judged
 from naively.exact import Int64
 from naively.model import Model
+from naively.prior import Prior
 from naively.study.dealing import dealt, left_out_in_turn
 from naively.study.folds import Folds, Learnable
 from naively.study.kept import Kept
@@ -78,7 +79,11 @@ def judged(model: Model, kept: Kept, question: Question) -> LeftOutScores | None
     """
     own = model.posterior().parameters.judged
     texts = model.schema.family.summary.takes == "documents"
-    if own is not None and (texts or model.rows * model.n_features > SMALL):
+    if (
+        own is not None
+        and model.prior == Prior()
+        and (texts or model.rows * model.n_features > SMALL)
+    ):
         return _of_evidence(model, own, "smoothing" if texts else "pairs and triples")
     if model.statistics.nbytes > HEAVY:
         raise ValueError(f"the model takes more than {HEAVY >> 20:,} MB")

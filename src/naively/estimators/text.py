@@ -172,6 +172,10 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     def _is_auto(self) -> bool:
         return self.weights is None and super()._is_auto
 
+    def _refuse_new_auto(self) -> None:
+        if self.weights is None:  # else it is chosen with the weights, at any time
+            super()._refuse_new_auto()
+
     @property
     def _smoothing(self) -> Any:
         chosen = self.alpha is None or (isinstance(self.alpha, str) and self.alpha == "auto")

@@ -92,10 +92,11 @@ class Counted:
     Attributes
     ----------
     rows : (n, V) CSR, what each of the V terms of these documents counts in each.
-    y, weight : (n,) the class of each, and how many documents it stands for.
+    y, weight : (n,) the class of each, and how many documents of that class it stands for.
+    equal : (n, C) how many documents of each class are equal to it.
     counts : (V, C) what was counted of each of these terms, of all documents.
     of_class : (C,) what was counted of all terms.
-    class_weight : (C,) weight of the documents of each class.
+    class_weight : (C,) weight of the documents of each class, above 0.
     alpha : (V,) or scalar, the smoothing; None if it is to be chosen.
     n_terms : how many terms there are in all.
     alpha_whole : Σ of the smoothing of all terms, if it is given.
@@ -107,6 +108,7 @@ class Counted:
     rows: csr_matrix
     y: Int64
     weight: Float64
+    equal: Float64
     counts: Float64
     of_class: Float64
     class_weight: Float64
@@ -119,7 +121,10 @@ class Counted:
 
     def first(self, most: int) -> Self:
         """Some of the documents."""
-        return replace(self, rows=self.rows[:most], y=self.y[:most], weight=self.weight[:most])
+        return replace(
+            self, rows=self.rows[:most], y=self.y[:most], weight=self.weight[:most],
+            equal=self.equal[:most],
+        )  # fmt: skip
 
     def told(self, alpha: Any) -> tuple[Float64, Float64]:
         """(evidence (n, 2 G, C) of each document without it, surprise in units; lengths (n,))."""
@@ -130,7 +135,7 @@ class Counted:
         found = np.zeros((len(self.y), 2 * self.n_groups, self.counts.shape[1]))
         lengths = np.zeros(len(self.y))
         kernel.left_out(
-            self.rows.indptr, self.rows.indices, self.rows.data, self.y, self.weight, self.counts,
+            self.rows.indptr, self.rows.indices, self.rows.data, self.equal, self.counts,
             logs, np.broadcast_to(smoothing, len(self.counts)), float(self.of_class.sum()),
             self.group, alpha_whole, self.of_class, found, lengths,
         )  # fmt: skip
@@ -139,7 +144,7 @@ class Counted:
 
     def pool(self, evidence: Float64, lengths: Float64, quarters: int, workers: Workers) -> Pool:
         """The evidence (n, K, C), to be weighed."""
-        prior = np.log(self.class_weight + 0.5)
+        prior = np.log(self.class_weight)
         scaled = evidence * by_length(lengths, quarters)[:, np.newaxis, np.newaxis]
         off = np.clip(scaled[:, :, 1:] - scaled[:, :, :1], -FARTHEST, FARTHEST)
         base = np.repeat((prior[1:] - prior[0]).astype(np.float32)[:, np.newaxis], len(self.y), 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,19 +14,21 @@ from naively.evidence.entries import LIGHTEST
 from naively.evidence.scale import Counted, Scale, read_scale, scale_of, stored_scale, unit_of
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import AnyFamily
+from naively.families.describing import Events
 from naively.families.linear import Alpha, LinearParameters, Terms
 from naively.families.looked_up import LookedUp
 from naively.families.text import Text
 from naively.families.text_parameters import Estimated, TextParameters
 from naively.statistics.base import Arrays
+from naively.statistics.documents import LONGEST, ROOM
 from naively.statistics.powers import CountStatistics
 from naively.statistics.term_counts import TermCounts
 from naively.text.counting import DocumentRows
 from naively.text.documents import Documents
 from naively.workers import SERIAL, Workers
 
-WEIGHED = 8192
-"""Documents that weights are learned from, at most; more than twice as many are kept."""
+WEIGHED, TEACHING = 8192, ROOM * 2 // 5
+"""Documents that weights are learned from, at most, and their bytes; twice as many are kept."""
 FIRST = 1.0
 """The smoothing of which the documents have their terms counted, until one is chosen."""
 
@@ -52,7 +54,7 @@ class WeighedText(Text):
 
     alpha: Alpha | Mapping[str, float] | None = None  # type: ignore[assignment]
 
-    name = "weighed text"
+    name = "weighed_text"
     is_density = is_story = False
     keeps = True
 
@@ -87,21 +89,35 @@ class WeighedText(Text):
         group, n_groups = self._groups(known)
         total = np.asarray(known.total.summed(0).rounded())
         sample = statistics.sample.canonical()
-        weight: Float64 = np.asarray(sample.tables["kept"].rounded())[:, :WEIGHED]
-        row, y = np.nonzero(weight.T >= LIGHTEST)
+        met = np.flatnonzero(present.rounded())
+        equal: Float64 = np.asarray(sample.tables["kept"].rounded())[met].T
+        row, y = np.nonzero(equal[: sample.first(WEIGHED, TEACHING)] >= LIGHTEST)
         rows = TextParameters(self.summary, known).matrix(sample.documents[row], workers)
         own, places = np.unique(rows.indices, return_inverse=True)
         alpha = known.alpha if np.ndim(known.alpha) == 0 else np.asarray(known.alpha)[own]
         documents = Counted(
-            csr_matrix((rows.data, places, rows.indptr), (len(y), len(own))), y, weight[y, row],
-            np.ascontiguousarray(known.total.gather(1, own).rounded().T),
-            known.total.summed(1).rounded(), present.rounded(), alpha, len(total),
+            csr_matrix((rows.data, places, rows.indptr), (len(y), len(own))), y, equal[row, y],
+            np.ascontiguousarray(equal[row]),
+            np.ascontiguousarray(known.total.gather(1, own).rounded()[met].T),
+            known.total.summed(1).rounded()[met], present.rounded()[met], alpha, len(total),
             0.0 if self.alpha is None else float(np.broadcast_to(known.alpha, len(total)).sum()),
             group[own], n_groups, unit_of(total),
         )  # fmt: skip
-        return self._weighed(known, present, scale_of(documents, workers), group, n_groups)
+        scale = scale_of(documents, workers)
+        bias = np.zeros(len(present.rounded()))
+        bias[met] = scale.bias
+        return self._weighed(known, present, replace(scale, bias=bias), group, n_groups)
 
     estimate_on = estimate
+
+    def doubt(self, statistics: Any) -> str | None:
+        """Whether there are no documents to learn weights from; or as `Text` has it."""
+        if not len(statistics.sample) and statistics.tables["sum"].size:
+            return (
+                f"no document is shorter than {LONGEST:,} bytes, so that no weights were learned: "
+                "the evidence counts in full"
+            )
+        return super().doubt(statistics)
 
     def restored(
         self, statistics: Any, class_weight: ExactArray, kept: Arrays
@@ -201,6 +217,15 @@ class WeighedTextParameters(TextParameters):
         """What some terms of a document add, that count so much: (k, C)."""
         factor = float(self.scale.of_lengths(np.array([values.sum()]))[0])
         return factor * self.scorer.evaluated(columns, values[np.newaxis, np.newaxis])[0].T
+
+    def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
+        """The terms, which tell as much as they weigh, before what falls with the length."""
+        found = super().events(names, features)
+        if found is None:
+            return None
+        slopes = self.scorer.terms(slice(None)).slope
+        others = (slopes.sum(axis=0) - slopes) / max(len(slopes) - 1, 1)
+        return replace(found, odds=slopes - others)
 
     def linear(self) -> tuple[Float64, Float64]:
         """Refused: weights fall with the length of a document."""

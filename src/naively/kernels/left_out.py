@@ -16,7 +16,7 @@ def log_count(count, alpha, logs):
 
 @jit
 def left_out(
-    indptr, terms, values, y, weights, counts, logs, alpha, whole, group, alpha_whole, of_class,
+    indptr, terms, values, weights, counts, logs, alpha, whole, group, alpha_whole, of_class,
     told, lengths,
 ):  # fmt: skip
     """told[i, k, c] = Σ x log θ_c of the terms of document i, by counts without the document.
@@ -24,7 +24,7 @@ def left_out(
     Parameters
     ----------
     indptr, terms, values : the documents as CSR rows; terms are places in the tables below.
-    y, weights : (n,) the class of each document, and how many it stands for.
+    weights : (n, C) how many documents of each class are equal to each, all of which are left out.
     counts : (V, C) n_tc.
     logs : log (k + l) of small integers k; empty if l differs from term to term.
     alpha : (V,) l_t.
@@ -38,33 +38,31 @@ def left_out(
     classes = counts.shape[1]
     groups = told.shape[1] // 2
     met, surprised, log_all = np.empty(groups), np.empty(groups), np.log(whole)
-    for i in range(y.size):
-        c, weight = y[i], weights[i]
-        met[:], surprised[:] = 0.0, 0.0
-        mine, alone = 0.0, 0.0
+    mine = np.empty(classes)
+    for i in range(lengths.size):
+        met[:], surprised[:], mine[:], alone = 0.0, 0.0, 0.0, 0.0
         for p in range(indptr[i], indptr[i + 1]):
             t, x = terms[p], values[p]
-            own, total = weight * x, 0.0
+            total, rest = 0.0, 0.0
             for k in range(classes):
                 total += counts[t, k]
-            mine += own
-            if total - own <= ROUNDING * total:  # nobody else has it
+                rest += max(counts[t, k] - weights[i, k] * x, 0.0)
+                mine[k] += weights[i, k] * x
+            if rest <= ROUNDING * total:  # nobody else has it
                 alone += alpha[t]
                 continue
-            g, surprise = group[t], log_all - np.log(total - own)
+            g, surprise = group[t], log_all - np.log(rest)
             lengths[i] += x
             met[g] += x
             surprised[g] += x * surprise
             for k in range(classes):
-                count = counts[t, k] if k != c else max(counts[t, k] - own, 0.0)
+                count = max(counts[t, k] - weights[i, k] * x, 0.0)
                 log_theta = x * log_count(count, alpha[t], logs)
                 told[i, g, k] += log_theta
                 told[i, groups + g, k] += surprise * log_theta
         rest_alpha = max(alpha_whole - alone, 1e-300)
         for k in range(classes):
-            log_rest = np.log(
-                (of_class[k] if k != c else max(of_class[k] - mine, 0.0)) + rest_alpha
-            )
+            log_rest = np.log(max(of_class[k] - mine[k], 0.0) + rest_alpha)
             for g in range(groups):
                 if met[g] != 0.0:
                     told[i, g, k] -= met[g] * log_rest

@@ -93,6 +93,10 @@ class DocumentSample(Statistics):
         """The memory that the documents and their weights take."""
         return super().nbytes + self.size
 
+    def first(self, most: int, room: int) -> int:
+        """How many of the first documents are no more than so many, and so many bytes."""
+        return min(most, int(np.searchsorted(np.cumsum([*map(len, self.places)]), room, "right")))
+
     # ---- the algebra -------------------------------------------------------------------------
 
     def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:

@@ -20,7 +20,7 @@ def like(model: Model, workers: Workers) -> Model:
     ValueError : if it makes a plan that cannot be given.
     """
     family = model.family
-    if not family.keeps:
+    if not hasattr(family, "plan"):
         return model
     plan = model.posterior(workers).parameters.fixed(model.classes)
     block = Block(replace(family, plan=plan), model.schema.names)  # type: ignore[type-var]
