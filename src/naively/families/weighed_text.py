@@ -143,13 +143,15 @@ class WeighedText(Text):
     def _groups(self, known: Estimated) -> tuple[Int64, int]:
         """(the group of each term, how many there are): words, pairs of words and so on."""
         low, high = self.ngram_range
-        words = self.analyzer == "word" and self.tokenizer is None
-        if known.vocabulary is None or not words or low == high:
+        cut = isinstance(self.analyzer, str) and self.tokenizer is None
+        if known.vocabulary is None or not cut or low == high:
             return np.zeros(known.total.shape[1], np.int64), 1
         arena, lengths = known.vocabulary.packed()
-        blanks = np.append(0, np.cumsum(arena == ord(" "), dtype=np.int64))
+        words = self.analyzer == "word"
+        units = arena == ord(" ") if words else arena & 0xC0 != 0x80  # the rest of a character
+        before = np.append(0, np.cumsum(units, dtype=np.int64))
         ends = np.append(0, np.cumsum(lengths))
-        found = np.diff(blanks[ends]) + 1 - low
+        found = np.diff(before[ends]) + words - low
         return np.clip(found, 0, high - low), high - low + 1
 
 
