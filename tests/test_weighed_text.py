@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +13,14 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import naively
 from naively import TextNB
+from naively.cli import options
+from naively.cli.main import run
 from naively.evidence.scale import Counted, by_length
 from naively.families import weighed_text
+from naively.families.text import Text
+from naively.files.safetensors import load
 from naively.statistics import documents as samples
+from naively.text.documents import Documents
 
 TEXTS = [
     "the cat sat on the mat", "the dog sat", "a dog and a cat", "stocks fell and fell again",
@@ -305,3 +311,29 @@ def test_probabilities_of_messages_can_be_bet_on(data_folder):
     assert found["auto"] < 0.06
     assert found["auto"] < 0.5 * found[None]
     assert abs(model.scale_.judged.log_loss - found["auto"]) < 0.02
+
+
+# ---- the command line ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bytes_to_read", ["few", "many"])
+def test_naively_fit_weighs_documents(tmp_path, monkeypatch, capsys, bytes_to_read):
+    monkeypatch.chdir(tmp_path)
+    if bytes_to_read == "many":
+        monkeypatch.setattr(options, "PAIRS", 100)
+    texts, y = many(60)
+    for label in range(3):
+        own = [text for text, one in zip(texts, y, strict=True) if one == label]
+        Path(f"c{label}.txt").write_text("\n".join(own) + "\n")
+    assert run(["fit", "c0.txt", "c1.txt", "c2.txt", "-o", "m"]) == 0
+    assert run(["fit", "c0.txt", "c1.txt", "c2.txt", "-o", "n", "--like", "m"]) == 0
+    assert run(["fit", "c0.txt", "c1.txt", "c2.txt", "-o", "plain", "--naive"]) == 0
+    weighed, alike, plain = (load(name).model for name in ("m", "n", "plain"))
+    assert weighed.family.name == alike.family.name == "weighed_text"
+    assert weighed == alike
+    assert weighed.family.ngram_range == (1, 2 if bytes_to_read == "few" else 1)
+    assert plain.family == Text()
+    expected = TextNB("binary", weights="auto", ngram_range=weighed.family.ngram_range)
+    expected.fit(texts, [f"c{label}" for label in y])
+    proba = weighed.posterior().proba(Documents.of(texts))
+    assert_array_equal(proba, expected.predict_proba(texts))

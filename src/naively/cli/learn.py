@@ -29,9 +29,9 @@ def fit(
     Poisson, and so on; constants and identifiers are left out. The report says
     which; `inspect --json` also says why.
 
-    Of documents, words and pairs of words are evidence whose weights are learned, so that
-    probabilities can be bet on: the file holds some of the documents. A table with a column of text
-    among others is a plain product.
+    Of documents, words are evidence whose weights are learned, so that probabilities can be bet on;
+    so are pairs of words, of files up to 64 MB. The file holds some of the documents. A table with
+    a column of text among others is a plain product.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def fit(
     sources.check_output(output, data)
     if like is None:
         source, question = sources.opened_new(data, target, options)
-        question = weighing(question, options)
+        question = weighing(question, options, source.files.size)
         if plot is not None:
             smoothing.check(question, options, plot, [*data, str(output)])
         fitted = work.fit(source, question)

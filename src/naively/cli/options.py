@@ -22,8 +22,8 @@ from naively.tables.inputs import MISSING
 from naively.tables.learning import Question
 from naively.tables.names import named
 
-WEIGHED = WeighedText("binary", ngram_range=(1, 2))
-"""Of documents: words and pairs of words, met or not, which predict best of what was tried."""
+PAIRS = 1 << 26
+"""Bytes to read, up to which pairs of words are evidence, too: there are very many of them."""
 PLAIN = ("naive", "family", "alpha", "unseen")
 """Options that only a plain product has."""
 
@@ -53,10 +53,11 @@ def new_question(target: str, documents: Sequence[str], options: LearningOptions
     return Question(target, wishes, prior_of(options), weight, holdout, options.seed)
 
 
-def weighing(question: Question, options: LearningOptions) -> Question:
+def weighing(question: Question, options: LearningOptions, size: int | None) -> Question:
     """The same with evidence that is weighed, unless what is said makes sense for a product alone.
 
-    That is a family of columns. Documents have one, whose terms are weighed.
+    That is a family of columns. Documents have one, whose terms are weighed: words, met or not,
+    and pairs of words where no more than 64 MB are to be read (`size`; None if nobody knows).
     """
     said = question.wishes.columns
     families = [one for one in said.values() if one != "skip"]
@@ -66,7 +67,9 @@ def weighing(question: Question, options: LearningOptions) -> Question:
         return replace(question, wishes=replace(question.wishes, whole=Pooled()))
     if any(one != Text() for one in families):
         return question
-    columns = {name: one if one == "skip" else WEIGHED for name, one in said.items()}
+    few = size is not None and size <= PAIRS
+    weighed = WeighedText("binary", ngram_range=(1, 2 if few else 1))
+    columns = {name: one if one == "skip" else weighed for name, one in said.items()}
     return replace(question, wishes=replace(question.wishes, columns=columns))
 
 
