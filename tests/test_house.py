@@ -72,3 +72,9 @@ def test_no_file_is_long():
         if len(path.read_text("utf-8").splitlines()) > LONGEST
     }
     assert long == set()
+
+
+def test_what_is_cited_is_this_version():
+    cited = (Path(__file__).parents[1] / "CITATION.cff").read_text("utf-8").splitlines()
+    assert f"version: {naively.__version__}" in cited
+    assert "license: BSD-3-Clause" in cited

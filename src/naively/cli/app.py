@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from cyclopts import App, Parameter
 from rich.console import Console
 
 from naively import __version__
+from naively.cli.errors import UsageError
 
 DASH = "\ue000"  # for a plain -, which Cyclopts takes for an option
 
@@ -32,3 +35,25 @@ app = App(
     suppress_keyboard_interrupt=False,
     console=Terminal(),
 )
+
+
+@app.command(name="--install-completion")
+def install_completion(shell: Literal["bash", "fish", "zsh"] | None = None) -> None:
+    """Let the Tab key complete commands, options and files in your shell.
+
+    It writes a script, and a line in the start-up file of the shell that loads it.
+
+    Parameters
+    ----------
+    shell
+        The shell; the one that runs unless given.
+    """
+    from cyclopts.completion.detect import ShellDetectionError
+
+    try:
+        path = app.install_completion(shell=shell)
+    except ShellDetectionError:
+        raise UsageError(
+            "the shell that runs is not known: give --shell bash, fish or zsh"
+        ) from None
+    print(f"wrote {path}: open a new shell to use it")

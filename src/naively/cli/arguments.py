@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from naively.cli.errors import UsageError
+
+if TYPE_CHECKING:
+    Data = str
+else:
+    Data = str | Path  # always text; that it may be a path lets shells complete names of files
 
 Names = list[str] | None
 Output = Annotated[Path | None, Parameter(alias="-o")]

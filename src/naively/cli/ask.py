@@ -15,7 +15,7 @@ from naively.cli.app import app
 def evaluate(
     model: given.ModelFile,
     /,
-    *data: str,
+    *data: given.Data,
     target: given.Target = None,
     positive: str | None = None,
     threshold: float | None = None,
@@ -60,7 +60,7 @@ def evaluate(
 def predict(
     model: given.ModelFile,
     /,
-    *data: str,
+    *data: given.Data,
     output: given.Output = None,
     proba: bool = False,
     top: int | None = None,
@@ -122,7 +122,7 @@ def predict(
 def explain(
     model: given.ModelFile,
     /,
-    *data: str,
+    *data: given.Data,
     row: given.Names = None,
     label: str | None = None,
     against: str | None = None,
@@ -236,7 +236,7 @@ def inspect(
 
 @app.command
 def diagnose(
-    *data: str,
+    *data: given.Data,
     target: given.Target = None,
     columns: given.NamedColumns = None,
     skip: given.Skip = None,
@@ -279,7 +279,7 @@ def diagnose(
 
 @app.command
 def compare(
-    *data: str,
+    *data: given.Data,
     target: given.TargetToLearn = None,
     columns: given.NamedColumns = None,
     text: given.Names = None,

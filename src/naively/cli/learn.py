@@ -10,7 +10,7 @@ from naively.cli.app import app
 
 @app.command
 def fit(
-    *data: str,
+    *data: given.Data,
     target: given.TargetToLearn = None,
     output: given.NewFile,
     options: given.LearningOptions = given.LEARNING,
@@ -92,7 +92,7 @@ def fit(
 
 @app.command
 def update(
-    model: given.FittedFile, /, *data: str, options: given.ChangeOptions = given.CHANGE
+    model: given.FittedFile, /, *data: given.Data, options: given.ChangeOptions = given.CHANGE
 ) -> None:
     """Learn more rows: the model is the one that had seen them all at once.
 
@@ -124,7 +124,7 @@ def update(
 
 @app.command
 def forget(
-    model: given.FittedFile, /, *data: str, options: given.ChangeOptions = given.CHANGE
+    model: given.FittedFile, /, *data: given.Data, options: given.ChangeOptions = given.CHANGE
 ) -> None:
     """Unlearn rows: the model is the one that never met them.
 
