@@ -81,6 +81,7 @@ def judged(model: Model, kept: Kept, question: Question) -> LeftOutScores | None
     texts = model.schema.family.summary.takes == "documents"
     if (
         own is not None
+        and own.rows
         and model.prior == Prior()
         and (texts or model.rows * model.n_features > SMALL)
     ):

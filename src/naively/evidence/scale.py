@@ -199,7 +199,8 @@ def unit_of(total: Float64) -> float:
     if not len(met):
         return 1.0
     whole = met.sum()
-    return max(float(met / whole @ (np.log(whole) - np.log(met))), 1e-3)
+    surprise = np.log(whole) - np.log(met)
+    return max(float((met / whole * surprise).sum()), 1e-3)
 
 
 # ---- files ---------------------------------------------------------------------------------------
