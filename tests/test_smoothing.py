@@ -189,7 +189,10 @@ def test_fit_draws_what_other_smoothing_does(data, monkeypatch, capsys):
     told = json.loads(capsys.readouterr().out)["left_out_rows"]
     assert Path("s.png").read_bytes().startswith(b"\x89PNG")
     assert seen[0].alpha == 2.0
-    assert run(["fit", "a.txt", "b.txt", "c.txt", "-o", "m", "--plot", "s.svg"]) == 0
+    documents = ["fit", "a.txt", "b.txt", "c.txt", "-o", "m", "--plot", "s.svg"]
+    assert run(documents) == 2  # their words are weighed
+    assert "--naive" in capsys.readouterr().err
+    assert run([*documents, "--naive"]) == 0
     assert Path("s.svg").stat().st_size > 10_000
     words = seen[1]
     assert np.ptp(words.curve.log_loss) > 0  # words follow --alpha, too

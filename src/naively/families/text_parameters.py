@@ -94,6 +94,11 @@ class TextParameters(Parameters):
         return self._sorted.inner
 
     @property
+    def weighing(self) -> LinearParameters:
+        """What each of the sorted terms adds to scores, before what a document as a whole does."""
+        return self.inner
+
+    @property
     def vocabulary(self) -> Vocabulary | None:
         """The terms, sorted; None if they are hashed."""
         return self._sorted.vocabulary

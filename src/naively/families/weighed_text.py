@@ -202,6 +202,11 @@ class WeighedTextParameters(TextParameters):
             self._looked_up = LookedUp(self.scorer, _with_group(known.total, group, n_groups))
         self.n_free += len(scale.bias) + 2 * n_groups + 1
 
+    @property
+    def weighing(self) -> LinearParameters:
+        """The terms with their weights."""
+        return self.scorer
+
     def kept(self) -> Arrays:
         """The weights."""
         return stored_scale(self.scale)

@@ -267,7 +267,7 @@ def _slopes(own: Any, c: int) -> Float64:
     """What each term adds to the score of class c by being there, (V,)."""
     size = own.total.shape[1]
     here, absent = (
-        own.scorer.evaluated(slice(0, size), np.full((1, 1, size), count))[0, c]
+        own.weighing.evaluated(slice(0, size), np.full((1, 1, size), count))[0, c]
         for count in (1.0, 0.0)
     )
     with np.errstate(invalid="ignore"):
