@@ -216,6 +216,6 @@ def test_mistakes_are_found_before_the_work(data, capsys, options, said):
 
 
 def test_one_class_has_no_curve(data, capsys):
-    assert run(["fit", "a.txt", "--label", "a", "-o", "m", "--plot", "s.png"]) == 1
+    assert run(["fit", "a.txt", "--label", "a", "--naive", "-o", "m", "--plot", "s.png"]) == 1
     assert "--plot: the rows are of one class" in capsys.readouterr().err
     assert not Path("s.png").exists()
