@@ -37,8 +37,6 @@ SHORTEST = 1e-9
 """Part of a step that is tried, at least: where a model is too sure, steps are far too long."""
 TERMS = 4_000_000
 """from so many numbers of evidence, at most."""
-QUIET = np.errstate(invalid="ignore")
-"""Matrix products may warn of what lies in memory beside the numbers, which are all finite."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,6 @@ class Piece:
         """The evidence, a row a block."""
         return self.evidence.reshape(len(self.evidence), -1)
 
-    @QUIET
     def expected(self, w: Float32, bias: Float32) -> tuple[Float32, Float32]:
         """(the probabilities but of the first class, (C - 1, n); what each entry loses, (n,))."""
         proba = (w @ self.flat).reshape(self.base.shape)
@@ -96,7 +93,6 @@ class Piece:
         kernel.expect(proba, self.base, bias[1:] - bias[0], self.y, losses)
         return proba, losses
 
-    @QUIET
     def slope(self, x: Float64, weight: Float32) -> tuple[float, Float64]:
         """(the loss, its gradient) where the entries weigh so much."""
         w, bias = np.split(x.astype(np.float32), [len(self.evidence)])
@@ -112,7 +108,6 @@ class Piece:
         base = np.ascontiguousarray(self.base[:, ::step])
         return Piece(evidence, base, self.y[::step], self.weight[::step], self.group[::step])
 
-    @QUIET
     def curvature(self, x: Float64, weight: Float32) -> Float64:
         """The second derivatives of the loss."""
         blocks, n = len(self.evidence), len(self.y)
