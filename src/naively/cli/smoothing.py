@@ -22,8 +22,8 @@ from naively.tables.rereading import reread
 def check(question: Question, options: LearningOptions, picture: Path, data: Sequence[str]) -> None:
     """Refuse a picture that cannot be drawn, before the work."""
     pictures.check(picture, data)
-    columns = question.wishes.columns.values()
-    if question.wishes.whole is not None or any(getattr(one, "keeps", False) for one in columns):
+    families = [one for one in question.wishes.columns.values() if not isinstance(one, str)]
+    if question.wishes.whole is not None or any(one.keeps for one in families):
         raise UsageError("--plot draws the smoothing of a plain product: add --naive")
     if options.holdout:
         raise UsageError("--plot leaves all rows out in turn: leave out --holdout")

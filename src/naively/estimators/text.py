@@ -183,11 +183,12 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
             return None if chosen else self.alpha
         return 1.0 if self.alpha is None else super()._smoothing
 
-    @property
-    def alpha_(self) -> Any:
-        """The smoothing: `alpha`, or what was chosen."""
-        family: Any = self.model_.family
-        return self._parameters.alpha if family.alpha is None else family.alpha
+    def _alpha_of(self, model: Model) -> Any:
+        given = super()._alpha_of(model)
+        if given is not None:
+            return given
+        chosen: Any = model.posterior(workers(self.n_jobs)).parameters
+        return chosen.alpha
 
     @property
     def scale_(self) -> Scale:

@@ -3,9 +3,8 @@
 import numpy as np
 
 from naively.kernels.jit import jit
+from naively.kernels.vocabulary import P0, P1
 from naively.kernels.words import fold, load_word
-
-P0, P1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
 @jit

@@ -79,11 +79,6 @@ class DocumentSample(Statistics):
         return len(self.hashes)
 
     @property
-    def is_complete(self) -> bool:
-        """Whether every document that was met, and is not too long, is here."""
-        return self.threshold == ALL
-
-    @property
     def documents(self) -> Documents:
         """The documents, in the order of their columns."""
         return _documents([*self.places])
@@ -158,11 +153,8 @@ class DocumentSample(Statistics):
         return new
 
     def _with(self, tables: dict[str, ExactArray], **others: Any) -> Self:
-        own = {
-            "places": dict(self.places),
-            "hashes": list(self.hashes),
-        }  # `accumulate` changes them
-        return super()._with(tables, **{**own, **others})
+        own = {"places": dict(self.places), "hashes": list(self.hashes)}
+        return super()._with(tables, **own | others)  # copies, as `accumulate` changes them
 
     # ---- what they say -----------------------------------------------------------------------
 

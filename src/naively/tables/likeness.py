@@ -20,9 +20,11 @@ def like(model: Model, workers: Workers) -> Model:
     ValueError : if it makes a plan that cannot be given.
     """
     family = model.family
-    if not hasattr(family, "plan"):
+    if not family.keeps:
         return model
     plan = model.posterior(workers).parameters.fixed(model.classes)
+    if plan is None:
+        return model
     block = Block(replace(family, plan=plan), model.schema.names)  # type: ignore[type-var]
     schema = replace(model.schema, blocks=(block,))
     found = model.blank(schema)
