@@ -41,10 +41,7 @@ class Weights(MultinomialParameters):
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
         """The terms as events, which tell as much as their weights say."""
         found = super().events(names, features)
-        if found is None:
-            return None
-        others = (self.slopes.sum(axis=0) - self.slopes) / max(len(self.slopes) - 1, 1)
-        return replace(found, odds=self.slopes - others)
+        return found and found.weighing(self.slopes)
 
 
 @dataclass(eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -96,6 +96,11 @@ class Events:
     alpha: Any
     whole: Any
     odds: Float64 | None = None
+
+    def weighing(self, slopes: Float64) -> Events:
+        """The same that tell what adds (C, V) nats to scores, against the other classes' mean."""
+        others = (slopes.sum(axis=0) - slopes) / max(len(slopes) - 1, 1)
+        return replace(self, odds=slopes - others)
 
     def of_classes(self, chosen: Int64) -> Events:
         """Of some classes only."""

@@ -228,11 +228,7 @@ class WeighedTextParameters(TextParameters):
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
         """The terms, which tell as much as they weigh, before what falls with the length."""
         found = super().events(names, features)
-        if found is None:
-            return None
-        slopes = self.scorer.terms(slice(None)).slope
-        others = (slopes.sum(axis=0) - slopes) / max(len(slopes) - 1, 1)
-        return replace(found, odds=slopes - others)
+        return found and found.weighing(self.scorer.terms(slice(None)).slope)
 
     def linear(self) -> tuple[Float64, Float64]:
         """Refused: weights fall with the length of a document."""
