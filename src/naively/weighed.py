@@ -8,17 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from naively.exact import Float64
+from naively.exact import Float64, Int64
 from naively.families.describing import Events
-from naively.families.linear import LinearParameters, Scorer, Terms
-from naively.families.multinomial import MultinomialParameters
+from naively.families.linear import Terms
+from naively.families.multinomial import MultinomialParameters, SharedEvents
 from naively.families.text_parameters import Estimated, TextParameters
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.workers import Workers
 
 
-class Weights(MultinomialParameters):
+class Weights(SharedEvents):
     """What each term adds to the score of each class, as learned; and how often it was counted.
 
     Attributes
@@ -29,14 +29,15 @@ class Weights(MultinomialParameters):
     def __init__(self, slopes: Float64, own: TextParameters) -> None:
         super().__init__(own.total, own.alpha)
         self.slopes = slopes
+        self.n_free = own.n_free
 
     def terms(self, columns: Any) -> Terms:
         """The weights."""
         return Terms(self.slopes[:, columns])
 
-    def _scorer_pair(self, sparse: bool, workers: Workers) -> tuple[Scorer, Scorer | None]:
-        """Of the weights, and not of the counts."""
-        return LinearParameters._scorer_pair(self, sparse, workers)
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
+        """Rows of the multinomial model of the same counts."""
+        return MultinomialParameters(self.counts, self.alpha).sample(codes, generator)
 
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
         """The terms as events, which tell as much as their weights say."""
