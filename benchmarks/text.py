@@ -177,7 +177,7 @@ def learner(make: Callable[[], Any], corpus: Corpus, arrow: bool = False) -> Mea
 
 
 def ours(arrow: bool = True, **parameters: Any) -> Callable[[Corpus], Measured]:
-    return partial(learner, lambda: naively.TextNB(**parameters), arrow=arrow)
+    return partial(learner, lambda: naively.TextNB(weights=None, **parameters), arrow=arrow)
 
 
 def peer(vectorizer: type, **parameters: Any) -> Callable[[Corpus], Measured]:
@@ -335,7 +335,7 @@ def short(models: dict[str, Any], texts: list[str]) -> None:
 def first() -> None:
     """The first fit and predict of all, with an empty cache of kernels."""
     setup = "import pyarrow as pa\nfrom naively import TextNB\ntexts = pa.array(['aa bb', 'cc dd'])"
-    code = "TextNB().fit(texts, [0, 1]).predict(texts).tolist()"
+    code = "TextNB(weights=None).fit(texts, [0, 1]).predict(texts).tolist()"
     with tempfile.TemporaryDirectory() as folder:
         seconds = inside(setup, code, NUMBA_CACHE_DIR=folder)[0]
     print(f"first call, nothing cached: {seconds:.3f} s")

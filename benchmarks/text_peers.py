@@ -142,9 +142,10 @@ class VowpalWabbit(Lines):
 
 
 METHODS: dict[str, Method] = {
+    "textbook": ours(weights=None),
     "TextNB": ours(),
-    "binary, auto": ours("binary", weights="auto"),
-    "pairs, auto": ours("binary", weights="auto", ngram_range=(1, 2)),
+    "binary": ours("binary"),
+    "pairs": ours("binary", ngram_range=(1, 2)),
     "LogisticRegression": Method(logistic),
     "LinearSVC": Method(support_vectors),
     "ComplementNB": Method(complement),

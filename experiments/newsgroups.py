@@ -69,22 +69,22 @@ WAY = re.compile(r"(newsgroups|path|xref|followup-to):", re.IGNORECASE)
 # Ours, scikit-learn's, and what that had right in % when it was run before this project.
 BY_DATE: dict[str, tuple[Any, Any, str]] = {
     "multinomial, α=1": (
-        TextNB(),
+        TextNB(weights=None),
         make_pipeline(CountVectorizer(), TheirMultinomialNB()),
         "77.28",
     ),
     "multinomial, α=.01": (
-        TextNB(alpha=0.01),
+        TextNB(weights=None, alpha=0.01),
         make_pipeline(CountVectorizer(), TheirMultinomialNB(alpha=0.01)),
         "80.39",
     ),
     "multinomial, TF-IDF, α=.01": (
-        TextNB(alpha=0.01, **TFIDF),
+        TextNB(weights=None, alpha=0.01, **TFIDF),
         make_pipeline(TfidfVectorizer(), TheirMultinomialNB(alpha=0.01)),
         "",
     ),
     "multinomial, log TF-IDF, α=.01": (
-        TextNB(alpha=0.01, **LOG_TFIDF),
+        TextNB(weights=None, alpha=0.01, **LOG_TFIDF),
         make_pipeline(TfidfVectorizer(sublinear_tf=True), TheirMultinomialNB(alpha=0.01)),
         "83.63",
     ),
@@ -130,7 +130,7 @@ POSTS: dict[str, Callable[[str], str]] = {
 
 def counted(posts: Texts) -> Any:
     """How often each post has each word, a CSR matrix; words are sorted."""
-    model = TextNB().fit(posts.texts, posts.labels)
+    model = TextNB(weights=None).fit(posts.texts, posts.labels)
     return model.to_logistic()[0].transform(posts.texts)
 
 
@@ -176,7 +176,7 @@ def all_words(
     posts: Texts, train: np.ndarray, test: np.ndarray, sizes: list[int]
 ) -> list[list[float]]:
     """% right of a multinomial that goes on learning."""
-    model, rows = TextNB(), []
+    model, rows = TextNB(weights=None), []
     for start, stop in zip([0, *sizes], sizes, strict=False):
         more = posts[train[start:stop]]
         model.partial_fit(more.texts, more.labels)

@@ -2,7 +2,7 @@
 
     NAIVELY_DATA=folder python experiments/sentiment.py
 
-Ten-fold cross-validation, % right, of naive Bayes (MNB, which is `TextNB("binary")`) and `NBSVM`
+Ten-fold cross-validation, % right, of naive Bayes (MNB, which is `TextNB("binary", weights=None)`) and `NBSVM`
 on words (uni) and on words and pairs of them (bi), with their settings for all sets: α=1, C=1,
 β=.25. The sentences come as tokens with a space between, punctuation being tokens too, and are
 taken so. The folds of the paper are unknown; these are stratified, shuffled with a fixed seed, and
@@ -26,8 +26,8 @@ from naively import NBSVM, TextNB
 TOKENS = {"token_pattern": r"\S+", "lowercase": False}
 BIGRAMS = {**TOKENS, "ngram_range": (1, 2)}
 MODELS = {
-    "MNB-uni": TextNB("binary", **TOKENS),
-    "MNB-bi": TextNB("binary", **BIGRAMS),
+    "MNB-uni": TextNB("binary", weights=None, **TOKENS),
+    "MNB-bi": TextNB("binary", weights=None, **BIGRAMS),
     "NBSVM-uni": NBSVM(**TOKENS),
     "NBSVM-bi": NBSVM(**BIGRAMS),
 }

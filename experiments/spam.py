@@ -14,7 +14,7 @@ What learning on is worth is told by the second half of the mails, for the multi
 model that learned the first tenth alone, the first half alone, and `batches`. The picture has the
 same mail by mail.
 
-Precision, recall and F1 are of spam. All parameters are those of `TextNB` and `NBSVM` by default:
+Precision, recall and F1 are of spam. All parameters but `weights=None` are those of `TextNB` and `NBSVM` by default:
 words of two letters or more, α=1, the prior of the training part. Enron sets that are not in the
 folder are left out.
 """
@@ -31,8 +31,8 @@ from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 from naively import NBSVM, TextNB
 
 MODELS = {
-    "multinomial": TextNB(),
-    "binary": TextNB("binary"),
+    "multinomial": TextNB(weights=None),
+    "binary": TextNB("binary", weights=None),
     "bernoulli": TextNB("bernoulli"),
     "NBSVM": NBSVM(),
 }
@@ -81,8 +81,8 @@ def learning(these: Texts) -> dict[str, np.ndarray]:
     found = {}
     for name, part in zip(LEARNED, (10, 2), strict=False):
         first, rest = these[: len(these) // part], these[len(these) // part :]
-        found[name] = TextNB().fit(first.texts, first.labels).predict(rest.texts)
-    return found | {LEARNED[2]: batches(TextNB(), these)}
+        found[name] = TextNB(weights=None).fit(first.texts, first.labels).predict(rest.texts)
+    return found | {LEARNED[2]: batches(TextNB(weights=None), these)}
 
 
 def wrong(truth: np.ndarray, predicted: np.ndarray) -> tuple[float, float]:

@@ -32,7 +32,7 @@ def differences(these: Texts, options: dict[str, Any]) -> tuple[list[str], int, 
     """(what differs, number of terms, how often they are met)."""
     words = CountVectorizer(**options)
     rows = words.fit_transform(these.texts)
-    model = TextNB(**options).fit(these.texts, these.labels)
+    model = TextNB(weights=None, **options).fit(these.texts, these.labels)
     own = model.model_.posterior().parameters.matrix(Documents.of(these.texts), workers(None))
     found = []
     terms = words.get_feature_names_out()

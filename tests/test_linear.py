@@ -525,7 +525,7 @@ SPAM = ["spam", "ham", "spam", "ham", "spam"]
 ], ids=str)  # fmt: skip
 @pytest.mark.parametrize("labels", [SPAM, ["a", "b", "c", "b", "a"]])
 def test_texts(options, labels):
-    classifier = TextNB(**options).fit(MAILS, labels)
+    classifier = TextNB(**options, weights=None).fit(MAILS, labels)
     logistic = classifier.to_logistic()
     mails = [*MAILS, "a prize never heard of", ""]
     assert_same_predictions(logistic, classifier, mails)
@@ -540,7 +540,7 @@ def test_the_weight_of_a_word_is_its_log_ratio():
     spam = np.array(SPAM) == "spam"
     sums = [counts[c].sum(axis=0) for c in (~spam, spam)]
     theta = [(1 + f) / (len(f) + f.sum()) for f in sums]
-    form = TextNB().fit(MAILS, SPAM).to_linear()
+    form = TextNB(weights=None).fit(MAILS, SPAM).to_linear()
     assert form.levels.tolist() == words.get_feature_names_out().tolist()
     assert_allclose(form.coef[0], np.log(theta[1]) - np.log(theta[0]), rtol=1e-12)
     assert_allclose(form.intercept, [np.log(3 / 2)], rtol=1e-12)
@@ -548,7 +548,7 @@ def test_the_weight_of_a_word_is_its_log_ratio():
 
 @pytest.mark.parametrize("change", ["learn", "forget"])
 def test_terms_and_levels_that_come_or_go_change_nothing(change):
-    texts = TextNB().fit(MAILS, SPAM)
+    texts = TextNB(weights=None).fit(MAILS, SPAM)
     table = NaiveBayes(FAMILIES).fit(TABLE, RICH)
     for classifier, rows, y in [(texts, MAILS, SPAM), (table, TABLE, RICH)]:
         logistic = classifier.to_logistic()
@@ -565,9 +565,9 @@ def test_terms_and_levels_that_come_or_go_change_nothing(change):
 
 def test_missing_documents():
     mails = [*MAILS, None]
-    classifier = TextNB().fit(MAILS, SPAM)
+    classifier = TextNB(weights=None).fit(MAILS, SPAM)
     assert_same_predictions(classifier.to_logistic(), classifier, mails)
-    logistic = TextNB("bernoulli").fit(MAILS, SPAM).to_logistic()
+    logistic = TextNB("bernoulli", weights=None).fit(MAILS, SPAM).to_logistic()
     with pytest.raises(ValueError, match=r"row 5.* missing document"):
         logistic.predict(mails)
 
@@ -575,7 +575,7 @@ def test_missing_documents():
 def test_messages(data_folder):
     lines = (data_folder / "sms-spam" / "SMSSpamCollection").read_text().splitlines()
     labels, texts = zip(*(line.split("\t", 1) for line in lines), strict=True)
-    classifier = TextNB().fit(texts[:4000], labels[:4000])
+    classifier = TextNB(weights=None).fit(texts[:4000], labels[:4000])
     logistic = classifier.to_logistic()
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # log 0 of sure ones
         assert_same_predictions(logistic, classifier, texts[4000:])

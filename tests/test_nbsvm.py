@@ -120,7 +120,7 @@ def test_weight_0_is_absence():
 def test_beta_0_is_naive_bayes():
     texts, y = TWO
     model = NBSVM(beta=0.0).fit(texts, y)
-    bayes = TextNB("binary").fit(texts, y)
+    bayes = TextNB("binary", weights=None).fit(texts, y)
     joint = bayes.predict_joint_log_proba(texts)
     odds = joint[:, 1] - joint[:, 0]
     scores = model.decision_function(texts)

@@ -115,7 +115,7 @@ def test_log_likelihood_of_tables_and_texts():
     joint = model.predict_log_likelihood(TABLE) + np.log(model.class_prior_)
     assert_allclose(expected, joint[np.arange(90), own].sum(), rtol=1e-12)
     assert model.log_likelihood(TABLE.assign(kind=y), "kind") == expected
-    text = TextNB().fit(MAILS, KINDS)
+    text = TextNB(weights=None).fit(MAILS, KINDS)
     bags = np.exp(text.predict_log_likelihood(["free prize", "prize free", "free free"]))
     theta = dict(zip(text.terms_, np.exp(text.feature_log_prob_).T, strict=True))
     assert_allclose(bags[0], 2 * theta["free"] * theta["prize"])  # either order
@@ -413,16 +413,16 @@ def test_smoothing_of_levels_that_are_none_is_refused(alpha, message):
 @pytest.mark.parametrize("event", ["multinomial", "complement", "bernoulli", "binary"])
 def test_smoothing_of_words(event):
     """A word with its own l, the others with 1, is a `MultinomialNB` with these l."""
-    model = TextNB(event, alpha={"free": 2.0}).fit(MAILS, KINDS)
+    model = TextNB(event, alpha={"free": 2.0}, weights=None).fit(MAILS, KINDS)
     alpha = np.where(model.terms_ == "free", 2.0, 1.0)
     counts = model.feature_count_
     if event == "multinomial":
         theta = (counts + alpha) / (counts + alpha).sum(axis=1, keepdims=True)
         assert_allclose(np.exp(model.feature_log_prob_), theta)
-    plain = TextNB(event).fit(MAILS, KINDS)
+    plain = TextNB(event, weights=None).fit(MAILS, KINDS)
     moved = model.predict_proba(["free"]) - plain.predict_proba(["free"])
     assert np.abs(moved).max() > 0.01
-    ones = TextNB(event, alpha={"free": 1.0}).fit(MAILS, KINDS)
+    ones = TextNB(event, alpha={"free": 1.0}, weights=None).fit(MAILS, KINDS)
     assert_allclose(ones.predict_proba(MAILS), plain.predict_proba(MAILS), rtol=1e-12)
 
 

@@ -49,7 +49,7 @@ EXAMPLES = {
 def test_worked_examples(example):
     event, (documents, document), *scores = EXAMPLES[example]
     first, second = (Fraction(score) for score in scores)
-    model = TextNB(event).fit(list(documents), list(documents.values()))
+    model = TextNB(event, weights=None).fit(list(documents), list(documents.values()))
     joint = np.exp(model.predict_joint_log_proba([document]))
     assert_allclose(joint, [[float(first), float(second)]], rtol=1e-13)
     total = first + second
@@ -66,7 +66,7 @@ def test_parameters_of_table_13_1():
         "bernoulli": ["1/3 2/3 2/3 1/3 1/3 2/3", "2/5 4/5 1/5 2/5 2/5 1/5"],
     }
     for event, expected in cases.items():
-        model = TextNB(event).fit(list(documents), list(documents.values()))
+        model = TextNB(event, weights=None).fit(list(documents), list(documents.values()))
         assert model.terms_.tolist() == terms
         numbers = [[float(Fraction(one)) for one in row.split()] for row in expected]
         assert_allclose(np.exp(model.feature_log_prob_), numbers, rtol=1e-14)
@@ -76,7 +76,7 @@ def test_parameters_of_table_13_1():
 def test_a_word_never_learned_is_no_evidence():
     documents, document = REVIEWS
     assert "with" in document
-    model = TextNB().fit(list(documents), list(documents.values()))
+    model = TextNB(weights=None).fit(list(documents), list(documents.values()))
     assert len(model.terms_) == 20
     without = document.replace("with ", "")
     assert_array_equal(
@@ -103,16 +103,16 @@ LINES = {  # a file for each label
 OPENED = {".xz": lzma.open, ".gz": gzip.open}
 PARITY = ["sms-spam", "rt-polarity", "subj", "20news-bydate", "enron1", "reuters-r8", "webkb"]
 MODELS = {  # ours, scikit-learn's, its vectorizer
-    "multinomial": (TextNB(), MultinomialNB(), CountVectorizer()),
-    "bernoulli": (TextNB("bernoulli"), BernoulliNB(), CountVectorizer(binary=True)),
-    "binary": (TextNB("binary"), MultinomialNB(), CountVectorizer(binary=True)),
+    "multinomial": (TextNB(weights=None), MultinomialNB(), CountVectorizer()),
+    "bernoulli": (TextNB("bernoulli", weights=None), BernoulliNB(), CountVectorizer(binary=True)),
+    "binary": (TextNB("binary", weights=None), MultinomialNB(), CountVectorizer(binary=True)),
     "complement": (
-        TextNB("complement", prior="uniform"),  # its prior counts for nothing there
+        TextNB("complement", prior="uniform", weights=None),  # its prior counts for nothing there
         ComplementNB(),
         CountVectorizer(),
     ),
     "TF-IDF": (
-        TextNB(alpha=0.01, weighting="tfidf", length_norm="l2"),
+        TextNB(alpha=0.01, weighting="tfidf", length_norm="l2", weights=None),
         MultinomialNB(alpha=0.01),
         TfidfVectorizer(),
     ),
@@ -175,7 +175,7 @@ def test_terms_and_counts_are_those_of_scikit_learn(documents, name):
     words = CountVectorizer()
     rows = words.fit_transform(texts)
     rows.sort_indices()
-    model = TextNB().fit(texts, labels)
+    model = TextNB(weights=None).fit(texts, labels)
     assert model.terms_.tolist() == words.get_feature_names_out().tolist()
     for c, label in enumerate(model.classes_):
         assert_array_equal(model.feature_count_[c], np.ravel(rows[labels == label].sum(axis=0)))

@@ -18,7 +18,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 ROOT = Path(__file__).parent.parent
 MODULES = ("text_quality", "text_peers", "measuring", "peers", "tables", "data")
-QUICK = ("TextNB", "binary, auto", "LogisticRegression", "LinearSVC", "ComplementNB", "TWCNB")
+QUICK = ("textbook", "TextNB", "LogisticRegression", "LinearSVC", "ComplementNB", "TWCNB")
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_a_tiny_set(run, modules, tmp_path):
     counts = CountVectorizer()
     peer = MultinomialNB().fit(counts.fit_transform(learned.texts), learned.labels)
     proba = peer.predict_proba(counts.transform(judged.texts))
-    own = results["TextNB"]
+    own = results["textbook"]
     assert (own["learned"], own["judged"], own["classes"]) == (len(learned), len(judged), 2)
     assert own["accuracy"] == np.mean(peer.classes_[proba.argmax(axis=1)] == judged.labels)
     assert_allclose(own["log_loss"], log_loss(judged.labels, proba.clip(1e-15)), rtol=1e-9)

@@ -18,6 +18,7 @@ from naively.cli.main import run
 from naively.evidence.scale import Counted, by_length
 from naively.families import weighed_text
 from naively.families.text import Text
+from naively.families.weighed_text import WeighedText
 from naively.files.safetensors import load
 from naively.statistics import documents as samples
 from naively.text.documents import Documents
@@ -57,7 +58,9 @@ def test_documents_are_scored_as_by_a_model_that_never_met_them(event, alpha):
         if Y[i] == 2:
             continue  # no other document has its class: a model without it does not know it
         others = everything != i
-        plain = TextNB(event, alpha=alpha, prior="uniform").fit(np.array(TEXTS)[others], Y[others])
+        plain = TextNB(event, alpha=alpha, prior="uniform", weights=None).fit(
+            np.array(TEXTS)[others], Y[others]
+        )
         expected = plain.predict_joint_log_proba([TEXTS[i]])[0] + np.log(3)
         assert_allclose(told[i, 0], expected, rtol=1e-12, atol=1e-12)
         known = set(plain.terms_)
@@ -75,7 +78,7 @@ def test_surprise_is_that_of_the_counts_of_others():
         if Y[i] == 2:
             continue
         others = np.arange(len(Y)) != i
-        plain = TextNB(prior="uniform").fit(np.array(TEXTS)[others], Y[others])
+        plain = TextNB(prior="uniform", weights=None).fit(np.array(TEXTS)[others], Y[others])
         places = {term: k for k, term in enumerate(plain.terms_)}
         expected = np.zeros(3)
         for term, k in vectorizer.vocabulary_.items():
@@ -102,9 +105,11 @@ def test_smoothing_by_term_is_that_of_the_model_without_the_document():
     alpha = np.where(terms == "dog", 3.0, 0.5)
     told, _ = counted(matrix.transform(TEXTS), Y, alpha).told(alpha)
     others = np.arange(len(Y)) != 2
-    known = TextNB(prior="uniform").fit(np.array(TEXTS)[others], Y[others]).terms_
+    known = TextNB(prior="uniform", weights=None).fit(np.array(TEXTS)[others], Y[others]).terms_
     smoothing = {term: 3.0 if term == "dog" else 0.5 for term in known}
-    plain = TextNB(alpha=smoothing, prior="uniform").fit(np.array(TEXTS)[others], Y[others])
+    plain = TextNB(alpha=smoothing, prior="uniform", weights=None).fit(
+        np.array(TEXTS)[others], Y[others]
+    )
     expected = plain.predict_joint_log_proba([TEXTS[2]])[0] + np.log(3)
     assert_allclose(told[2, 0], expected, rtol=1e-12)
 
@@ -262,23 +267,30 @@ def test_a_file_and_a_pickle_hold_the_weights(tmp_path, event):
 # ---- what cannot be ------------------------------------------------------------------------------
 
 
+def test_wishes_that_cannot_be():
+    with pytest.raises(ValueError, match="weights must be"):
+        TextNB(weights="all").fit(TEXTS, Y)
+    for options, problem in (
+        ({"event": "bernoulli"}, "of event="), ({"event": "complement"}, "of event="),
+        ({"alpha": 0}, "alpha=0"), ({"alpha": {"cat": 0}}, "alpha=0"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=problem):
+            WeighedText(**options)
+
+
 @pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"weights": "all"}, "weights must be"),
-        ({"weights": "auto", "event": "bernoulli"}, "weights=None"),
-        ({"weights": "auto", "event": "complement"}, "weights=None"),
-        ({"weights": "auto", "alpha": 0}, "alpha=0"),
-        ({"weights": "auto", "alpha": {"cat": 0}}, "alpha=0"),
-    ],
+    "options",
+    [{"event": "bernoulli"}, {"event": "complement"}, {"alpha": 0}, {"alpha": {"cat": 0}}],
 )
-def test_wishes_that_cannot_be(options, problem):
-    with pytest.raises(ValueError, match=problem):
-        TextNB(**options).fit(TEXTS, Y)
+def test_what_cannot_be_weighed_is_the_textbooks(options):
+    found, plain = (TextNB(**options, weights=how).fit(TEXTS, Y) for how in ("auto", None))
+    assert found.model_ == plain.model_
+    assert_array_equal(found.predict_proba(TEXTS), plain.predict_proba(TEXTS))
+    assert not hasattr(found, "scale_")
 
 
 def test_models_with_and_without_weights_do_not_add_up():
-    a, b = TextNB(weights="auto").fit(TEXTS, Y), TextNB().fit(TEXTS, Y)
+    a, b = TextNB(weights="auto").fit(TEXTS, Y), TextNB(weights=None).fit(TEXTS, Y)
     before = copy.deepcopy(a)
     with pytest.raises(ValueError, match="weighed_text"):
         a + b
@@ -290,8 +302,8 @@ def test_it_is_no_linear_model_and_no_density():
     with pytest.raises(ValueError, match="falls with its length"):
         model.to_linear()
     assert not hasattr(model, "score_samples")
-    with pytest.raises(AttributeError, match='weights="auto"'):
-        TextNB().fit(TEXTS, Y).scale_  # noqa: B018
+    with pytest.raises(AttributeError, match="the textbook's"):
+        TextNB(weights=None).fit(TEXTS, Y).scale_  # noqa: B018
 
 
 # ---- real documents ------------------------------------------------------------------------------

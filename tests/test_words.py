@@ -74,7 +74,7 @@ def test_information_of_a_document_is_that_of_scikit_learn():
 
 
 def test_information_of_a_word_by_hand():
-    model = TextNB().fit(CHINA, JAPAN)
+    model = TextNB(weights=None).fit(CHINA, JAPAN)
     found = dict(zip(model.terms_, model.information_, strict=True))
     prior, theta = (3 / 4, 1 / 4), (6 / 14, 2 / 9)  # of table 13.1
     mean = prior[0] * theta[0] + prior[1] * theta[1]
@@ -90,7 +90,7 @@ def test_information_of_a_word_by_hand():
 def test_information_is_listed_with_the_telling_words(event, of, tmp_path, capsys):
     model = NaiveBayes({"text": Text(event=event)}).fit({"text": CHINA}, JAPAN)
     model.save(tmp_path / "m")
-    alone = TextNB(event).fit(CHINA, JAPAN)
+    alone = TextNB(event, weights=None).fit(CHINA, JAPAN)
     bits = dict(zip(alone.terms_, alone.information_, strict=True))
     assert run(["inspect", str(tmp_path / "m"), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)["texts"]["text"]["classes"]
@@ -108,17 +108,17 @@ def test_information_is_listed_with_the_telling_words(event, of, tmp_path, capsy
 
 def test_more_buckets_than_words_are_warned_of():
     with pytest.warns(UserWarning, match=r"262,144 buckets for 11 words, and alpha=1 counts"):
-        TextNB(n_features=2**18).fit(CHINA, JAPAN)
+        TextNB(n_features=2**18, weights=None).fit(CHINA, JAPAN)
     with pytest.warns(UserWarning, match="16 buckets for 11 words"):
         NaiveBayes({"text": Text(n_features=16)}).fit({"text": CHINA}, JAPAN)
 
 
 @pytest.mark.filterwarnings("error")
 def test_fewer_buckets_are_not(recwarn):
-    TextNB(n_features=8).fit(CHINA, JAPAN)
-    TextNB(n_features=2**18, alpha=0).fit(CHINA, JAPAN)
+    TextNB(n_features=8, weights=None).fit(CHINA, JAPAN)
+    TextNB(n_features=2**18, alpha=0, weights=None).fit(CHINA, JAPAN)
     assert not [one for one in recwarn if "buckets" in str(one.message)]
-    assert naively.TextNB(alpha=1.0).fit(CHINA, JAPAN).predict(CHINA[:1]) == ["china"]
+    assert naively.TextNB(alpha=1.0, weights=None).fit(CHINA, JAPAN).predict(CHINA[:1]) == ["china"]
 
 
 def test_the_command_line_says_it_too(tmp_path, capsys):

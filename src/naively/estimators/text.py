@@ -16,7 +16,7 @@ from naively.estimators.validation import check_labels, check_total, check_weigh
 from naively.evidence.scale import Scale
 from naively.exact import Float64
 from naively.families.text import Event, Text
-from naively.families.weighed_text import WeighedText
+from naively.families.weighed_text import WEIGHED_EVENTS, WeighedText
 from naively.model import Model
 from naively.prior import Given, Prior, Virtual
 from naively.schema import Schema
@@ -59,12 +59,14 @@ OPTIONS = [one.name for one in fields(Text) if one.name != "reference"]
 class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     r"""Naive Bayes for raw text: documents in, labels out.
 
-    Terms are those of scikit-learn's `CountVectorizer`, with its options; so are the predictions
-    of ``TextNB()`` those of ``CountVectorizer()`` and `MultinomialNB`. But text is cut, looked up
-    and counted as bytes, without an object a word or a matrix, and the vocabulary grows:
+    Terms are those of scikit-learn's `CountVectorizer`, with its options. But text is cut, looked
+    up and counted as bytes, without an object a word or a matrix, and the vocabulary grows:
     ``partial_fit``, ``+`` and ``forget`` are exact for words never met before, too. Documents are
     a list of str, or an array of NumPy, Arrow (which is not copied), pandas or polars; None is a
     missing document, which is no evidence.
+
+    What terms tell is weighed, so that probabilities can be bet on. ``TextNB(weights=None)`` is the
+    textbook's naive Bayes: its predictions are those of ``CountVectorizer()`` and `MultinomialNB`.
 
     Parameters
     ----------
@@ -120,8 +122,8 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         Whether to weigh the evidence, so that probabilities can be bet on: what terms tell falls
         with the length of the document, and counts more or less by how rare they are, and words
         by how many are in a term; see docs/text.md. All that is learned from documents that are
-        scored by counts without them: up to 20,000 documents are kept. For "multinomial" and
-        "binary"; None for the textbook.
+        scored by counts without them: up to 20,000 documents are kept. "auto" weighs "multinomial"
+        and "binary" with an alpha above 0; all else, and None, is the textbook.
     n_jobs : int or None
         Threads; None for all processors. The model does not depend on it.
 
@@ -156,30 +158,37 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     max_terms: int | None = None
     prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
-    weights: Literal["auto"] | None = None
+    weights: Literal["auto"] | None = "auto"
 
-    def _family(self) -> Text:
+    @property
+    def _weighs(self) -> bool:
+        """Whether evidence is weighed: no weight changes what an alpha of 0 rules out."""
         if self.weights not in (None, "auto"):
             raise ValueError(f'weights must be "auto" or None, not {self.weights!r}')
+        alphas = self.alpha.values() if isinstance(self.alpha, Mapping) else [self.alpha]
+        unsmoothed = any(np.ndim(one) == 0 and one == 0 for one in alphas)
+        return self.weights is not None and self.event in WEIGHED_EVENTS and not unsmoothed
+
+    def _family(self) -> Text:
         known: Any = None if self._learned is None else self._learned.family
         options = {name: getattr(self, name) for name in OPTIONS}
         options["alpha"] = self._smoothing
         options["stop_words"] = stop_words(self.stop_words)
-        kind = Text if self.weights is None else WeighedText
+        kind = WeighedText if self._weighs else Text
         return kind(**options, reference=known and known.reference)
 
     @property
     def _is_auto(self) -> bool:
-        return self.weights is None and super()._is_auto
+        return not self._weighs and super()._is_auto
 
     def _refuse_new_auto(self) -> None:
-        if self.weights is None:  # else it is chosen with the weights, at any time
+        if not self._weighs:  # else it is chosen with the weights, at any time
             super()._refuse_new_auto()
 
     @property
     def _smoothing(self) -> Any:
         chosen = self.alpha is None or (isinstance(self.alpha, str) and self.alpha == "auto")
-        if self.weights is not None:
+        if self._weighs:
             return None if chosen else self.alpha
         return 1.0 if self.alpha is None else super()._smoothing
 
@@ -193,8 +202,10 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     @property
     def scale_(self) -> Scale:
         """How much the evidence of terms counts. AttributeError of a model without weights."""
-        if self.weights is None:
-            raise AttributeError('evidence is weighed by TextNB(weights="auto") alone')
+        if not self._weighs:
+            raise AttributeError(
+                "this is the textbook's naive Bayes, whose evidence is not weighed"
+            )
         return self._parameters.scale
 
     def _prior(self) -> Prior:

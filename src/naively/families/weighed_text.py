@@ -29,6 +29,9 @@ from naively.workers import SERIAL, Workers
 
 WEIGHED, TEACHING = 8192, ROOM * 2 // 5
 """Documents that weights are learned from, at most, and their bytes; twice as many are kept."""
+LENGTHS = 8
+"""Lengths of terms that have weights of their own; longer ones have those of the last."""
+WEIGHED_EVENTS = ("multinomial", "binary")
 FIRST = 1.0
 """The smoothing of which the documents have their terms counted, until one is chosen."""
 
@@ -60,16 +63,16 @@ class WeighedText(Text):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.event not in ("multinomial", "binary"):
+        if self.event not in WEIGHED_EVENTS:
             raise ValueError(
                 f'evidence is weighed of event="multinomial" and "binary", not of {self.event!r}: '
-                "use weights=None"
+                "use Text"
             )
         alphas = [*self.alpha.values()] if isinstance(self.alpha, Mapping) else [self.alpha]
         if 0 in alphas:
             raise ValueError(
                 "alpha=0 lets one word rule a class out, which no weight can change: use a larger "
-                "alpha, or weights=None"
+                "alpha, or `Text`"
             )
 
     def _inner(self, alpha: Any) -> AnyFamily:
@@ -151,8 +154,8 @@ class WeighedText(Text):
         units = arena == ord(" ") if words else arena & 0xC0 != 0x80  # the rest of a character
         before = np.append(0, np.cumsum(units, dtype=np.int64))
         ends = np.append(0, np.cumsum(lengths))
-        found = np.diff(before[ends]) + words - low
-        return np.clip(found, 0, high - low), high - low + 1
+        count = min(high - low + 1, LENGTHS)
+        return np.clip(np.diff(before[ends]) + words - low, 0, count - 1), count
 
 
 class WeighedTerms(LinearParameters):

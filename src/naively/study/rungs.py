@@ -214,7 +214,7 @@ def _of_text(rule: Schema) -> list[Rung]:
         code = ", ".join(f"{column!r}: {_code('Text', own)}" for column, own in said.items())
         use = f"NaiveBayes(columns={{{code}}})"
         if len(blocks) == 1:
-            use = _code("TextNB", said[words[0].names[0]])
+            use = _code("TextNB", said[words[0].names[0]] | {"weights": None})
         wishes = (f"{column}={_code('text', own)}" for column, own in said.items())
         option = " ".join(f'--columns "{wish}"' for wish in wishes)
         rungs.append(Rung(name, use, option, blocks))
