@@ -14,9 +14,9 @@ What learning on is worth is told by the second half of the mails, for the multi
 model that learned the first tenth alone, the first half alone, and `batches`. The picture has the
 same mail by mail.
 
-Precision, recall and F1 are of spam. All parameters but `weights=None` are those of `TextNB` and `NBSVM` by default:
-words of two letters or more, α=1, the prior of the training part. Enron sets that are not in the
-folder are left out.
+Precision, recall and F1 are of spam. All parameters but `weights=None` are those of `TextNB` and
+`NBSVM` by default: words of two letters or more, α=1, the prior of the training part. Enron sets
+that are not in the folder are left out.
 """
 
 from __future__ import annotations

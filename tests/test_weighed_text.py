@@ -270,12 +270,12 @@ def test_a_file_and_a_pickle_hold_the_weights(tmp_path, event):
 def test_wishes_that_cannot_be():
     with pytest.raises(ValueError, match="weights must be"):
         TextNB(weights="all").fit(TEXTS, Y)
-    for options, problem in (
+    for wished, problem in (
         ({"event": "bernoulli"}, "of event="), ({"event": "complement"}, "of event="),
         ({"alpha": 0}, "alpha=0"), ({"alpha": {"cat": 0}}, "alpha=0"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=problem):
-            WeighedText(**options)
+            WeighedText(**wished)
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         """Whether evidence is weighed: no weight changes what an alpha of 0 rules out."""
         if self.weights not in (None, "auto"):
             raise ValueError(f'weights must be "auto" or None, not {self.weights!r}')
-        alphas = self.alpha.values() if isinstance(self.alpha, Mapping) else [self.alpha]
+        alphas: Any = self.alpha.values() if isinstance(self.alpha, Mapping) else [self.alpha]
         unsmoothed = any(np.ndim(one) == 0 and one == 0 for one in alphas)
         return self.weights is not None and self.event in WEIGHED_EVENTS and not unsmoothed
 
