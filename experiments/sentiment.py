@@ -4,10 +4,10 @@
 
 Ten-fold cross-validation, % right, of naive Bayes (MNB, which is `TextNB("binary", weights=None)`)
 and `NBSVM` on words (uni) and on words and pairs of them (bi), with their settings for all sets:
-α=1, C=1, β=.25. The sentences come as tokens with a space between, punctuation being tokens too, and are
-taken so. The folds of the paper are unknown; these are stratified, shuffled with a fixed seed, and
-the same for all. To see what folds matter, three seeds are averaged, and the least and the most
-are shown.
+α=1, C=1, β=.25. The sentences come as tokens with a space between, punctuation being tokens too,
+and are taken so. The folds of the paper are unknown; these are stratified, shuffled with a fixed
+seed, and the same for all. To see what folds matter, three seeds are averaged, and the least and
+the most are shown.
 
 Published figures: those of the paper, as its program prints them (github.com/sidaw/nbsvm).
 """

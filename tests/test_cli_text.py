@@ -66,7 +66,7 @@ def test_fit_of_a_column_of_text(folder, capsys):
     fitted(capsys, "--target", "kind", "--columns", "message=text")
     assert model_of() == whole
     texts, kinds = ([row[k] for row in rows_of(Path("data.csv").read_text())[1:]] for k in (1, 0))
-    own = naively.TextNB().fit(texts, kinds)
+    own = naively.TextNB(weights=None).fit(texts, kinds)
     assert naively.load("m").predict_joint_log_proba({"message": texts}).tolist() == (
         own.predict_joint_log_proba(texts).tolist()
     )

@@ -21,7 +21,7 @@ from naively import TextNB
 FOLDER = Path(__file__).parent.parent / "experiments"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("data", "uci"))
 DRAWN = {"sample_complexity"}  # whose rows are in no file
-WITHOUT_PICTURES = {"calibration", "ng_jordan_choices", "student", "tokens"}
+WITHOUT_PICTURES = {"bets", "calibration", "ng_jordan_choices", "student", "tokens"}
 
 
 @dataclass
@@ -172,6 +172,17 @@ def sample_complexity(tables):
     assert means[-1] / means[0] < np.sqrt(d[-1] / d[0])
 
 
+def bets(tables):
+    mails, news = tables
+    asked, lost = mails.numbers("sure, %"), mails.numbers("ham lost")
+    assert asked[0] == 100
+    assert lost[-1] == 0
+    for found in (asked, lost):
+        assert list(found) == sorted(found, reverse=True)
+    few, more = news.numbers("log-loss")
+    assert more < min(few, np.log(2))
+
+
 def calibration(tables):
     (table,) = tables
     assert min(table.numbers("accuracy")) > 0.6
@@ -213,6 +224,7 @@ def tokens(tables):
 CHECKS = {
     check.__name__: check
     for check in (
+        bets,
         calibration,
         digits,
         fmri,

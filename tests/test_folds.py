@@ -394,7 +394,8 @@ def test_auto_is_the_alpha_that_predicts_left_out_rows_best(kind):
 def test_auto_of_text_and_tables(tmp_path):
     texts, y = corpus(90)
     columns, labels = table()
-    for model, X, own in ((TextNB("binary", weights=None), texts, y), (NaiveBayes(), columns, labels),
+    of_texts = TextNB("binary", weights=None)
+    for model, X, own in ((of_texts, texts, y), (NaiveBayes(), columns, labels),
                           (JointBayes(), columns, labels)):  # fmt: skip
         fitted = clone(model).set_params(alpha="auto").fit(X, own)
         assert fitted.alpha_ == least(model, X, own)

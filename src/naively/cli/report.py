@@ -162,11 +162,9 @@ def _estimator(saved: Saved) -> str:
     usual = DEFAULTS
     if saved.estimator in ("GaussianBayes", "GaussianNB"):
         usual = {**DEFAULTS, "alpha": 0.0}  # no virtual rows
-    said = {
-        name: value
-        for name, value in saved.params.items()
-        if value is not None and (name not in usual or value != usual[name])
-    }
+    elif saved.estimator == "TextNB":
+        usual = {**DEFAULTS, "alpha": None, "weights": "auto"}
+    said = {name: value for name, value in saved.params.items() if value != usual.get(name)}
     listed = ", ".join(f"{name}={_code(value)}" for name, value in said.items())
     return f"{clean(saved.estimator)}({clean(listed, 200)})"
 
