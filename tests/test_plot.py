@@ -597,7 +597,7 @@ def test_levels_of_what_has_none_are_refused():
 
 
 def test_terms_are_ranked_by_what_they_tell_and_drawn_by_their_log_odds():
-    display = TellingDisplay.from_estimator(TextNB().fit(MAILS, KINDS), count=3)
+    display = TellingDisplay.from_estimator(TextNB(weights=None).fit(MAILS, KINDS), count=3)
     vectorizer = CountVectorizer()
     X = vectorizer.fit_transform(MAILS).toarray()
     terms = vectorizer.get_feature_names_out()
@@ -622,7 +622,7 @@ def test_features_that_are_counted(model):
     X = vectorizer.fit_transform(MAILS)
     names = vectorizer.get_feature_names_out()
     display = TellingDisplay.from_estimator(model.fit(X, KINDS), feature_names=names, count=3)
-    text = TellingDisplay.from_estimator(TextNB().fit(MAILS, KINDS), count=3)
+    text = TellingDisplay.from_estimator(TextNB(weights=None).fit(MAILS, KINDS), count=3)
     for one, other in zip(display.rankings, text.rankings, strict=True):
         assert one.names == other.names
         np.testing.assert_array_equal(one.values, other.values)
@@ -713,7 +713,7 @@ def test_what_a_column_tells_alone_does_not_depend_on_the_others_beside_it(tied)
 
 def test_what_cannot_be_ranked_is_refused():
     with pytest.raises(ValueError, match="hashed"):
-        TellingDisplay.from_estimator(TextNB(n_features=64).fit(MAILS, KINDS))
+        TellingDisplay.from_estimator(TextNB(n_features=64, weights=None).fit(MAILS, KINDS))
     with pytest.raises(ValueError, match="leave out `classes`"):
         TellingDisplay.from_estimator(
             GaussianNB().fit(PETALS, SPECIES), classes=["setosa", "virginica"]
@@ -726,7 +726,9 @@ def test_what_cannot_be_ranked_is_refused():
         TellingDisplay.from_estimator(model)
     assert TellingDisplay.from_estimator(model, feature="subject").rankings[1].title[:4] == "spam"
     with pytest.raises(ValueError, match="'tulip'"):
-        TellingDisplay.from_estimator(TextNB().fit(MAILS, KINDS), classes=["spam", "tulip"])
+        TellingDisplay.from_estimator(
+            TextNB(weights=None).fit(MAILS, KINDS), classes=["spam", "tulip"]
+        )
 
 
 # ---- parameters ----------------------------------------------------------------------------------
@@ -772,7 +774,7 @@ def test_a_model_lies_on_the_line_of_its_rung(model, rung):
 
 
 def test_the_features_of_text_are_its_terms():
-    model = TextNB().fit(MAILS, KINDS)
+    model = TextNB(weights=None).fit(MAILS, KINDS)
     assert ParametersDisplay.from_estimator(model).n_features == len(model.terms_)
 
 
@@ -1121,7 +1123,7 @@ def test_two_classifiers_share_the_axes():
 def test_calibration_of_tables_texts_and_one_row():
     table = CalibrationDisplay.from_estimator(NaiveBayes().fit(TENNIS, "play"), TENNIS, "play")
     assert table.reliability.rows.sum() == 7
-    CalibrationDisplay.from_estimator(TextNB().fit(MAILS, KINDS), MAILS, KINDS)
+    CalibrationDisplay.from_estimator(TextNB(weights=None).fit(MAILS, KINDS), MAILS, KINDS)
     one = CalibrationDisplay.from_predictions(["a"], [[1.0, 0.0]], classes=["a", "b"])
     one.figure_.canvas.draw()
     assert one.reliability.error == 0.0
@@ -1190,7 +1192,7 @@ def _displays():
         "images": lambda ax=None: ImageDisplay.from_estimator(digits, ax=ax),
         "levels": lambda ax=None: LevelsDisplay.from_estimator(tennis, ax=ax),
         "telling": lambda ax=None: TellingDisplay.from_estimator(
-            TextNB().fit(MAILS, KINDS), count=5, ax=ax
+            TextNB(weights=None).fit(MAILS, KINDS), count=5, ax=ax
         ),
         "parameters": lambda ax=None: ParametersDisplay.from_estimator(digits, ax=ax),
         "curves": lambda ax=None: LearningCurvesDisplay.from_comparison(curves(), ax=ax),

@@ -70,7 +70,7 @@ READ = [
     (AutoBayes(), TABLE.drop(columns="body"), [
         {"interactions": 0}, {"interactions": 2}, {"prior": GIVEN}, {"prior_smoothing": 9.0},
     ]),
-    (TextNB(), TEXTS, [
+    (TextNB(weights=None), TEXTS, [
         {"alpha": 0.1}, {"alpha": {"free": 5}}, {"event": "complement", "norm": True},
         {"prior": "uniform"}, {"prior_smoothing": {"a": 50}},
     ]),
