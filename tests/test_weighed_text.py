@@ -264,6 +264,27 @@ def test_a_file_and_a_pickle_hold_the_weights(tmp_path, event):
         assert scores(again, texts) == scores(rest, texts)
 
 
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+@pytest.mark.parametrize("classes", [2, 300])
+def test_classes_of_one_document_are_told_apart(classes):
+    """Nothing can be left out, so that evidence counts in full."""
+    texts = [f"word{k} common" for k in range(classes)]
+    model = TextNB().fit(texts, range(classes))
+    assert model.predict(texts).tolist() == [*range(classes)]
+    alone = TextNB(weights=None).fit(texts, range(classes))
+    assert_allclose(model.predict_proba(texts), alone.predict_proba(texts), rtol=1e-9)
+
+
+def test_many_classes_have_no_biases():
+    generator = np.random.default_rng(0)
+    y = np.arange(1200) % 300
+    texts = [f"w{k} w{generator.integers(300)} all" for k in y]
+    model = TextNB().fit(texts, y)
+    assert model.score(texts, y) > 0.6
+    assert not model.scale_.bias.any()
+    assert model.scale_.judged.log_loss < np.log(300)
+
+
 # ---- what cannot be ------------------------------------------------------------------------------
 
 

@@ -2,7 +2,8 @@
 
 The score of class c is log π_c + b_c + Σ_k w_k e_kc(x). The weights w and biases b maximise the
 conditional log-likelihood of rows whose evidence was had without them, less a ridge: strictly
-concave, so that there is one answer. How strong the ridge is, left-out log-loss decides.
+concave, so that there is one answer. How strong the ridge is, left-out log-loss decides. Of very
+many classes the biases are 0.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ MORE_RIDGES = (0.1, 1.0, 10.0, 100.0)
 """Of the blocks that were added, by how far each weight is from 0."""
 LEAST, BIAS = 0.1, 0.1
 """Ridges that hold all weights, and the biases, finite where classes are separable."""
+BIASED = 256
+"""Classes that have biases, at most: they take the square of so many numbers."""
 GROUPS = 5
 """Groups of parts, each of which is left out to choose the ridge."""
 WORSE = 1.002
@@ -93,14 +96,18 @@ class Piece:
         kernel.expect(proba, self.base, bias[1:] - bias[0], self.y, losses)
         return proba, losses
 
+    def parted(self, x: Float64) -> tuple[Float32, Float32]:
+        """(weights, biases) of (K + C,); of (K,) the biases are 0."""
+        w, bias = np.split(x.astype(np.float32), [len(self.evidence)])
+        return w, bias if len(bias) else np.zeros(len(self.base) + 1, np.float32)
+
     def slope(self, x: Float64, weight: Float32) -> tuple[float, Float64]:
         """(the loss, its gradient) where the entries weigh so much."""
-        w, bias = np.split(x.astype(np.float32), [len(self.evidence)])
-        off, losses = self.expected(w, bias)
+        off, losses = self.expected(*self.parted(x))
         kernel.take_own(off, self.y, weight)
         of_bias = off.sum(axis=1, dtype=np.float64)
-        found = [self.flat @ off.ravel(), [-of_bias.sum()], of_bias]
-        return float((weight * losses).sum(dtype=np.float64)), np.concatenate(found)
+        found = np.concatenate([self.flat @ off.ravel(), [-of_bias.sum()], of_bias])
+        return float((weight * losses).sum(dtype=np.float64)), found[: len(x)]
 
     def every(self, step: int) -> Piece:
         """Some of the entries."""
@@ -111,19 +118,21 @@ class Piece:
     def curvature(self, x: Float64, weight: Float32) -> Float64:
         """The second derivatives of the loss."""
         blocks, n = len(self.evidence), len(self.y)
-        w, bias = np.split(x.astype(np.float32), [blocks])
-        proba, _ = self.expected(w, bias)
-        classes = len(proba) + 1
-        inputs = np.zeros((blocks + classes, classes, n), np.float32)
-        inputs[:blocks, 1:] = self.evidence
-        inputs[:blocks] -= np.einsum("kcn,cn->kn", self.evidence, proba)[:, np.newaxis]
+        proba, _ = self.expected(*self.parted(x))
+        off = np.zeros((blocks, len(proba) + 1, n), np.float32)
+        off[:, 1:] = self.evidence
+        off -= np.einsum("kcn,cn->kn", self.evidence, proba)[:, np.newaxis]
         proba = np.concatenate([np.maximum(1 - proba.sum(axis=0, keepdims=True), 0), proba])
-        inputs[blocks:] -= proba[:, np.newaxis]
-        for c in range(classes):
-            inputs[blocks + c, c] += 1
-        inputs *= np.sqrt(weight * proba)
-        flat = inputs.reshape(blocks + classes, -1)
-        return (flat @ flat.T).astype(np.float64)
+        share = weight * proba
+        found = np.empty((len(x), len(x)))
+        if len(x) > blocks:
+            found[blocks:, :blocks] = np.einsum("kcn,cn->ck", off, share)
+            found[:blocks, blocks:] = found[blocks:, :blocks].T
+            found[blocks:, blocks:] = np.diag(share.sum(axis=1)) - share @ proba.T
+        off *= np.sqrt(share)
+        flat = off.reshape(blocks, -1)
+        found[:blocks, :blocks] = flat @ flat.T
+        return found
 
 
 class Pool:
@@ -141,6 +150,7 @@ class Pool:
     ) -> None:
         self.pieces, self.added, self.workers = pieces, added, workers
         self.blocks, self.classes = len(added), len(pieces[0].base) + 1
+        self.size = self.blocks + (self.classes if self.classes <= BIASED else 0)
         n = sum(len(piece.y) for piece in pieces)
         step = max(1, n * self.classes * self.blocks // TERMS)
         self.few = [piece.every(step) for piece in pieces]
@@ -155,9 +165,8 @@ class Pool:
         start : (K + C,) where to begin.
         """
         best, found, chosen = None, None, 0.0
-        x, curve = start, None
-        if x is None:
-            x = np.zeros(self.blocks + self.classes)  # where no class is sure: all rows matter
+        # from where no class is sure: all rows matter
+        x, curve = np.zeros(self.size) if start is None else start[: self.size], None
         for one in sorted(RIDGES if ridge is None else MORE_RIDGES, reverse=True):
             penalty = self._penalty(one if ridge is None else ridge, one)
             x, curve = self._solved(penalty, None, x, curve, 40)
@@ -168,12 +177,14 @@ class Pool:
                 break
         assert best is not None
         assert found is not None
-        return Weights(best[: self.blocks], best[self.blocks :], chosen, found)
+        bias = np.zeros(self.classes)
+        bias[: self.size - self.blocks] = best[self.blocks :]
+        return Weights(best[: self.blocks], bias, chosen, found)
 
     def alone(self) -> tuple[float, Float64]:
         """(the log-loss of the entries themselves, in nats a row; the weights): without a ridge."""
         penalty = self._penalty(0.0, 0.0)
-        x, _ = self._solved(penalty, None, np.zeros(self.blocks + self.classes), None, 40)
+        x, _ = self._solved(penalty, None, np.zeros(self.size), None, 40)
         loss = self._slope(x, penalty, None)[0] - 0.5 * float(x @ penalty @ x)
         whole = sum(float(piece.weight.sum(dtype=np.float64)) for piece in self.pieces)
         return loss / whole, x[: self.blocks]
@@ -187,10 +198,9 @@ class Pool:
         for group in range(GROUPS):
             out = groups == group
             own, _ = self._solved(penalty, group, x, curve * (1 - 1 / GROUPS), 3)
-            w, bias = np.split(own.astype(np.float32), [self.blocks])
 
             def said(piece: Piece) -> tuple[Float32, Float32, npt.NDArray[np.bool_]]:
-                proba, loss = piece.expected(w, bias)  # noqa: B023
+                proba, loss = piece.expected(*piece.parted(own))  # noqa: B023
                 rest, most = 1 - proba.sum(axis=0), proba.max(axis=0)
                 best = np.where(rest >= most, 0, proba.argmax(axis=0) + 1)
                 return loss, np.maximum(rest, most), best == piece.y
@@ -204,7 +214,7 @@ class Pool:
     def _penalty(self, ridge: float, more: float) -> Float64:
         """The matrix R of the ridge ½ xᵀ R x."""
         first = np.flatnonzero(~self.added)
-        found = np.zeros((self.blocks + self.classes,) * 2)
+        found = np.zeros((self.size, self.size))
         found[np.ix_(first, first)] = ridge * (np.eye(len(first)) - 1 / max(1, len(first)))
         diagonal = np.full(len(found), BIAS)
         diagonal[: self.blocks] = np.where(self.added, more, LEAST)

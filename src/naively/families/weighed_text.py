@@ -29,6 +29,8 @@ from naively.workers import SERIAL, Workers
 
 WEIGHED, TEACHING = 8192, ROOM * 2 // 5
 """Documents that weights are learned from, at most, and their bytes; twice as many are kept."""
+FEWEST, TOLD = 512, 1 << 22
+"""Documents that there is always room for, and what all of them tell of classes, in numbers."""
 LENGTHS = 8
 """Lengths of terms that have weights of their own; longer ones have those of the last."""
 WEIGHED_EVENTS = ("multinomial", "binary")
@@ -94,7 +96,11 @@ class WeighedText(Text):
         sample = statistics.sample.canonical()
         met = np.flatnonzero(present.rounded())
         equal: Float64 = np.asarray(sample.tables["kept"].rounded())[met].T
-        row, y = np.nonzero(equal[: sample.first(WEIGHED, TEACHING)] >= LIGHTEST)
+        most = min(WEIGHED, max(FEWEST, TOLD // max(1, 2 * n_groups * equal.shape[1])))
+        first = equal[: sample.first(most, TEACHING)]
+        of_class = present.rounded()[met]
+        # a class of which nothing is left without a document says nothing of weights
+        row, y = np.nonzero((first >= LIGHTEST) & (of_class - first > LIGHTEST * of_class))
         rows = TextParameters(self.summary, known).matrix(sample.documents[row], workers)
         own, places = np.unique(rows.indices, return_inverse=True)
         alpha = known.alpha if np.ndim(known.alpha) == 0 else np.asarray(known.alpha)[own]
@@ -102,7 +108,7 @@ class WeighedText(Text):
             csr_matrix((rows.data, places, rows.indptr), (len(y), len(own))), y, equal[row, y],
             np.ascontiguousarray(equal[row]),
             np.ascontiguousarray(known.total.gather(1, own).rounded()[met].T),
-            known.total.summed(1).rounded()[met], present.rounded()[met], alpha, len(total),
+            known.total.summed(1).rounded()[met], of_class, alpha, len(total),
             0.0 if self.alpha is None else float(np.broadcast_to(known.alpha, len(total)).sum()),
             group[own], n_groups, unit_of(total),
         )  # fmt: skip
