@@ -59,6 +59,13 @@ Costs = Annotated[
         "a line for each true class, named in the first column; a column for each predicted one."
     ),
 ]
+Part = Annotated[
+    str | None,
+    Parameter(
+        help="A name for these rows, as customer=17: the model can forget or replace them later "
+        "without\nthe rows themselves. What the part learned is kept in the file, beside the sum."
+    ),
+]
 Json = Annotated[bool, Parameter(help="Print one JSON object.")]
 
 

@@ -1,0 +1,117 @@
+"""Named parts: whatever was learned, replaced and forgotten, the model is that of the rows left."""
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naively.families.pooled import Pooled
+from naively.families.weighed_text import WeighedText
+from naively.files import parted
+from naively.files.digest import digest
+from naively.files.parts import REST
+from naively.files.safetensors import Saved, from_bytes, to_bytes
+from naively.tables.inference import Wishes
+from naively.tables.learning import Plan, Question, plan, summarise
+
+WISHES = {
+    "mixed": Wishes({"grid": "kernel_density", "bins": "discretized"}),
+    "auto": Wishes({}, whole=Pooled()),
+    "sampled": Wishes({}, whole=Pooled(limit=9)),
+    "text": Wishes({"text": WeighedText("binary")}),
+    "counted words": Wishes({"text": "text", "word": "joint"}),
+}
+ROWS = st.fixed_dictionaries({
+    "few": st.sampled_from(["1", "2", "2.0", "", "1", "17", "many"]),
+    "once": st.sampled_from(["5", "5", "5", "5", "7.5", "-3", "x"]),
+    "number": st.sampled_from(["0.1", "1e200", "-7.25", "", "3", "oops"]),
+    "grid": st.sampled_from(["0.1", "0.30000000000000004", "1e9", "-2", ""]),
+    "bins": st.sampled_from(["0.1", "5e-300", "77", "-2", ""]),
+    "word": st.sampled_from(["ada", "bee", "cat", "", "?"]),
+    "text": st.sampled_from(["free prize", "lunch at noon", "free lunch", "", "x y z w"]),
+    "y": st.sampled_from(["a", "b", "a", "b", "c", ""]),
+    "w": st.sampled_from(["1", "1", "2", "0.3", "0"]),
+})  # fmt: skip
+FIRST = [
+    {"few": "1", "once": "5", "number": "2.5", "grid": "1", "bins": "3", "word": "ada",
+     "text": "free prize now", "y": "a", "w": "1"},
+    {"few": "2", "once": "5", "number": "7", "grid": "2", "bins": "4", "word": "bee",
+     "text": "lunch at noon", "y": "b", "w": "1"},
+]  # fmt: skip
+NAMES = ["day=2026-11-20", "day=2026-11-21", "customer=17"]
+STEPS = st.tuples(
+    st.sampled_from(["learn", "learn", "rest", "forget", "some", "replace"]),
+    st.sampled_from(NAMES),
+    st.lists(ROWS, min_size=1, max_size=5),
+)
+QUESTIONS = {kind: Question("y", wishes, weight="w") for kind, wishes in WISHES.items()}
+
+
+def columns(kind, rows):
+    """Rows as a table; of text there are no other columns."""
+    only = {"text": ["text"], "counted words": ["text", "word"]}.get(kind)
+    names = [*(only or [name for name in FIRST[0] if name not in ("text", "y", "w")]), "y", "w"]
+    return pa.table({name: pa.array([row[name] for row in rows], pa.string()) for name in names})
+
+
+def counted(kind, model, rows):
+    """A model like another that learned these rows alone."""
+    made = Plan(model.blank(), QUESTIONS[kind], model.classes if len(model.classes) else None)
+    return summarise(made, columns(kind, rows))
+
+
+def begun(kind):
+    """A model of the first rows, which have no name."""
+    made = plan([columns(kind, FIRST)], QUESTIONS[kind])
+    return Saved(summarise(made, columns(kind, FIRST)), "NaiveBayes")
+
+
+def again(saved):
+    """The same from its bytes, of which those of equal models are equal."""
+    data = to_bytes(saved)
+    found = from_bytes(data)
+    assert to_bytes(found) == data
+    return found
+
+
+def of_rows(kind, model, rows):
+    """The model that learned all rows that are left, at once."""
+    total = model.blank()
+    total.absorb(counted(kind, model, rows))
+    return total
+
+
+@pytest.mark.parametrize("kind", WISHES)
+@given(steps=st.lists(STEPS, min_size=1, max_size=8))
+@settings(max_examples=15)
+def test_it_is_the_model_of_the_rows_that_are_left(kind, steps):
+    saved, wishes = begun(kind), WISHES[kind]
+    left = {REST: list(FIRST)}
+    for what, name, rows in steps:
+        saved = again(saved)
+        name = REST if what == "rest" else name
+        if what in ("learn", "rest"):
+            parted.learn(saved, counted(kind, saved.model, rows), wishes, name)
+            left[name] = left.get(name, []) + rows
+        elif what == "replace" and name in saved.parts:
+            parted.forget(saved, {name: None})
+            parted.learn(saved, counted(kind, saved.model, rows), wishes, name)
+            left[name] = rows
+        elif what == "forget" and name in saved.parts:
+            gone = parted.forget(saved, {name: None})
+            assert gone == of_rows(kind, saved.model, left.pop(name))
+        elif what == "some" and name in saved.parts:
+            some, left[name] = left[name][:2], left[name][2:]
+            gone = parted.forget(saved, {name: counted(kind, saved.model, some)})
+            assert gone == of_rows(kind, saved.model, some)
+        known = [one for rows in left.values() for one in rows]
+        whole = of_rows(kind, saved.model, known)
+        assert saved.model == whole
+        assert digest(saved.model) == digest(whole)
+        assert saved.model.rows == whole.rows
+    for name in list(saved.parts):
+        if name != REST:
+            parted.forget(saved, {name: None})
+            del left[name]
+    assert not saved.parts
+    assert saved.model == of_rows(kind, saved.model, left[REST])
