@@ -1,16 +1,22 @@
 """Named parts: whatever was learned, replaced and forgotten, the model is that of the rows left."""
 
+import pickle
+
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kit import CLASSIFIERS, assert_same, domain, new, numbers
 
+import naively
 from naively.families.pooled import Pooled
 from naively.families.weighed_text import WeighedText
 from naively.files import parted
 from naively.files.digest import digest
 from naively.files.parts import REST
 from naively.files.safetensors import Saved, from_bytes, to_bytes
+from naively.invalid import Invalid
 from naively.tables.inference import Wishes
 from naively.tables.learning import Plan, Question, plan, summarise
 
@@ -115,3 +121,72 @@ def test_it_is_the_model_of_the_rows_that_are_left(kind, steps):
             del left[name]
     assert not saved.parts
     assert saved.model == of_rows(kind, saved.model, left[REST])
+
+
+# ---- in Python -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_estimators_forget_parts_without_their_rows(name, tmp_path):
+    X, y = numbers(domain(name), 40, 3)
+    model = new(name).fit(X[:10], y[:10])
+    model.partial_fit(X[10:20], y[10:20], part="a").partial_fit(X[20:], y[20:], part="b")
+    model.partial_fit(X[:5], y[:5])
+    model.save(tmp_path / "m")
+    for one in (model, naively.load(tmp_path / "m"), pickle.loads(pickle.dumps(model))):
+        assert_same(one, new(name).fit(np.r_[X, X[:5]], np.r_[y, y[:5]]), X)
+        one.forget(X[:5], y[:5]).forget(X[12:14], y[12:14], part="a").forget(part="b")
+        left = [*range(12), *range(14, 20)]
+        assert_same(one, new(name).fit(X[left], y[left]), X)
+        with pytest.raises(ValueError, match="never learned: the part 'b'"):
+            one.forget(part="b")
+        one.forget(part="a")
+        one.save(tmp_path / "n")
+        new(name).fit(X[:10], y[:10]).save(tmp_path / "alone")
+        assert (tmp_path / "n").read_bytes() == (tmp_path / "alone").read_bytes()
+
+
+def test_parts_fade_and_add_up_with_their_models():
+    X, y = numbers("reals", 60, 2)
+    one = naively.GaussianNB().partial_fit(X[:20], y[:20], part="a")
+    one.decay(0.3)
+    one.partial_fit(X[20:30], y[20:30], part="b").decay(0.7)
+    other = naively.GaussianNB().fit(X[30:40], y[30:40]).partial_fit(X[40:], y[40:], part="b")
+    both = one + other
+    alone = naively.GaussianNB().fit(X[:20], y[:20]).decay(0.3).decay(0.7)
+    rest = naively.GaussianNB().fit(X[30:40], y[30:40])
+    assert both.forget(part="b").model_ == (alone + rest).model_
+    assert both.forget(part="a").model_ == rest.model_
+    assert "b" in one._parts
+    assert not one.fit(X, y)._parts
+
+
+def test_a_function_cannot_be_kept_and_nothing_is_learned():
+    model = naively.TextNB(tokenizer=str.split).fit(["a b", "c"], [0, 1])
+    before = model.model_.copy()
+    with pytest.raises(ValueError, match="has no digest"):
+        digest(model)
+    with pytest.raises(ValueError, match="cannot be saved"):
+        model.partial_fit(["d"], [1], part="x")
+    for name in ("a\n", 3, "x" * 201):
+        with pytest.raises(ValueError, match="name of a part"):
+            naively.TextNB().partial_fit(["a"], [1], part=name)
+    assert model.model_ == before
+    assert model.forget(["c"], [1]).model_.rows == 1
+
+
+def test_values_that_could_not_be_read_are_forgotten_with_their_rows():
+    many = {"x": [str(k / 7) for k in range(30)], "y": ["a", "b"] * 15}
+    model = naively.NaiveBayes().fit(many, "y")
+    odd = {"x": ["zeta", "secret"], "y": ["a", "b"]}
+    with pytest.warns(UserWarning, match="2 values such as 'secret'"):
+        model.partial_fit(odd, "y")
+    assert model.model_.invalid["x"].example == "secret"
+    other = {"x": ["zzz"], "y": ["a"]}
+    with pytest.warns(UserWarning, match="cannot be learned"):
+        model.partial_fit(other, "y")
+    assert model.forget(odd, "y").model_.invalid == {"x": Invalid(1, "(forgotten)")}
+    assert model.forget(other, "y").model_.invalid == {}
+    with pytest.warns(UserWarning, match="cannot be learned"):
+        model.partial_fit(odd, "y").partial_fit(other, "y")
+    assert model.forget(other, "y").model_.invalid == {"x": Invalid(2, "secret")}

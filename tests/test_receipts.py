@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kit import CLASSIFIERS, domain, new, numbers
 
 import naively
+from naively import digest
 from naively.cli.main import run
-from naively.files.digest import digest
 
 RNG = np.random.default_rng(0)
 
@@ -78,6 +78,12 @@ def test_a_digest_does_not_depend_on_types_order_or_what_is_estimated(codes, kin
     assert digest(one) == digest(other)
     assert digest(one) != digest(naively.GaussianNB().fit(X, y.astype(str)))
     assert digest(one) != digest(naively.GaussianNB().fit(X[:, :1], y))
+
+
+def test_what_is_no_sum_has_no_digest():
+    for one in (naively.NBSVM().fit(["a", "b"] * 3, [0, 1] * 3), 3):
+        with pytest.raises(TypeError, match="no model of sums"):
+            digest(one)
 
 
 def test_what_is_counted_is_part_of_the_digest():

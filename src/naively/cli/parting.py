@@ -17,7 +17,6 @@ from naively.files.parts import REST, Part
 from naively.files.safetensors import ModelFileError, Saved
 from naively.model import Model
 
-LONGEST = 200  # characters of a name
 SHOWN = 30  # parts that a table shows
 SOME = 5  # parts that a line names
 
@@ -28,8 +27,12 @@ def check(part: str | None, replace: bool = False, keep: int | None = None) -> N
         if replace or keep is not None:
             raise UsageError("--replace and --keep are of a part: name it with --part")
         return
-    if not part.strip() or len(part) > LONGEST or not part.isprintable():
-        raise UsageError(f"--part {part!r}: a name has 1 to {LONGEST} printable characters")
+    if not part.strip():
+        raise UsageError("--part needs a name, as customer=17")
+    try:
+        parted.check_name(part)
+    except ValueError as error:
+        raise UsageError(f"--part: {error}") from None
     if keep is None:
         return
     if keep < 1:

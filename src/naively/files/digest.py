@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -17,7 +16,7 @@ from naively.schema import ColumnNumbers
 from naively.statistics.base import Arrays
 
 
-def digest(model: Model) -> str:
+def digest(fitted: Any) -> str:
     """A digest of what a model counted: BLAKE2b of 256 bits, as 64 hexadecimal digits.
 
     Two models have the same one if they are equal: the same columns, counted in the same way, and
@@ -26,9 +25,16 @@ def digest(model: Model) -> str:
 
     Parameters
     ----------
-    model : Model, or a fitted estimator, whose `model_` is meant.
+    fitted : a fitted estimator, or its `model_`. An `NBSVM` has none: its weights are not counted.
+
+    Raises
+    ------
+    TypeError : if there is no model.
+    ValueError : if a function says what is counted, as it may of documents: it has no digest.
     """
-    model = getattr(model, "model_", model)
+    model = getattr(fitted, "model_", fitted)
+    if not isinstance(model, Model):
+        raise TypeError(f"a {type(fitted).__name__} is no model of sums, which alone have a digest")
     with model.lock:
         model = model.canonical()
     weight = model.class_weight
@@ -57,7 +63,8 @@ def _label(label: Any) -> Any:
     """A label as JSON; numbers that are equal are the same, whatever their type."""
     if isinstance(label, str):
         return label
-    return {"number": repr(int(label) if label == int(label) else label)}
+    whole = isinstance(label, int) or label.is_integer()
+    return {"number": repr(int(label) if whole else label)}
 
 
 def _plain(value: Any) -> Any:
@@ -79,6 +86,4 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value):
         own = [one.name for one in fields(value) if one.init]
         return [type(value).__name__, [[name, _plain(getattr(value, name))] for name in own]]
-    if isinstance(value, Callable):  # type: ignore[arg-type]
-        return {"function": f"{value.__module__}.{value.__qualname__}"}
     raise ValueError(f"a value of type {type(value).__name__} has no digest: {value!r}")

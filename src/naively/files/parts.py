@@ -58,7 +58,9 @@ def decode_parts(encoded: Any, arrays: Arrays, rows: int) -> dict[str, Part]:
     found: dict[str, Part] = {}
     for k, one in enumerate(encoded):
         match one:
-            case [str(name), int(own), str(changed)] if own >= 0 and WHEN.fullmatch(changed):
+            case [str(name), own, str(changed)] if (
+                type(own) is int and own >= 0 and WHEN.fullmatch(changed)
+            ):
                 content = arrays.get(f"part.{k}")
             case _:
                 raise ValueError("a part of it has no name, rows and time")

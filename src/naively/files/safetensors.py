@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -78,7 +79,7 @@ class Saved:
     extra: dict[str, str] = field(default_factory=dict)
     written_by: str = __version__
     learned: dict[str, Any] = field(default_factory=dict)
-    parts: dict[str, Part] = field(default_factory=dict)
+    parts: Mapping[str, Part] = field(default_factory=dict)
     stamp: Stamp | None = field(default=None, compare=False)
 
 
