@@ -190,3 +190,16 @@ def test_values_that_could_not_be_read_are_forgotten_with_their_rows():
     with pytest.warns(UserWarning, match="cannot be learned"):
         model.partial_fit(odd, "y").partial_fit(other, "y")
     assert model.forget(other, "y").model_.invalid == {"x": Invalid(2, "secret")}
+
+
+@pytest.mark.filterwarnings("ignore:column 'k':UserWarning")
+def test_a_level_that_the_family_of_later_rows_cannot_take():
+    rows = {"k": ["0"] * 8, "z": ["u", "v"] * 4, "y": ["a", "b"] * 4}
+    model = naively.NaiveBayes(family="gamma").fit(rows, "y").partial_fit(rows, "y", part="zeros")
+    more = {"k": [str(0.5 + k) for k in range(40)], "z": ["u"] * 40, "y": ["a", "b"] * 20}
+    model.partial_fit(more, "y", part="more")
+    assert model.model_.schema.known["k"].name == "gamma"
+    whole = digest(model)
+    assert model.forget(part="zeros").model_.rows == 48
+    assert digest(model) != whole
+    assert digest(model.partial_fit(rows, "y", part="zeros")) == whole

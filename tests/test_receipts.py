@@ -81,7 +81,7 @@ def test_a_digest_does_not_depend_on_types_order_or_what_is_estimated(codes, kin
 
 
 def test_what_is_no_sum_has_no_digest():
-    for one in (naively.NBSVM().fit(["a", "b"] * 3, [0, 1] * 3), 3):
+    for one in (naively.NBSVM().fit(["aa", "bb"] * 3, [0, 1] * 3), 3):
         with pytest.raises(TypeError, match="no model of sums"):
             digest(one)
 
@@ -194,6 +194,8 @@ def test_a_receipt_is_never_written_over(folder, capsys):
     assert run(["forget", "m", "old.csv", "--receipt", "r.json"]) == 2
     assert "r.json is there already" in capsys.readouterr().err
     assert run(["forget", "m", "old.csv", "--receipt", "nowhere/r.json"]) == 1
+    assert run(["forget", "m", "old.csv", "-o", "n", "--receipt", "./n"]) == 2
+    assert not Path("n").exists()
     assert (Path("r.json").read_bytes(), Path("m").read_bytes()) == held
 
 

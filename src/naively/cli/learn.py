@@ -165,11 +165,11 @@ def forget(
     from naively.cli import layout, models, parting, receipts, report, sources, work
     from naively.files.digest import digest
 
-    if receipt is not None:
-        receipts.check_new(receipt)
-        sources.check_output(receipt, [*data, str(model)])
-    saved = models.load_table(model)
     output = options.output or model
+    if receipt is not None:
+        receipts.check_new(receipt, output)
+        sources.check_output(receipt, data)
+    saved = models.load_table(model)
     sources.check_output(output, data)
     parts = parting.to_forget(saved, part, bool(data))
     rows = None

@@ -45,9 +45,9 @@ class Checked:
         return self.model == "after" and self.rows is not False and self.sum is not False
 
 
-def check_new(path: Path) -> None:
-    """Refuse to write over anything, such as an older receipt."""
-    if path.exists():
+def check_new(path: Path, output: Path) -> None:
+    """Refuse to write over anything, such as an older receipt, or the model that is written."""
+    if path.exists() or path.resolve() == output.resolve():
         raise UsageError(f"{path} is there already: give each receipt a file of its own")
     if not path.parent.is_dir():
         raise UserError(f"{path}: there is no folder {str(path.parent)!r}; make it first")
