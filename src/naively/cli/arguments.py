@@ -62,8 +62,8 @@ Costs = Annotated[
 Part = Annotated[
     str | None,
     Parameter(
-        help="A name for these rows, as customer=17: the model can forget or replace them later "
-        "without\nthe rows themselves. What the part learned is kept in the file, beside the sum."
+        help="A name for these rows, as customer=17: so they can be forgotten or replaced later, "
+        "without the rows themselves. What they add is kept in the file, beside the sum."
     ),
 ]
 Json = Annotated[bool, Parameter(help="Print one JSON object.")]

@@ -114,8 +114,7 @@ def update(
     replace
         Forget what the part learned before, if there is one of that name.
     keep
-        Keep so many days: forget the parts whose dates are earlier, counted back from the last, of
-        a part such as day=2026-11-22.
+        Of parts such as day=2026-11-22 keep those of so many days, back from the last of them.
     """
     from naively.cli import models, parting, report, sources, work
     from naively.cli.options import wishes_of
@@ -156,11 +155,11 @@ def forget(
     data
         Tables of rows that it learned.
     part
-        A part to forget, as customer=17, without its rows; may be repeated. With data: the part
-        that has learned these rows.
+        A part to forget, as customer=17; its rows are not needed. May be repeated. With data: the
+        part that learned these rows.
     receipt
-        Write a receipt: what was removed, and digests of it and of the model before and after.
-        `naively verify` reads it.
+        A new file for a receipt, with digests of the model before and after, and of the rows, for
+        `naively verify`.
     """
     from naively.cli import layout, models, parting, receipts, report, sources, work
     from naively.files.digest import digest
