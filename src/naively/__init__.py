@@ -23,6 +23,7 @@ _HOMES = {
     "compare": "naively.study.comparison",
     "cross_validate": "naively.estimators.leaving_out",
     "diagnose": "naively.study.diagnosis",
+    "digest": "naively.files.digest",
     "load": "naively.estimators.files",
     "parameter_counts": "naively.study.rungs",
 }

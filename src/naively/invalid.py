@@ -21,9 +21,24 @@ class Invalid:
     example: Any
 
 
+HIDDEN = "(forgotten)"
+"""In the place of an example that may have been of rows that were forgotten."""
+
+
 def add_invalid(total: dict[str, Invalid], more: Mapping[str, Invalid]) -> None:
     """Add values that columns could not take to the others, in whatever order they come."""
     for name, invalid in more.items():
         before = total.get(name, Invalid(0, invalid.example))
-        example = min(before.example, invalid.example, key=str)
+        example = min(before.example, invalid.example, key=lambda one: (one == HIDDEN, str(one)))
         total[name] = Invalid(before.count + invalid.count, example)
+
+
+def less_invalid(total: Mapping[str, Invalid], gone: Mapping[str, Invalid]) -> dict[str, Invalid]:
+    """Notes without those of rows that were forgotten, of which no example stays."""
+    left = dict(total)
+    for name, one in gone.items():
+        mine = left.pop(name, one)
+        if mine.count > one.count:  # the least example of all is theirs, or is none of theirs
+            example = HIDDEN if str(mine.example) == str(one.example) else mine.example
+            left[name] = Invalid(mine.count - one.count, example)
+    return left

@@ -13,7 +13,7 @@ import numpy as np
 
 from naively.exact import ExactArray, Float64
 from naively.families.base import AnyFamily, FeatureError
-from naively.invalid import Invalid, add_invalid
+from naively.invalid import Invalid, add_invalid, less_invalid
 from naively.labels import Coded, Labels, encode_labels, merge_labels
 from naively.posterior import Posterior, naming
 from naively.prior import Prior
@@ -168,13 +168,13 @@ class Model:
             kept = np.flatnonzero(weighty | np.isin(self.classes, self.declared))
             weight = left.class_weight.gather(0, kept).trimmed()
             statistics = left.statistics.gather_classes(kept).canonical()
-            classes = self.classes[kept]
-            if classes.dtype.kind == "U":  # only as wide as the longest label, as before the others
+            if (classes := self.classes[kept]).dtype.kind == "U":  # no wider than the longest one
                 classes = np.array(classes.tolist(), str)
             self.classes, self.class_weight, self.statistics = classes, weight, statistics
             self._estimate, self._lent = None, False
             self.rows = max(0, self.rows - other.rows)
             self.unlabelled = max(0, self.unlabelled - other.unlabelled)
+            self.invalid = less_invalid(self.invalid, other.invalid)
 
     def _less(self, other: Model) -> Model:
         """A copy that learned less, with all of the classes; ValueError if that cannot be."""

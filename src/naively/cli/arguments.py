@@ -59,6 +59,13 @@ Costs = Annotated[
         "a line for each true class, named in the first column; a column for each predicted one."
     ),
 ]
+Part = Annotated[
+    str | None,
+    Parameter(
+        help="A name for these rows, as customer=17: so they can be forgotten or replaced later, "
+        "without the rows themselves. What they add is kept in the file, beside the sum."
+    ),
+]
 Json = Annotated[bool, Parameter(help="Print one JSON object.")]
 
 

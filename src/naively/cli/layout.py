@@ -113,12 +113,16 @@ def counted(count: int, what: str) -> str:
 
 def written(path: Path) -> str:
     """A file that was written, and its size as a person can read it."""
-    size = path.stat().st_size
+    return f"{clean(path, 200)} ({size_in_words(path.stat().st_size)})"
+
+
+def size_in_words(size: int) -> str:
+    """A number of bytes as a person can read it."""
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
-            return f"{clean(path, 200)} ({size:.3g} {unit})"
+            return f"{size:.3g} {unit}"
         size //= 1000
-    return f"{clean(path, 200)} ({size:,} GB)"
+    return f"{size:,} GB"
 
 
 def number(value: float) -> str:

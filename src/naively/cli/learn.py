@@ -16,6 +16,7 @@ def fit(
     options: given.LearningOptions = given.LEARNING,
     features: int = 20,
     like: Path | None = None,
+    part: given.Part = None,
     plot: Path | None = None,
     json: given.Json = False,
 ) -> None:
@@ -50,13 +51,14 @@ def fit(
         it makes of the column that tells most, in a file such as smoothing.png; with --naive. Needs
         naively[plot].
     """
-    from naively.cli import layout, models, progress, report, smoothing, sources, work
+    from naively.cli import layout, models, parting, progress, report, smoothing, sources, work
     from naively.cli.errors import UsageError
     from naively.cli.options import noted, weighing
-    from naively.files import locks
+    from naively.files import locks, parted
     from naively.files.safetensors import Saved
 
     given.check_count("features", features)
+    parting.check(part)
     sources.check_output(output, data)
     if like is None:
         source, question = sources.opened_new(data, target, options)
@@ -73,6 +75,7 @@ def fit(
         source, question, saved = sources.opened_like(data, target, options, like)
         fitted = work.fit(source, question, saved.model)
         saved.model = fitted.model
+    saved.parts = {} if part is None else {part: parted.kept(fitted.model)}
     with locks.alone(output):
         models.write(saved, output)
     models.unread(fitted.model, fitted.model.invalid, "learned")
@@ -92,7 +95,13 @@ def fit(
 
 @app.command
 def update(
-    model: given.FittedFile, /, *data: given.Data, options: given.ChangeOptions = given.CHANGE
+    model: given.FittedFile,
+    /,
+    *data: given.Data,
+    part: given.Part = None,
+    replace: bool = False,
+    keep: int | None = None,
+    options: given.ChangeOptions = given.CHANGE,
 ) -> None:
     """Learn more rows: the model is the one that had seen them all at once.
 
@@ -102,12 +111,16 @@ def update(
     ----------
     data
         The tables to learn from.
+    replace
+        Forget what the part learned before, if there is one of that name.
+    keep
+        Of parts such as day=2026-11-22 keep those of so many days, back from the last of them.
     """
-    from naively.cli import models, report, sources, work
+    from naively.cli import models, parting, report, sources, work
     from naively.cli.options import wishes_of
-    from naively.tables import union
-    from naively.tables.inference import reconsidered
+    from naively.files import parted
 
+    parting.check(part, replace, keep)
     saved = models.load_table(model)
     output = options.output or model
     sources.check_output(output, data)
@@ -116,15 +129,24 @@ def update(
     if options.label is None:
         models.note_new_classes(source.name, fitted.model, saved)
     with models.changing(saved, model, output) as now:
-        now.model = reconsidered(wishes_of(now), union.merge(now.model, fitted.model))
+        gone = parting.replaced(now, part) if part and replace else None
+        parted.learn(now, fitted.model, wishes_of(now), part or "")
+        old = parting.expired(now, part, keep) if part and keep else []
+        parting.forgotten(now, old)
         models.write(now, output)
     models.unread(fitted.model, fitted.model.invalid, "learned")
-    report.changed("learned", fitted.model.rows, now.model, output)
+    more = {"replaced": gone, "expired": parting.named(old)}
+    report.changed("learned", fitted.model.rows, now.model, output, part=part, **more)
 
 
 @app.command
 def forget(
-    model: given.FittedFile, /, *data: given.Data, options: given.ChangeOptions = given.CHANGE
+    model: given.FittedFile,
+    /,
+    *data: given.Data,
+    part: given.Names = None,
+    receipt: Path | None = None,
+    options: given.ChangeOptions = given.CHANGE,
 ) -> None:
     """Unlearn rows: the model is the one that never met them.
 
@@ -132,18 +154,35 @@ def forget(
     ----------
     data
         Tables of rows that it learned.
+    part
+        A part to forget, as customer=17; its rows are not needed. May be repeated. With data: the
+        part that learned these rows.
+    receipt
+        A new file for a receipt, with digests of the model before and after, and of the rows, for
+        `naively verify`.
     """
-    from naively.cli import models, report, sources, work
+    from naively.cli import layout, models, parting, receipts, report, sources, work
+    from naively.files.digest import digest
 
-    saved = models.load_table(model)
     output = options.output or model
+    if receipt is not None:
+        receipts.check_new(receipt, output)
+        sources.check_output(receipt, data)
+    saved = models.load_table(model)
     sources.check_output(output, data)
-    source, question = sources.opened_to_learn(saved, data, options)
-    gone = work.learned_alone(saved, source, question)
+    parts = parting.to_forget(saved, part, bool(data))
+    rows = None
+    if data or part is None:
+        source, question = sources.opened_to_learn(saved, data, options)
+        rows = work.learned_alone(saved, source, question)
     with models.changing(saved, model, output) as now:
-        now.model.forget(gone)
-        models.write(now, output)
-    report.changed("forgot", gone.rows, now.model, output)
+        before = digest(now.model)
+        gone = parting.forget(now, parts, rows)
+        named = receipts.Named(model, output, data, part or [])
+        with receipts.written(receipt, before, gone, now.model, named):
+            models.write(now, output)
+    noted = None if receipt is None else layout.clean(receipt, 200)
+    report.changed("forgot", gone.rows, now.model, output, receipt=noted)
 
 
 @app.command

@@ -14,7 +14,7 @@ from naively.cli.layout import clean, counted
 from naively.cli.options import wishes_of
 from naively.engines.threads import workers
 from naively.exact import Int64
-from naively.files import locks, safetensors
+from naively.files import locks, parted, safetensors
 from naively.files.safetensors import Saved
 from naively.invalid import Invalid
 from naively.labels import Labels
@@ -113,7 +113,8 @@ def merged(paths: Sequence[Path]) -> Saved:
             raise UserError(f"{path}: {said}") from None
     if total.schema.reasons is not None:
         total = reconsidered(wishes_of(saved[0]), total)
-    return Saved(total, saved[0].estimator, saved[0].params, saved[0].extra)
+    parts = parted.merged(total, saved)
+    return Saved(total, saved[0].estimator, saved[0].params, saved[0].extra, parts=parts)
 
 
 def shown(saved: Saved) -> Model | None:

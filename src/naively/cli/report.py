@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
-from naively.cli import evidence, inside, judged, layout, words
+from naively.cli import evidence, inside, judged, layout, parting, words
 from naively.cli.columns import cell, print_columns, telling
 from naively.cli.layout import clean, counted, facts, new_table, note, with_notes
 from naively.cli.models import target_of
@@ -19,6 +19,7 @@ from naively.cli.work import Fitted
 from naively.families.base import Family
 from naively.families.describing import Section
 from naively.families.text import Text as TextFamily
+from naively.files.digest import digest
 from naively.files.safetensors import Saved
 from naively.markup import magnitude
 from naively.model import Model
@@ -87,6 +88,7 @@ def inspected(saved: Saved, model: Model | None, path: str, limit: int) -> None:
     out.print()
     columns = inside.columns(model)
     print_columns(out, model, columns, limit)
+    parting.printed(out, saved)
     best = [column.name for column in telling(columns)[:limit]]
     for section in inside.sections(model):
         rows = [row for name in best for row in section.rows.get(name, ())]
@@ -184,11 +186,11 @@ def _code(value: Any) -> str:
     return repr(value)
 
 
-def changed(what: str, rows: int | None, model: Model, output: Path) -> None:
+def changed(what: str, rows: int | None, model: Model, output: Path, **more: str | None) -> None:
     """What `naively update`, `forget` or `merge` did."""
     said = {} if rows is None else {what: counted(rows, "row")}
     classes = _classes(model) or "none: everything was forgotten"
-    layout.console().print(facts(**said, classes=classes, written=clean(output, 200)))
+    layout.console().print(facts(**said, **more, classes=classes, written=clean(output, 200)))
 
 
 def fit_json(result: Fitted, output: str) -> dict[str, Any]:
@@ -214,6 +216,9 @@ def inspect_json(saved: Saved, model: Model | None) -> dict[str, Any]:
         "target": target_of(saved),
         "written_by": saved.written_by,
         "n_features": saved.model.n_features,
+        "rows": saved.model.rows,
+        "digest": digest(saved.model),
+        "parts": parting.as_json(saved),
     }
     if model is None:
         return {**answer, "classes": saved.model.classes.tolist()}

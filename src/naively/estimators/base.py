@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -34,6 +34,8 @@ from naively.estimators.validation import (
 )
 from naively.exact import Float64
 from naively.explanation import Explanation
+from naively.files import parted
+from naively.files.parts import REST, Part
 from naively.files.safetensors import Saved, save
 from naively.model import Model
 from naively.posterior import Posterior
@@ -58,6 +60,8 @@ class NaiveBayesClassifier(
     _only_positive = False
     _noted: tuple[str, ...] = ()
     """Attributes that are kept beside the model."""
+    _parts: Mapping[str, Part]
+    """What named parts learned; see `naively.files.parted`."""
 
     # ---- learning ----------------------------------------------------------------------------
 
@@ -81,7 +85,10 @@ class NaiveBayesClassifier(
         self._keep(delta, noted)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *,
+        part: str | None = None,
+    ) -> Self:  # fmt: skip
         """Learn from more rows. New classes may appear in any call; so may levels and columns.
 
         Any split of the rows into calls gives the same model, bit for bit; of a table once all
@@ -91,6 +98,8 @@ class NaiveBayesClassifier(
         ----------
         X, y, sample_weight : as for `fit`.
         classes : labels to make room for before their rows are met; not required.
+        part : a name for these rows, by which they can be forgotten later without them: what the
+            part learned is kept beside the sum, and saved with it.
 
         Raises
         ------
@@ -102,18 +111,29 @@ class NaiveBayesClassifier(
         delta, noted = self._summarise(X, y, sample_weight, known)
         if classes is not None:
             delta.declare_classes(check_labels(classes, len(classes)))
+        name = part or REST
         if known is None:
+            parts = parted.begun({}, delta.blank(), delta, name)
             self._keep(delta, noted)
         else:
+            parts = parted.begun(self._parts, known, delta, name)
             self._go_on(delta, noted)
+        self._parts = parted.added(parts, self.model_, delta, name)
         return self
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
         """Absorb a model, under the parameters of this estimator."""
         self.model_.absorb(delta)
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, part: str | None = None
+    ) -> Self:
         """Unlearn rows: the model is again, bit for bit, one that never met them.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`; all rows of the part if there are none.
+        part : the name with which the rows were learned, if they had one: see `partial_fit`.
 
         Raises
         ------
@@ -121,8 +141,20 @@ class NaiveBayesClassifier(
             as it was.
         """
         check_is_fitted(self)
-        self.model_.forget(self._to_forget(X, y, sample_weight))
+        whole = part is not None and X is None and y is None
+        gone = None if whole else self._to_forget(X, y, sample_weight)
+        if not self._parts and part is None and gone is not None:
+            self.model_.forget(gone)
+            return self
+        self._become(lambda saved: parted.forget(saved, {part or REST: gone}))
         return self
+
+    def _become(self, change: Callable[[Saved], Any]) -> None:
+        """Take what becomes of the model and its parts."""
+        saved = Saved(self.model_, parts=self._parts)
+        change(saved)
+        self._keep(saved.model, {name: getattr(self, name) for name in self._noted})
+        self._parts = saved.parts
 
     def _to_forget(self, X: Any, y: Any, sample_weight: Any) -> Model:
         """A model of these rows alone, which have the columns that are known."""
@@ -131,7 +163,10 @@ class NaiveBayesClassifier(
     def decay(self, gamma: float) -> Self:
         """Let all that was learned so far count `gamma` times, 0 < gamma <= 1."""
         check_is_fitted(self)
-        self.model_.decay(gamma)
+        if self._parts:
+            self._become(lambda saved: parted.decayed(saved, gamma))
+        else:
+            self.model_.decay(gamma)
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -149,6 +184,8 @@ class NaiveBayesClassifier(
         total._keep(self.model_.copy(), noted)
         with other.model_.lock:  # another thread may be teaching it
             total._go_on(other.model_, noted)
+            own = [Saved(one.model_, parts=one._parts) for one in (self, other)]
+            total._parts = parted.merged(total.model_, own)
         return total
 
     def __radd__(self, other: Any) -> Self:
@@ -188,6 +225,7 @@ class NaiveBayesClassifier(
         self.n_features_in_ = model.n_features
         for name, value in noted.items():
             setattr(self, name, value)
+        self._parts = {}
         self.model_ = model
 
     # ---- predicting --------------------------------------------------------------------------
@@ -289,7 +327,8 @@ class NaiveBayesClassifier(
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, with its exact statistics, to a file: see `naively.load`."""
         check_is_fitted(self)
-        saved = Saved(self.model_, type(self).__name__, self.get_params(deep=False))
+        said = self.get_params(deep=False)
+        saved = Saved(self.model_, type(self).__name__, said, parts=self._parts)
         save(saved, path, workers(self.n_jobs))
 
     def __sklearn_is_fitted__(self) -> bool:

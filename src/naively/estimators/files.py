@@ -45,6 +45,7 @@ def load(path: str | PathLike[str]) -> Any:
         _check_parameters(estimator)
         family = model.family if of_table else estimator._family()
         estimator._keep(model, {})
+        estimator._parts = saved.parts
         if type(family) is not type(model.family):
             raise ValueError(f"{saved.estimator} is no {model.family.name} model")
         if loaded is not estimator:

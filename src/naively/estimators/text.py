@@ -227,7 +227,10 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         """
         return super().fit(X, y, sample_weight)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *,
+        part: str | None = None,
+    ) -> Self:  # fmt: skip
         """Learn from more documents. New words and classes may appear in any call.
 
         Any split of the documents into calls gives the same model, bit for bit; but an idf is that
@@ -237,12 +240,13 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         ----------
         X, y, sample_weight : as for `fit`.
         classes : labels to make room for before their documents are met; not required.
+        part : a name for these documents, by which they can be forgotten later without them.
 
         Raises
         ------
         ValueError : saying what is wrong and where; the model is as it was.
         """
-        return super().partial_fit(X, y, classes, sample_weight)
+        return super().partial_fit(X, y, classes, sample_weight, part=part)
 
     def _learnable(
         self, X: Any, y: Any, sample_weight: Any, known: Model | None = None

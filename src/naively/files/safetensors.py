@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -36,6 +37,7 @@ from naively.files.encoding import (
     hyperparameters,
     storable,
 )
+from naively.files.parts import Part, decode_parts, encode_parts
 from naively.files.schemas import decode_invalid, decode_schema, encode_invalid, encode_schema
 from naively.files.statistics import decode_statistics, encode_statistics
 from naively.model import Model
@@ -67,6 +69,7 @@ class Saved:
     extra : dict of str, what else was noted: the command line keeps what the documents are here.
     written_by : str, version of naively.
     learned : dict, what an estimator learned beyond the model.
+    parts : what named parts of the rows added, and all others, if any has a name: see `parted`.
     stamp : of the file that it was read from; see `stamp_of`.
     """
 
@@ -76,6 +79,7 @@ class Saved:
     extra: dict[str, str] = field(default_factory=dict)
     written_by: str = __version__
     learned: dict[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, Part] = field(default_factory=dict)
     stamp: Stamp | None = field(default=None, compare=False)
 
 
@@ -227,6 +231,8 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
     if kept:
         arrays |= {ESTIMATE + name: storable(array) for name, array in kept.items()}
         document["estimate"] = estimate_digest(document, arrays)
+    if saved.parts:
+        document["parts"] = encode_parts(saved.parts, arrays)
     return document, arrays
 
 
@@ -285,9 +291,11 @@ def _decoded(document: Any, arrays: Arrays) -> Saved:
         {name: decode(value, arrays) for name, value in document[key].items()}
         for key in ("params", "learned")
     )
+    named = decode_parts(document.get("parts", []), arrays, model.rows)
     return Saved(
-        model, document["estimator"], params, document["extra"], document["written_by"], learned
-    )
+        model, document["estimator"], params, document["extra"], document["written_by"], learned,
+        named,
+    )  # fmt: skip
 
 
 def _restore(model: Model, document: dict[str, Any], arrays: Arrays) -> None:

@@ -1,0 +1,74 @@
+"""Named parts of a model: what each learned, kept beside the sum of all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from naively.statistics.base import Arrays
+
+REST = ""
+"""The name of the part of all rows that were learned without one."""
+WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a part learned. It is read when it is needed: see `parted.model_of`.
+
+    Attributes
+    ----------
+    content : bytes, the model of its rows alone, as `safetensors.to_bytes` has it.
+    rows : int
+    changed : when it was last changed, as 2026-11-22T23:42:40Z.
+    """
+
+    content: bytes
+    rows: int
+    changed: str
+
+
+def utc_now() -> str:
+    """The time as files have it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def encode_parts(parts: Mapping[str, Part], arrays: Arrays) -> list[Any]:
+    """The parts as JSON; what they learned is added to `arrays`."""
+    names = sorted(parts)
+    for k, name in enumerate(names):
+        arrays[f"part.{k}"] = np.frombuffer(parts[name].content, np.uint8)
+    return [[name, parts[name].rows, parts[name].changed] for name in names]
+
+
+def decode_parts(encoded: Any, arrays: Arrays, rows: int) -> dict[str, Part]:
+    """The same parts, of a model that learned so many rows.
+
+    Raises
+    ------
+    ValueError : if they cannot be true, saying why. What they learned is not read yet.
+    """
+    if not isinstance(encoded, list):
+        raise ValueError("its parts are no list")
+    found: dict[str, Part] = {}
+    for k, one in enumerate(encoded):
+        match one:
+            case [str(name), own, str(changed)] if (
+                type(own) is int and own >= 0 and WHEN.fullmatch(changed)
+            ):
+                content = arrays.get(f"part.{k}")
+            case _:
+                raise ValueError("a part of it has no name, rows and time")
+        if content is None or content.dtype != np.uint8 or content.ndim != 1:
+            raise ValueError(f"there is nothing that its part {name!r} learned")
+        found[name] = Part(content.tobytes(), own, changed)
+    if list(found) != sorted(found) or len(found) < len(encoded):
+        raise ValueError("the names of its parts are not sorted and distinct")
+    if found and sum(part.rows for part in found.values()) != rows:
+        raise ValueError("the rows of its parts do not add up to those of the model")
+    return found
