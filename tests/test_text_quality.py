@@ -109,7 +109,7 @@ def test_calibration_error_by_hand(modules):
         (["--sets", "subj"], "NAIVELY_DATA"),
         (["--data", "nowhere"], "no folder nowhere"),
         (["--sets", "subjective"], "--sets 'subjective': there are '20news-bydate'"),
-        (["--sets", "descriptions", "--models", "Bayes"], "'Bayes': there are 'TextNB'"),
+        (["--sets", "descriptions", "--models", "Bayes"], "'Bayes': there are 'textbook'"),
     ],
 )
 def test_wrong_options(run, arguments, said):
