@@ -25,6 +25,7 @@ _HOMES = {
     "diagnose": "naively.study.diagnosis",
     "load": "naively.estimators.files",
     "parameter_counts": "naively.study.rungs",
+    "scan": "naively.tables.scanning",
 }
 
 __all__ = sorted(_HOMES)

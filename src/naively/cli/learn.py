@@ -57,7 +57,7 @@ def fit(
     from naively.files.safetensors import Saved
 
     given.check_count("features", features)
-    sources.check_output(output, data)
+    sources.check_output(output, data, options)
     if like is None:
         source, question = sources.opened_new(data, target, options)
         question = weighing(question, options, source.files.size)
@@ -110,7 +110,7 @@ def update(
 
     saved = models.load_table(model)
     output = options.output or model
-    sources.check_output(output, data)
+    sources.check_output(output, data, options)
     source, question = sources.opened_to_learn(saved, data, options)
     fitted = work.fit(source, question, saved.model)
     if options.label is None:
@@ -137,7 +137,7 @@ def forget(
 
     saved = models.load_table(model)
     output = options.output or model
-    sources.check_output(output, data)
+    sources.check_output(output, data, options)
     source, question = sources.opened_to_learn(saved, data, options)
     gone = work.learned_alone(saved, source, question)
     with models.changing(saved, model, output) as now:
