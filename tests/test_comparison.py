@@ -296,7 +296,11 @@ def test_what_a_candidate_says_to_use_has_its_curve_bit_for_bit(X, y):
         for k, test in enumerate(splits.tests):
             for size in range(len(splits.sizes)):
                 train = learned(splits, k, size)
-                use = "TextNB(weights=None)" if len(y) == 48 and one.use == "NaiveBayes()" else one.use
+                use = (
+                    "TextNB(weights=None)"
+                    if len(y) == 48 and one.use == "NaiveBayes()"
+                    else one.use
+                )
                 model = eval(use, {name: getattr(naively, name) for name in naively.__all__})
                 if fitted(model, take(train), y[train]) is None:
                     assert math.isnan(one.curve.error[k, size])

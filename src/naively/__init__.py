@@ -26,6 +26,7 @@ _HOMES = {
     "digest": "naively.files.digest",
     "load": "naively.estimators.files",
     "parameter_counts": "naively.study.rungs",
+    "scan": "naively.tables.scanning",
 }
 
 __all__ = sorted(_HOMES)

@@ -71,7 +71,25 @@ Json = Annotated[bool, Parameter(help="Print one JSON object.")]
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class LearningOptions:
+class Query:
+    """Rows of a database, in place of files.
+
+    Attributes
+    ----------
+    sql
+        A query that gives the rows, in place of files; needs naively[sql].
+    database
+        Where to ask it: postgresql://user@host/name, duckdb:FILE or sqlite:FILE; duckdb: alone
+        queries files.
+    """
+
+    sql: str | None = None
+    database: str | None = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class LearningOptions(Query):
     """Options of `naively fit` for columns and rows; `diagnose` and `compare` have some.
 
     Attributes
@@ -127,7 +145,7 @@ class LearningOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class ChangeOptions:
+class ChangeOptions(Query):
     """Options of `naively update` and `forget` for rows and files.
 
     Attributes
@@ -146,6 +164,7 @@ class ChangeOptions:
     label: str | None = None
 
 
+NO_QUERY = Query()
 LEARNING, CHANGE = LearningOptions(), ChangeOptions()  # as they are if nothing is said
 
 

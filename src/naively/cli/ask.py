@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from naively.cli import arguments as given
 from naively.cli.app import app
+from naively.cli.errors import UsageError
 
 
 @app.command
@@ -23,6 +24,7 @@ def evaluate(
     unsure: given.Unsure = None,
     costs: given.Costs = None,
     format: given.Format = None,
+    query: given.Query = given.NO_QUERY,
     json: given.Json = False,
 ) -> None:
     """Compare a model's predictions with the classes that a table tells.
@@ -47,7 +49,7 @@ def evaluate(
     scored.check(saved, positive, threshold, at_recall)
     rule = costing.rule(saved.model.classes, costs, unsure)
     classes = models.names_of(saved.model.classes)
-    source = sources.opened_for(saved, data, format, classes=classes)
+    source = sources.opened_for(saved, data, format, classes=classes, query=query)
     result = work.evaluate(saved, source, target, positive, rule)
     found = scored.decisions(result, threshold, at_recall, source.name)
     if json:
@@ -68,6 +70,7 @@ def predict(
     unsure: given.Unsure = None,
     costs: given.Costs = None,
     format: given.Format = None,
+    query: given.Query = given.NO_QUERY,
     json: bool = False,
 ) -> None:
     """Predict the class of every row: the table with one more column, `prediction`.
@@ -95,7 +98,6 @@ def predict(
     """
     from naively.cli import costs as costing
     from naively.cli import models, predictions, sources, work
-    from naively.cli.errors import UsageError
 
     if top is not None and top < 1:
         raise UsageError(f"--top is a number of labels, 1 or more, not {top}")
@@ -103,11 +105,11 @@ def predict(
         if json:
             raise UsageError("--json prints, --output writes a file: choose one")
         predictions.check_output(output)
-        sources.check_output(output, data)
+        sources.check_output(output, data, query)
     saved = models.load(model)
     classes = saved.model.classes
     rule = costing.rule(classes, costs, unsure)
-    source = sources.opened_for(saved, data, format, live=True, named=True)
+    source = sources.opened_for(saved, data, format, live=True, named=True, query=query)
     found = work.predict(saved, source, proba, rule, top)
     batches = predictions.tables(found, classes, only, bool(source.files.texts), source.file)
     if json:
@@ -131,6 +133,7 @@ def explain(
     output: given.Output = None,
     html: Path | None = None,
     format: given.Format = None,
+    query: given.Query = given.NO_QUERY,
     json: bool = False,
 ) -> None:
     """Say why rows are of their classes: what moved the log-odds, columns and words, most first.
@@ -161,7 +164,6 @@ def explain(
         Print a JSON object a row.
     """
     from naively.cli import models, predictions, reasons, rows, sources
-    from naively.cli.errors import UsageError
 
     asked = rows.Asked.of(row or ["1" if output is None else "all"])
     if sum((json, html is not None, output is not None)) > 1:
@@ -169,11 +171,11 @@ def explain(
     if output is not None:
         predictions.check_output(output)
     if written := output or html:
-        sources.check_output(written, data)
+        sources.check_output(written, data, query)
     if why_not is not None and (label or against or by_block or written):
         raise UsageError("--why-not goes with --row, --format and --json alone")
     saved = models.load(model)
-    source = sources.opened_for(saved, data, format)
+    source = sources.opened_for(saved, data, format, query=query)
     if why_not is not None:
         reasons.against(rows.reasons_against(saved, source, asked, why_not), json)
         return
@@ -242,6 +244,7 @@ def diagnose(
     skip: given.Skip = None,
     missing: given.Missing = None,
     format: given.Format = None,
+    query: given.Query = given.NO_QUERY,
     seed: int = 0,
     pairs: int = 10,
     json: given.Json = False,
@@ -267,7 +270,7 @@ def diagnose(
 
     given.check_count("pairs", pairs)
     options = given.LearningOptions(
-        columns=columns, skip=skip, missing=missing, format=format, seed=seed
+        columns=columns, skip=skip, missing=missing, format=format, seed=seed, **vars(query)
     )
     source, question = sources.opened_new(data, target, options)
     found = diagnosis.run(source, question)
@@ -287,6 +290,7 @@ def compare(
     estimators: given.Names = None,
     missing: given.Missing = None,
     format: given.Format = None,
+    query: given.Query = given.NO_QUERY,
     only: given.Names = None,
     seconds: float = float("inf"),
     sizes: str | None = None,
@@ -333,8 +337,9 @@ def compare(
     if plot is not None:
         pictures.check(plot, data)
     options = given.LearningOptions(
-        columns=columns, text=text, skip=skip, missing=missing, format=format, seed=seed
-    )
+        columns=columns, text=text, skip=skip, missing=missing, format=format, seed=seed,
+        **vars(query),
+    )  # fmt: skip
     source, question = sources.opened_new(data, target, options)
     found = comparison.run(source, question, estimators, splits, only, seconds, sizes)
     if json:

@@ -59,7 +59,7 @@ def fit(
 
     given.check_count("features", features)
     parting.check(part)
-    sources.check_output(output, data)
+    sources.check_output(output, data, options)
     if like is None:
         source, question = sources.opened_new(data, target, options)
         question = weighing(question, options, source.files.size)
@@ -123,7 +123,7 @@ def update(
     parting.check(part, replace, keep)
     saved = models.load_table(model)
     output = options.output or model
-    sources.check_output(output, data)
+    sources.check_output(output, data, options)
     source, question = sources.opened_to_learn(saved, data, options)
     fitted = work.fit(source, question, saved.model)
     if options.label is None:
@@ -167,12 +167,13 @@ def forget(
     output = options.output or model
     if receipt is not None:
         receipts.check_new(receipt, output)
-        sources.check_output(receipt, data)
+        sources.check_output(receipt, data, options)
     saved = models.load_table(model)
-    sources.check_output(output, data)
-    parts = parting.to_forget(saved, part, bool(data))
+    sources.check_output(output, data, options)
+    reads = bool(data) or options.sql is not None
+    parts = parting.to_forget(saved, part, reads)
     rows = None
-    if data or part is None:
+    if reads or part is None:
         source, question = sources.opened_to_learn(saved, data, options)
         rows = work.learned_alone(saved, source, question)
     with models.changing(saved, model, output) as now:

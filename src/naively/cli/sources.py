@@ -15,12 +15,13 @@ from typing import Any
 import pyarrow as pa
 
 from naively.cli import models, progress
-from naively.cli.arguments import LEARNING, ChangeOptions, LearningOptions
+from naively.cli.arguments import LEARNING, NO_QUERY, ChangeOptions, LearningOptions, Query
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.options import learned_question, missing_of, new_question
 from naively.engines.threads import workers
 from naively.files.safetensors import Saved
 from naively.model import Model
+from naively.tables.databases import file_of, queried
 from naively.tables.documents import FILE, LABEL, TEXTS
 from naively.tables.inputs import MISSING, Task
 from naively.tables.learning import Question
@@ -81,7 +82,7 @@ class Opened:
 
 def opened(
     data: Sequence[str], format: str | None = None, missing: Sequence[str] = MISSING,
-    label: str | None = None, **options: Any,
+    label: str | None = None, query: Query = NO_QUERY, **options: Any,
 ) -> Opened:  # fmt: skip
     """The tables or documents to read.
 
@@ -91,8 +92,11 @@ def opened(
     format : of the files; None if they tell.
     missing : spellings of a missing value.
     label : the class of all documents, if they have one.
+    query : what gives the rows instead, if it is one.
     options : others of `open_source`.
     """
+    if query.sql is not None or query.database is not None:
+        return _queried(data, format, label, query)
     if not data:
         if sys.stdin is None or sys.stdin.isatty():
             raise UsageError("name a table: a file, a folder, or - for standard input")
@@ -107,6 +111,16 @@ def opened(
     if source.hint:
         progress.note(source.hint)
     return Opened(source, name, list(source.names))
+
+
+def _queried(data: Sequence[str], format: str | None, label: str | None, query: Query) -> Opened:
+    """The rows of a query."""
+    if query.sql is None or query.database is None:
+        raise UsageError("--sql is a query, and --database where to ask it: give both")
+    if data or format or label:
+        raise UsageError("--sql gives the rows: leave out files, --format and --label")
+    source = queried(query.sql, query.database)
+    return Opened(source, source.name, list(source.names))
 
 
 def opened_for(
@@ -134,7 +148,7 @@ def opened_to_learn(
     """The same for a model that goes on learning, and what to learn: documents have a class."""
     classes, target, label = saved.model.classes, models.target_of(saved), options.label
     names = models.names_of(classes)
-    found = opened_for(saved, data, options.format, label, classes=names)
+    found = opened_for(saved, data, options.format, label, classes=names, query=options)
     if found.files.texts and classes.dtype.kind not in "OUT":
         found.labels = dict(zip(names, classes.tolist(), strict=True))
     if label is not None and label not in names:
@@ -169,7 +183,7 @@ def opened_new(
     data: Sequence[str], target: str | None, options: LearningOptions
 ) -> tuple[Opened, Question]:
     """The tables or documents of which no model tells anything, and what to learn of them."""
-    source = opened(data, options.format, missing_of(options), options.label)
+    source = opened(data, options.format, missing_of(options), options.label, options)
     return source, new_question(target_among(source, target), source.files.texts, options)
 
 
@@ -216,8 +230,9 @@ def check_known(table: Opened, known: Model, question: Question) -> None:
         )
 
 
-def check_output(output: Path, data: Sequence[str]) -> None:
+def check_output(output: Path, data: Sequence[str], query: Query = NO_QUERY) -> None:
     """Refuse to write over what is read, or where nothing can be written, before the work."""
+    data = [*data, *file_of(query.database)]
     folder = (Path(os.path.realpath(output)) if output.is_symlink() else output).parent
     if not folder.is_dir():
         raise UserError(f"{output}: there is no folder {str(folder)!r}; make it first")

@@ -14,6 +14,7 @@ from naively.exact import Float64
 from naively.labels import check_whole
 from naively.tables import values
 from naively.tables.frames import SparseTable, is_named
+from naively.tables.inputs import is_untyped
 from naively.tables.targets import LabelCodes, coded, label_column
 
 Kind = Literal["pandas", "polars", "dict", "numbers", "objects", "arrow"]
@@ -34,7 +35,9 @@ def apart(table: Any, y: Any) -> tuple[Any, Any]:
     if isinstance(y, str):
         if y not in table.column_names:
             raise ValueError(f"y names {y!r}, which is no column of X")
-        column = table.column(y)
+        column = values.flat(table.column(y))
+        if is_untyped(table.schema.field(y)):  # blanks about a field are none of a label
+            column = values.trimmed(column)
         table = table.drop_columns([y])
     else:
         if getattr(y, "ndim", 1) == 2:

@@ -68,12 +68,8 @@ class Inside:
             for the joint likelihood of a model whose scores are no density of x.
         """
         X, y = self._with_labels(X, y)
-
-        def joint(posterior: Posterior, rows: Data, jobs: Workers) -> Float64:
-            return posterior.log_likelihood(rows, jobs) + posterior.log_prior
-
-        scores = self._ask(X, Posterior.log_proba if conditional else joint)
-        codes = _codes(check_labels(y, len(scores)), self.model_.classes)
+        scores = self._ask(X, likelihood(conditional))
+        codes = codes_of(check_labels(y, len(scores)), self.model_.classes)
         return math.fsum(scores[np.arange(len(codes)), codes].tolist())
 
     def _with_labels(self, X: Any, y: Any) -> tuple[Any, Any]:
@@ -127,14 +123,26 @@ class Inside:
         return self.model_.posterior().parameters
 
 
-def _codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Int64:
-    """The position of each label among the classes; ValueError for one that is not there."""
+def likelihood(conditional: bool) -> Any:
+    """What a posterior is asked for: log P(y | x), or log P(x, y)."""
+    return Posterior.log_proba if conditional else _joint
+
+
+def _joint(posterior: Posterior, rows: Data, jobs: Workers) -> Float64:
+    return posterior.log_likelihood(rows, jobs) + posterior.log_prior
+
+
+def codes_of(labels: npt.NDArray[Any], classes: npt.NDArray[Any], before: int = 0) -> Int64:
+    """The position of each label among the classes; ValueError for one that is not there.
+
+    `before` rows come before these, for the error.
+    """
     known = {label: code for code, label in enumerate(classes.tolist())}
     codes = np.array([known.get(label, -1) for label in labels.tolist()], np.int64)
     if (codes < 0).any():
         row = int((codes < 0).argmax())
         raise ValueError(
-            f"y has the label {labels.tolist()[row]!r} in row {row}, which the model does not "
-            f"know: it knows {', '.join(map(repr, known))}"
+            f"y has the label {labels.tolist()[row]!r} in row {before + row}, which the model does "
+            f"not know: it knows {', '.join(map(repr, known))}"
         )
     return codes

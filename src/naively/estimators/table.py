@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from scipy.sparse import issparse
 from sklearn.base import clone
@@ -17,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.estimators.asking import AsksWhyNot
-from naively.estimators.base import Answer, NaiveBayesClassifier
 from naively.estimators.given import (
     Kind,
     apart,
@@ -27,6 +25,7 @@ from naively.estimators.given import (
     kind_of,
     labels_of,
 )
+from naively.estimators.in_batches import AnswersInBatches
 from naively.estimators.validation import (
     check_classes,
     check_data,
@@ -36,12 +35,11 @@ from naively.estimators.validation import (
 from naively.exact import Float64
 from naively.explanation import Explanation
 from naively.families.base import AnyFamily
-from naively.invalid import Invalid, add_invalid
+from naively.invalid import Invalid
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.prior import Prior
 from naively.schema import Schema
-from naively.statistics.base import InvalidValueError
 from naively.study.folds import Learnable, Reading
 from naively.tables import union
 from naively.tables.encoding import decode, encode
@@ -52,9 +50,9 @@ from naively.tables.left_out import no_information, unvaried_in
 from naively.tables.likeness import like as known_of
 from naively.tables.names import few
 from naively.tables.rereading import reread, smoothing_of
+from naively.tables.scanning import streamed
 from naively.tables.summarising import check_levels, other_columns, slices, summarise
 from naively.tables.targets import LabelCodes, label_column
-from naively.workers import SERIAL
 
 Given = tuple[Any, LabelCodes, Float64 | None, Kind]
 """(table without the target, labels, weights, the kind of table that X is)."""
@@ -62,7 +60,7 @@ Source = tuple[Any, LabelCodes]
 """(table, labels)."""
 
 
-class TableClassifier(NaiveBayesClassifier, AsksWhyNot):
+class TableClassifier(AnswersInBatches, AsksWhyNot):
     """Base of the estimators that learn from tables."""
 
     prior: Any
@@ -90,7 +88,9 @@ class TableClassifier(NaiveBayesClassifier, AsksWhyNot):
 
         Parameters
         ----------
-        X : a data frame, Arrow table, dict of columns, or array, (n, d).
+        X : a data frame, Arrow table, dict of columns, or array, (n, d); or rows that are read in
+            batches, in constant memory: `naively.scan` of files, a stream of Arrow, a relation of
+            DuckDB and the like, of which `y` names a column.
         y : (n,) labels, or the name of the column of X that has them; of one class alone the model
             predicts that one. Rows without a label are left out, with a warning.
         sample_weight : (n,) non-negative weights; a row of weight w counts as w rows.
@@ -124,6 +124,8 @@ class TableClassifier(NaiveBayesClassifier, AsksWhyNot):
         self._keep(reconsidered(self._wishes(), union.merge(total, delta)), noted)
 
     def _to_forget(self, X: Any, y: Any, sample_weight: Any) -> Model:
+        if (source := streamed(X)) is not None:
+            return self._counted(source, y, sample_weight, self.model_, new=False)
         table, labels, weights, _ = self._given(X, y, sample_weight, self.model_)
         return self._summed(self.model_, table, labels, weights)
 
@@ -139,14 +141,21 @@ class TableClassifier(NaiveBayesClassifier, AsksWhyNot):
     def _summarise(
         self, X: Any, y: Any, sample_weight: Any, known: Model | None
     ) -> tuple[Model, dict[str, Any]]:
-        blank, _, (table, labels, weights, kind) = self._planned(X, y, sample_weight, known, 1)
-        learned = self._summed(blank, table, labels, weights)
+        kind: Kind = "arrow"
+        if (source := streamed(X)) is not None:
+            learned = self._counted(source, y, sample_weight, known)
+            rows = learned.rows + learned.unlabelled
+        else:
+            blank, _, (table, labels, weights, kind) = self._planned(X, y, sample_weight, known, 1)
+            learned, rows = self._summed(blank, table, labels, weights), table.num_rows
+            if known is None:  # what came after the first rows may be other than they were
+                learned = reconsidered(self._wishes(), learned)
         if learned.unlabelled:
             warnings.warn(
-                f"{learned.unlabelled} of {table.num_rows} rows have no label and were left out",
+                f"{learned.unlabelled} of {rows} rows have no label and were left out",
                 UserWarning, stacklevel=3,
             )  # fmt: skip
-        self._warn(learned.invalid, "learned", blank.schema)
+        self._warn(learned.invalid, "learned", learned.schema)
         return learned, {"_kind": kind}
 
     def _planned(
@@ -239,27 +248,6 @@ class TableClassifier(NaiveBayesClassifier, AsksWhyNot):
 
     # ---- predicting --------------------------------------------------------------------------
 
-    def _ask(self, X: Any, answer: Answer) -> npt.NDArray[Any]:
-        jobs = workers(self.n_jobs)
-        posterior = self._posterior(jobs)
-        without = unvaried_in(posterior)
-
-        def one(batch: tuple[int, pa.Table]) -> tuple[npt.NDArray[Any], dict[str, Invalid]]:
-            try:
-                rows, invalid = encode(posterior.schema, batch[1], without)
-                return answer(posterior, rows, SERIAL), invalid
-            except InvalidValueError as error:
-                error.row += batch[0]
-                raise error.named(posterior.feature_names) from None
-
-        table = self._table(X, posterior.schema)
-        parts = list(in_order(one, slices(table), jobs.count))
-        invalid: dict[str, Invalid] = {}
-        for _, more in parts:
-            add_invalid(invalid, more)
-        self._warn(invalid, "read", posterior.schema)
-        return np.concatenate([part for part, _ in parts])
-
     def _with_labels(self, X: Any, y: Any) -> tuple[Any, Any]:
         require_labels(self, y)
         if isinstance(y, str):
@@ -299,17 +287,8 @@ class TableClassifier(NaiveBayesClassifier, AsksWhyNot):
         if only == "documents" and is_flat(X):
             X = {names[0]: X}  # documents, one by one
         table = self._as_table(X, known)
-        lacking, unknown = other_columns(known, self.model_.target, table.column_names)
-        if len(lacking) == len(names):
-            raise ValueError(
-                f"X has none of the columns that were learned: {few(lacking)}; "
-                f"its columns are {few(table.column_names)}"
-            )
-        said = [f"X lacks the column(s) {few(lacking)}: counted as missing"] if lacking else []
-        if unknown:
-            said.append(f"X has the column(s) {few(unknown)}, never learned: ignored")
-        for one in said:
-            warnings.warn(one, UserWarning, stacklevel=4)
+        for said in self._others(table.column_names, known):
+            warnings.warn(said, UserWarning, stacklevel=4)
         return table
 
     # ---- looking inside ----------------------------------------------------------------------

@@ -82,13 +82,18 @@ class SampleStatistics(Statistics):
         return self._kept(self.hashes() < np.uint64(threshold), threshold)
 
     def _kept(self, rows: Any, threshold: int) -> Self:
-        """Some of the rows."""
+        """Some of the rows, and the levels that these have."""
         count, codes = self.tables["count"].gather(1, rows), self.codes[rows]
         missing = ExactArray.zeros(self.tables["missing"].shape)
         for k, known in enumerate(self.levels):
             own = count.gather(1, codes[:, k] == len(known)).summed(1)
             missing = missing.accumulate(own.repeated(1), columns=np.array([k]))
-        return self._with({"count": count, "missing": missing}, codes=codes, threshold=threshold)
+        met = [*map(_used, codes.T, self.levels)]  # the levels of a long stream are very many
+        codes = np.array([own for own, _ in met], np.int32).T.reshape(codes.shape)
+        return self._with(
+            {"count": count, "missing": missing}, codes=codes, levels=[known for _, known in met],
+            threshold=threshold,
+        )  # fmt: skip
 
     def cut(self) -> Self:
         """The rows of the smallest hashes, as many as the limit allows."""

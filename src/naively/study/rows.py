@@ -23,6 +23,7 @@ from naively.tables.joining import together
 from naively.tables.learning import labelled
 from naively.tables.names import no_column
 from naively.tables.readers import open_source
+from naively.tables.scanning import streamed
 from naively.tables.targets import coded, label_column, typed
 
 ROWS = 100_000
@@ -115,7 +116,8 @@ def of_any(
 
     Parameters
     ----------
-    X : a path, a list of paths, a list of documents, or a table as `of_table` takes it.
+    X : a path, a list of paths, a stream as `naively.scan` takes it, a list of documents, or a
+        table as `of_table` takes it.
     y : name of the column of labels; or (n,) labels, of a table.
     missing : spellings of a missing value.
 
@@ -123,14 +125,16 @@ def of_any(
     ------
     ValueError : saying what is wrong and where.
     """
+    if (found := streamed(X)) is not None and not isinstance(y, str):
+        raise ValueError("name the column of a stream that has the labels")
     several = isinstance(X, list) and bool(X) and all(map(is_path, X))
-    if not (is_path(X) or (several and isinstance(y, str))):
+    if found is None and not (is_path(X) or (several and isinstance(y, str))):
         if isinstance(y, str) or not _is_text(X):
             return of_table(X, y, seed, missing), ()
         return of_table(pa.table({TEXTS[0]: to_array(X)}), y, seed, missing), TEXTS
     if not isinstance(y, str):
         raise ValueError("name the column of a file that has the labels")
-    source = open_source([str(one) for one in X] if several else X, missing=missing)
+    source = found or open_source([str(one) for one in X] if several else X, missing=missing)
     if y not in source.names:
         raise ValueError(no_column(y, source.names))
     return of_stream(source.tasks(), y, missing, seed, workers(None).count), source.texts

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from naively.tables import values
+from naively.tables.arrow_streams import is_stream
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,15 @@ def to_arrow(X: Any) -> pa.Table:
 
     The columns of an array are named x0, x1, ...
 
-    Raises ValueError if it is no table, or two columns have the same name.
+    Raises ValueError if it is no table, or one that is read in batches, or two columns have the
+    same name.
     """
     in_pandas = type(X).__module__.split(".")[0] == "pandas" and hasattr(X, "columns")
+    if is_stream(X):
+        raise ValueError(
+            f"a {type(X).__name__} is read in batches, and this needs all rows in memory: pass "
+            "naively.scan(...).to_table()"
+        )
     if isinstance(X, pa.Table):
         table = X
     elif isinstance(X, pa.RecordBatch):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,3 +38,14 @@ class Held:
     def smallest(self, count: int) -> float:
         """The threshold below which so many rows are."""
         return float(np.partition(np.concatenate(self.draws), count)[count])
+
+
+def compact(table: pa.Table, needed: Collection[str | None]) -> pa.Table:
+    """The columns that matter, without the levels of rows that are not there."""
+    columns = {}
+    for name in table.column_names:
+        if name in needed:
+            column = table.column(name)
+            kind = column.type
+            columns[name] = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+    return pa.table(columns)

@@ -133,7 +133,7 @@ class Wishes:
                 continue
             family, reasons[name] = self.whole, EVIDENCE
             if family is None:
-                family, reasons[name] = self._rule(values.flat(table.column(name)))
+                family, reasons[name] = self._rule(table.column(name))
             if family is not None:
                 blocks.append(Block(family, (name,)))
         return Schema(together(blocks, self.whole or self.numeric), reasons, self.missing)
@@ -156,11 +156,17 @@ class Wishes:
                     given[name] = block, family
         return given
 
-    def _rule(self, column: pa.Array, counted: bool = False) -> tuple[AnyFamily | None, Why]:
+    def _rule(
+        self, given: pa.Array | pa.ChunkedArray, counted: bool = False
+    ) -> tuple[AnyFamily | None, Why]:
         """(family of a column, or None to leave it out; the reason).
 
         Few numbers whose levels have been counted stay levels, even if none was met twice.
         """
+        # first, as documents are large and need no copy; none of them is a number
+        if values.prose(values.flat(given.slice(0, values.PROSE_ROWS)), self.missing):
+            return Text(alpha=self.alpha), Why("text of many words")
+        column = values.flat(given)
         kind, declared = column.type, pa.types.is_dictionary(column.type)
         kind = kind.value_type if declared else kind
         text = values.is_text(kind)
@@ -173,8 +179,6 @@ class Wishes:
                 distinct = np.unique(read.values[np.isfinite(read.values)])
                 if _told_apart(distinct, column, self.missing):
                     return self._number_rule(read.values, distinct, counted)
-        if text and values.prose(column, self.missing):
-            return Text(alpha=self.alpha), Why("text of many words")
         return self._level_rule(column)
 
     def _level_rule(self, column: pa.Array) -> tuple[AnyFamily | None, Why]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -16,7 +16,7 @@ from naively.model import Model
 from naively.prior import Prior
 from naively.schema import Schema
 from naively.tables import union, values
-from naively.tables.held import Held
+from naively.tables.held import Held, compact
 from naively.tables.holdout import Draw
 from naively.tables.inference import Wishes, first_rows, infer, reconsidered
 from naively.tables.inputs import TableError, Task, is_untyped
@@ -33,6 +33,10 @@ MOST = 100_000  # rows held out, at most
 Drawn = tuple[Task, Float64 | None]
 """A piece of work that makes a batch, and the draws of its rows (see `Draw`) if some are held out.
 """
+
+
+Inferred = Callable[[pa.Table, LabelCodes], Schema]
+"""The columns to learn from, given the first rows and their labels."""
 
 
 class LearningError(TableError):
@@ -78,13 +82,18 @@ class Plan:
     like: Labels | None = None
 
 
-def plan(head: Sequence[pa.Table], question: Question, known: Model | None = None) -> Plan:
+def plan(
+    head: Sequence[pa.Table], question: Question, known: Model | None = None,
+    inferred: Inferred | None = None,
+) -> Plan:  # fmt: skip
     """How to learn from a table, of which these are the first rows.
 
     Parameters
     ----------
     head : tables, whose columns may differ.
     known : a model whose columns and families are taken over.
+    inferred : what says otherwise which columns and families there are, given the first rows with
+        nothing in the columns that need no looking at.
 
     Raises
     ------
@@ -96,15 +105,18 @@ def plan(head: Sequence[pa.Table], question: Question, known: Model | None = Non
     settled = question.wishes.settled
     seen = together([_without(table, settled) for table in head])
     untyped = known is None and _is_untyped(head, question.target)
-    classes, _ = labelled(seen, question.target, question.wishes.missing)
-    _check_classes(_read(classes, untyped), question)
-    if known is None:
-        schema, like = _schema(seen, _features(names, question), question), None
+    labels = labelled(seen, question.target, question.wishes.missing)
+    _check_classes(_read(labels[0], untyped), question)
+    features = _features(names, question)
+    if inferred is not None:
+        schema = inferred(_with_nulls(seen, features), labels)
+    elif known is None:
+        schema = _schema(seen, features, question)
     else:
-        schema, like = known.schema, known.classes
+        schema = known.schema
     schema.check_any("learn from")
     blank = Model(schema, question.prior, target=question.target, untyped=untyped)
-    return Plan(blank, question, like)
+    return Plan(blank, question, None if known is None else known.classes)
 
 
 def summarise(plan: Plan, batch: pa.Table) -> Model:
@@ -124,14 +136,16 @@ def merge(model: Model, part: Model) -> Model:
 
 
 def learn(
-    tasks: Iterable[Task], question: Question, threads: int, known: Model | None = None
-) -> tuple[Model, Held]:
+    tasks: Iterable[Task], question: Question, threads: int, known: Model | None = None,
+    inferred: Inferred | None = None,
+) -> tuple[Model, Held]:  # fmt: skip
     """(what was learned from all rows but those held out, these).
 
     If the table is of a file in which all values are text, the labels are text as well, until
     `relabelling.with_typed_labels` finds out what all of them read as.
 
-    Families are inferred from the first 100,000 rows, unless the model is known. Labels, levels
+    Families are inferred from the first 100,000 rows, unless the model is known, or `inferred`
+    says what they are. Labels, levels
     and whatever else the rows hold are counted as they come, and added in the order of the
     stream; the result does not depend on how the rows are cut into batches, nor on the number of
     threads.
@@ -146,7 +160,7 @@ def learn(
     head = _head(stream, question)
     if not any(batch.num_rows for batch, _ in head):
         raise LearningError("there are no rows")
-    made = plan([_split(batch, draws, 1.0)[0] for batch, draws in head], question, known)
+    made = plan([_split(batch, draws, 1.0)[0] for batch, draws in head], question, known, inferred)
     total = made.blank.copy()
     width = len({name for batch, _ in head for name in batch.schema.names})
     limit = max(1, min(MOST, CELLS // max(1, width)))
@@ -165,7 +179,7 @@ def learn(
         late = draws >= threshold  # lowered since: what is held out depends on no thread's pace
         if late.any():
             total = merge(total, summarise(made, out.filter(pa.array(late))))
-        held.add(_compact(out.filter(pa.array(~late)), needed), draws[~late])
+        held.add(compact(out.filter(pa.array(~late)), needed), draws[~late])
         if held.rows > 2 * limit:
             threshold = held.smallest(limit)
             for released in held.release(threshold):
@@ -217,17 +231,6 @@ def _split(
     return table.filter(pa.array(~chosen)), table.filter(pa.array(chosen)), draws[chosen]
 
 
-def _compact(table: pa.Table, needed: Collection[str | None]) -> pa.Table:
-    """The columns that matter, without the levels of rows that are not there."""
-    columns = {}
-    for name in table.column_names:
-        if name in needed:
-            column = table.column(name)
-            kind = column.type
-            columns[name] = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
-    return pa.table(columns)
-
-
 def labelled(
     batch: pa.Table, target: str, missing: Collection[str], like: Labels | None = None
 ) -> LabelCodes:
@@ -247,6 +250,13 @@ def labelled(
 def _without(table: pa.Table, columns: Collection[str]) -> pa.Table:
     """A table without columns that need no looking at: documents are large."""
     return table.select([name for name in table.column_names if name not in columns])
+
+
+def _with_nulls(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """These columns of a table, with nothing in those that it lacks."""
+    nothing = pa.nulls(table.num_rows)
+    there = {*table.column_names}
+    return pa.table({name: table.column(name) if name in there else nothing for name in names})
 
 
 def _head(

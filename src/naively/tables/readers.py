@@ -21,6 +21,7 @@ from naively.tables.jsonl import JsonLines
 from naively.tables.names import first_names
 from naively.tables.parts import FilePart, Options, Part
 from naively.tables.places import FORMATS, Place, listed, recognise_mails
+from naively.tables.typed import with_types
 
 __all__ = ["FORMATS", "MISSING", "Source", "TableError", "open_source"]
 
@@ -52,6 +53,11 @@ class Source:
     hint: str = ""
     _parts: list[Part] = field(default_factory=list, repr=False)
 
+    @property
+    def name(self) -> str:
+        """What messages call it: its first files."""
+        return ", ".join(part.name for part in self._parts[:3])
+
     def read_bytes(self) -> int:
         """About how many bytes have been read so far."""
         return sum(part.read_bytes() for part in self._parts)
@@ -79,6 +85,10 @@ class Source:
         """The batches, one after the other."""
         for task in self.tasks():
             yield task()
+
+    def to_table(self) -> pa.Table:
+        """All rows, in memory. Fields of CSV, which are text, become what all of a column are."""
+        return with_types([pa.Table.from_batches([batch]) for batch in self.batches()])
 
 
 def open_source(
