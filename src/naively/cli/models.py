@@ -13,7 +13,6 @@ from naively.cli.errors import UsageError, UserError, some
 from naively.cli.layout import clean, counted
 from naively.cli.options import wishes_of
 from naively.engines.threads import workers
-from naively.exact import Int64
 from naively.files import locks, safetensors
 from naively.files.safetensors import Saved
 from naively.invalid import Invalid
@@ -23,6 +22,7 @@ from naively.tables import union, values
 from naively.tables.inference import reconsidered
 from naively.tables.inputs import MISSING
 from naively.tables.summarising import other_columns
+from naively.tables.targets import positions
 from naively.weighed import Weighed
 
 TEXT = "text"
@@ -84,7 +84,7 @@ def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
 
     Where that is the file that it was read from, it is read again if somebody wrote it since.
     """
-    with locks.alone(output):
+    with locks.alone(output, lambda: progress.note(f"{output}: another program has it; waiting")):
         now = saved
         same = output.exists() and output.samefile(path)
         if same and safetensors.stamp_of(path) != saved.stamp:
@@ -234,16 +234,3 @@ def note_new_classes(source: str, learned: Model, saved: Saved) -> None:
             f"{source}: the model did not know the {what} {some(map(repr, new))}; it knows "
             f"{some(known)}"
         )
-
-
-def positions(labels: Labels, classes: Labels) -> Int64:
-    """The position among `classes` of each label, -1 if it is not there.
-
-    Labels that a file has as text may be numbers in the model, and the other way round.
-    """
-    if (labels.dtype.kind in "OUT") == (classes.dtype.kind in "OUT"):
-        known = {label: place for place, label in enumerate(classes.tolist())}
-        return np.array([known.get(label, -1) for label in labels.tolist()], np.int64)
-    known = {values.level_text(label, ()): place for place, label in enumerate(classes.tolist())}
-    texts = [values.level_text(label, ()) for label in labels.tolist()]
-    return np.array([known.get(text, -1) for text in texts], np.int64)
