@@ -35,6 +35,8 @@ def form(state: State) -> dict[str, Any]:
         if takes == "cells" and known is not None and known.dtype.kind == "T":
             kind = "level"
         values = [one for one in drawn.get(name, []) if one is not None]
+        if model.schema.why[name] == "whole numbers":
+            values = [float(round(one)) for one in values]
         one: dict[str, Any] = {"name": name, "kind": kind}
         if kind == "level" and known is not None:
             one["levels"] = known[:LEVELS].tolist()

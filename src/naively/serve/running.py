@@ -49,7 +49,17 @@ def warm(state: State, changer: Changer | None) -> None:
 def listening(host: str, port: int) -> socket.socket:
     """A socket that listens; OSError if it cannot."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=1024)
+    # asyncio sends answers at once (TCP_NODELAY) where the socket says that it is of TCP
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if sys.platform != "win32":
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind((host, port))
+        opened.listen(1024)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
 
 
 def run(app: Guard, opened: socket.socket, ready: Callable[[], None]) -> None:

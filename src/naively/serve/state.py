@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from naively.decisions import DecisionRule, likeliest
+from naively.decisions import DecisionRule, first_classes
 from naively.engines.threads import workers
 from naively.explanation import Explanation
 from naively.invalid import Invalid
@@ -94,17 +94,16 @@ class State:
     ) -> tuple[Answer, list[str]]:  # fmt: skip
         """(what is predicted of each row, what is to be said about them)."""
         posterior = self.posterior
-        rule = DecisionRule(unsure=unsure)
+        classes, rule = posterior.classes, DecisionRule(unsure=unsure)
         rows, said = self.encoded(table)
         try:
-            first = None if top is None else likeliest(posterior, rows, top)
-            return Answer(
-                posterior.predict(rows) if unsure is None else rule.labels(posterior, rows),
-                posterior.proba(rows) if proba else None,
-                None if first is None else (posterior.classes[first[0]], first[1]),
-            ), said  # fmt: skip
+            codes, found = posterior.codes_and_proba(rows)
         except InvalidValueError as error:
             raise RefusedError(422, str(error.named(posterior.feature_names))) from None
+        first = None if top is None else first_classes(codes, found, top)
+        best = None if first is None else (classes[first[0]], first[1])
+        labels = rule.labelled(classes, rule.codes(found, codes))
+        return Answer(labels, found if proba else None, best), said
 
     def explained(self, table: pa.Table, by_block: bool = False) -> tuple[Explanation, list[str]]:
         """(why each row has its scores, what is to be said about them)."""
