@@ -18,6 +18,8 @@ from naively.files.safetensors import Saved
 from naively.invalid import Invalid
 from naively.labels import Labels
 from naively.model import Model
+from naively.serve.log import LogError
+from naively.serve.store import pending
 from naively.tables import union, values
 from naively.tables.inference import reconsidered
 from naively.tables.inputs import MISSING
@@ -34,9 +36,11 @@ def write(saved: Saved, path: Path) -> None:
     safetensors.save(saved, path, workers(None))
 
 
-def load(path: Path) -> Saved:
-    """Read a model file, to ask it."""
+def load(path: Path, log_too: bool = False) -> Saved:
+    """Read a model file, to ask it; a note says what is in its log alone, unless that is read."""
     saved = _read(path)
+    if not log_too:
+        _note_log(saved, path)
     if saved.learned:
         try:
             saved.model = Weighed.of(saved.model, **saved.learned)
@@ -48,6 +52,7 @@ def load(path: Path) -> Saved:
 def load_sums(path: Path) -> Saved:
     """Read the file of a model that is nothing but sums, which can be added to."""
     saved = _read(path)
+    _note_log(saved, path)
     if saved.learned:
         raise UserError(
             f"{path}: a model of {saved.estimator} has to learn all rows at once, in Python: it "
@@ -65,6 +70,22 @@ def _read(path: Path) -> Saved:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
     except safetensors.ModelFileError as error:
         raise UserError(str(error)) from None
+
+
+def _note_log(saved: Saved, path: Path) -> None:
+    """A note on what is only in the log of a model that is served, or was until it was killed."""
+    if safetensors.SERVED not in saved.extra:
+        return
+    try:
+        changes = pending(path, saved).changes
+    except (OSError, LogError) as error:
+        progress.note(f"the log of `naively serve` cannot be read: {error}")
+        return
+    if changes:
+        progress.note(
+            f"{path}: {counted(changes, 'change')} that `naively serve` acknowledged are only in "
+            "its log so far; they go into the file when it stops, or starts again"
+        )
 
 
 def load_table(path: Path) -> Saved:
@@ -113,7 +134,8 @@ def merged(paths: Sequence[Path]) -> Saved:
             raise UserError(f"{path}: {said}") from None
     if total.schema.reasons is not None:
         total = reconsidered(wishes_of(saved[0]), total)
-    return Saved(total, saved[0].estimator, saved[0].params, saved[0].extra)
+    extra = {key: text for key, text in saved[0].extra.items() if key != safetensors.SERVED}
+    return Saved(total, saved[0].estimator, saved[0].params, extra)
 
 
 def shown(saved: Saved) -> Model | None:

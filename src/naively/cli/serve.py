@@ -51,4 +51,4 @@ def serve(
     for option, value in (("max-body", max_body), ("max-rows", max_rows), ("port", port)):
         given.check_count(option, value)
     token = serving.token(token_file, host)
-    serving.run(model, host, port, token, read_only, max_body << 20, max_rows)
+    serving.run(model, host, port, token, read_only, (max_body << 20, max_rows))

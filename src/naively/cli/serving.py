@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from naively.cli import models, progress, report
 from naively.cli.errors import UsageError, UserError
@@ -16,6 +17,9 @@ from naively.files.safetensors import Saved
 from naively.model import Model
 from naively.tables.frames import array_names
 from naively.tables.inputs import MISSING
+
+if TYPE_CHECKING:
+    from naively.serve.service import Service
 
 VARIABLE = "NAIVELY_TOKEN"
 SHORTEST = 16
@@ -48,66 +52,72 @@ def token(file: Path | None, host: str) -> str | None:
 
 
 def run(
-    path: Path, host: str, port: int, token: str | None, read_only: bool, most: int, rows: int
+    path: Path, host: str, port: int, token: str | None, read_only: bool, limits: tuple[int, int]
 ) -> None:
-    """Serve a model until the process is told to stop."""
+    """Serve a model until the process is told to stop; `limits` are bytes and rows of a request."""
     try:
         from naively.serve import running
         from naively.serve.app import application
-        from naively.serve.bodies import Limits
-        from naively.serve.guard import LOOPBACK
-        from naively.serve.service import Service, Settings
-        from naively.serve.store import Store, pending
-        from naively.serve.writer import Writer, replayed
     except ModuleNotFoundError as error:
         raise UserError(f"{error}: pip install 'naively[serve]'") from None
-
     try:
         opened = running.listening(host, port)
     except OSError as error:
         raise UserError(f"{host}:{port}: {error.strerror or error}") from None
-    fixed, writer, changer, why = None, None, None, None
-    if read_only:
-        saved = models.load(path)
-    else:
-        try:
-            store = Store(path, models.load)
-        except BlockingIOError:
-            raise UserError(
-                f"{path}: another program has it, perhaps `naively serve`: stop that one, or serve "
-                "it with --read-only"
-            ) from None
-        except FileNotFoundError:
-            raise UserError(f"{path}: there is no such model file") from None
-        saved = store.saved
-        if why := _only_read(saved):
-            store.close()
-            progress.note(f"for reading only: {why}")
-    if read_only or why:
-        changer = None if _only_read(saved) else _changer(saved)
-        saved.model = _named(saved.model)
-        fixed = replayed(saved, pending(path, saved), changer)
-    else:
-        changer = _changer(saved)
+    service = service_of(path, token, read_only, limits)
+    running.warm(service.state, None if service.writer is None else service.writer.changer)
+
+    def ready() -> None:
+        name = f"[{host}]" if ":" in host else host
+        only = ", for reading only" if service.writer is None else ""
+        where = f"http://{name}:{opened.getsockname()[1]}/"
+        print(f"serving {clean(path, 200)} at {where}{only}", flush=True)
+
+    running.run(application(service), opened, ready)
+
+
+def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int, int]) -> Service:
+    """The service of a model file; what its log holds goes into it unless it is only read."""
+    from naively.serve.bodies import Limits
+    from naively.serve.changing import Changer
+    from naively.serve.guard import LOOPBACK
+    from naively.serve.service import Service, Settings
+    from naively.serve.store import pending
+    from naively.serve.writer import Writer, replayed
+
+    store = None if read_only else _store(path)
+    saved = models.load(path, log_too=True) if store is None else store.saved
+    why = _only_read(saved)
+    changer = None if why else Changer(learned_question(saved, None), wishes_of(saved))
+    if store is not None and changer is not None:
         if dropped := store.pending.dropped:
             progress.note(f"the log ends with {dropped:,} bytes nobody was told of: left out")
         if changes := store.pending.changes:
             progress.note(f"{changes:,} changes in the log go into {path}")
-        writer = Writer(store, changer)
-    state = writer.state if writer is not None else fixed
-    assert state is not None
-    running.warm(state, changer if writer is not None else None)
+        fixed, writer = None, Writer(store, changer)
+    else:
+        if store is not None:
+            store.close()
+            progress.note(f"for reading only: {why}")
+        saved.model = _named(saved.model)
+        fixed, writer = replayed(saved, pending(path, saved), changer), None
     hosts = LOOPBACK if token is None else None
-    settings = Settings(clean(path.name), Limits(most, rows), hosts, token, _inspect(saved))
-    service = Service(settings, fixed, writer)
+    settings = Settings(clean(path.name), Limits(*limits), hosts, token, _inspect(saved))
+    return Service(settings, fixed, writer)
 
-    def ready() -> None:
-        port = opened.getsockname()[1]
-        name = f"[{host}]" if ":" in host else host
-        only = ", for reading only" if writer is None else ""
-        print(f"serving {clean(path, 200)} at http://{name}:{port}/{only}", flush=True)
 
-    running.run(application(service), opened, ready)
+def _store(path: Path) -> Any:
+    from naively.serve.store import Store
+
+    try:
+        return Store(path, partial(models.load, log_too=True))
+    except BlockingIOError:
+        raise UserError(
+            f"{path}: another program has it, perhaps `naively serve`: stop that one, or serve it "
+            "with --read-only"
+        ) from None
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such model file") from None
 
 
 def _only_read(saved: Saved) -> str | None:
@@ -119,12 +129,6 @@ def _only_read(saved: Saved) -> str | None:
     if saved.model.target is None:
         return "the model does not name its target"
     return None
-
-
-def _changer(saved: Saved) -> Any:
-    from naively.serve.changing import Changer
-
-    return Changer(learned_question(saved, None), wishes_of(saved))
 
 
 def _named(model: Model) -> Model:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import signal
 import socket
@@ -71,6 +72,8 @@ def run(app: Guard, opened: socket.socket, ready: Callable[[], None]) -> None:
             ready()
 
     sys.setswitchinterval(SWITCH)
+    gc.collect()
+    gc.freeze()  # the model stays: it need not be looked through for garbage
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, lifespan="on",
         timeout_graceful_shutdown=GRACE, backlog=1024,

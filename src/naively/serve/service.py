@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, Response
+from pydantic_core import to_json
 from starlette.requests import ClientDisconnect
 
 from naively import __version__
@@ -292,6 +293,6 @@ def answer(
 
 
 def as_json(value: Any, number: int, status: int = 200) -> Response:
-    """The same of JSON."""
-    text = json.dumps(value, allow_nan=False, default=str, separators=(",", ":"))
-    return answer(text.encode(), number, JSON, None, status)
+    """The same of JSON; what is not finite is null."""
+    body = to_json(value, inf_nan_mode="null", fallback=str)  # floats are read back as they were
+    return answer(body, number, JSON, None, status)

@@ -105,7 +105,7 @@ class Store:
         self.path = Path(os.path.realpath(path))
         self._log: Log | None = None
         self._unsaved = False
-        self._locked = locks.taken(self.path, wait=False) if locks.POSSIBLE else None
+        self._locked = _taken(self.path)
         try:
             self.saved = read(path)
             self.pending = pending(self.path, self.saved)
@@ -196,3 +196,13 @@ class Store:
         if self._locked is not None:
             os.close(self._locked)
             self._locked = None
+
+
+def _taken(path: Path) -> int | None:
+    """The file, open and locked; None where files cannot be locked."""
+    try:
+        return locks.taken(path, wait=False) if locks.POSSIBLE else None
+    except (BlockingIOError, FileNotFoundError):
+        raise
+    except OSError:  # as `locks.alone`: better to go on than to refuse
+        return None
