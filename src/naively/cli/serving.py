@@ -64,16 +64,17 @@ def run(
         opened = running.listening(host, port)
     except OSError as error:
         raise UserError(f"{host}:{port}: {error.strerror or error}") from None
-    service = service_of(path, token, read_only, limits)
-    running.warm(service.state, None if service.writer is None else service.writer.changer)
+    with opened:
+        service = service_of(path, token, read_only, limits)
+        running.warm(service.state, None if service.writer is None else service.writer.changer)
 
-    def ready() -> None:
-        name = f"[{host}]" if ":" in host else host
-        only = ", for reading only" if service.writer is None else ""
-        where = f"http://{name}:{opened.getsockname()[1]}/"
-        print(f"serving {clean(path, 200)} at {where}{only}", flush=True)
+        def ready() -> None:
+            name = f"[{host}]" if ":" in host else host
+            only = ", for reading only" if service.writer is None else ""
+            where = f"http://{name}:{opened.getsockname()[1]}/"
+            print(f"serving {clean(path, 200)} at {where}{only}", flush=True)
 
-    running.run(application(service), opened, ready)
+        running.run(application(service), opened, ready)
 
 
 def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int, int]) -> Service:
