@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 import threading
 from concurrent.futures import wait
@@ -19,7 +18,7 @@ from naively.cli import models
 from naively.cli.main import run
 from naively.cli.options import learned_question, wishes_of
 from naively.files import safetensors
-from naively.serve import log
+from naively.serve import log, store
 from naively.serve.changing import Changer
 from naively.serve.log import Entry, Log, LogError
 from naively.serve.refused import RefusedError
@@ -262,6 +261,7 @@ def test_one_program_writes_at_a_time(file):
 
 
 def test_a_full_disk_refuses_and_loses_nothing(file):
+    resource = pytest.importorskip("resource", reason="files cannot be kept small here")
     writer = writer_of(file)
     writer.submit(order([row(1)])).result(30)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -325,6 +325,32 @@ def test_every_answer_is_of_one_state(file):
     assert len({number for number, _ in found}) > 3
     for number, proba in found:
         np.testing.assert_array_equal(proba, truth[number].proba(wanted[0]))
+
+
+def test_a_log_of_many_changes_goes_into_the_file(file, monkeypatch):
+    monkeypatch.setattr(store, "MANY", 10)
+    writer = writer_of(file)
+    changes = [("learn", [row(k % 7)]) for k in range(25)]
+    for what, rows in changes:
+        writer.submit(order(rows, what)).result(30)
+    saved = safetensors.load(file)
+    assert len(ROWS) + 10 <= saved.model.rows < len(ROWS) + 25 <= writer.state.model.rows
+    killed(writer)
+    again = writer_of(file)
+    assert (again.state.number, again.state.model == expected(changes)) == (25, True)
+    again.stop()
+
+
+def test_a_link_to_a_model_has_the_log_of_the_model(file, tmp_path):
+    (link := tmp_path / "link.model").symlink_to(file)
+    writer = writer_of(link)
+    writer.submit(order([row(1)])).result(30)
+    assert log.path_of(file).exists()
+    killed(writer)
+    again = writer_of(file)
+    assert again.state.number == 1
+    again.stop()
+    assert link.is_symlink()
 
 
 def test_rows_in_the_log_are_the_rows_that_were_sent(file):

@@ -13,8 +13,11 @@ from naively.cli.errors import UsageError, UserError
 from naively.cli.layout import clean
 from naively.cli.models import TEXT
 from naively.cli.options import learned_question, wishes_of
+from naively.files import safetensors
 from naively.files.safetensors import Saved
 from naively.model import Model
+from naively.serve.log import LogError
+from naively.serve.store import Pending, Store, pending
 from naively.tables.frames import array_names
 from naively.tables.inputs import MISSING
 
@@ -83,11 +86,10 @@ def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int
     from naively.serve.changing import Changer
     from naively.serve.guard import LOOPBACK
     from naively.serve.service import Service, Settings
-    from naively.serve.store import pending
     from naively.serve.writer import Writer, replayed
 
     store = None if read_only else _store(path)
-    saved = models.load(path, log_too=True) if store is None else store.saved
+    saved, found = _read(path) if store is None else (store.saved, store.pending)
     why = _only_read(saved)
     changer = None if why else Changer(learned_question(saved, None), wishes_of(saved))
     if store is not None and changer is not None:
@@ -101,15 +103,27 @@ def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int
             store.close()
             progress.note(f"for reading only: {why}")
         saved.model = _named(saved.model)
-        fixed, writer = replayed(saved, pending(path, saved), changer), None
+        fixed, writer = replayed(saved, found, changer), None
     hosts = LOOPBACK if token is None else None
     settings = Settings(clean(path.name), Limits(*limits), hosts, token, _inspect(saved))
     return Service(settings, fixed, writer)
 
 
-def _store(path: Path) -> Any:
-    from naively.serve.store import Store
+def _read(path: Path) -> tuple[Saved, Pending]:
+    """A model file and its log, which another service may be writing."""
+    while True:
+        saved, wrong = models.load(path, log_too=True), None
+        try:
+            found = pending(path, saved)
+        except LogError as error:
+            wrong = error
+        if safetensors.stamp_of(path) == saved.stamp:
+            if wrong is not None:
+                raise wrong
+            return saved, found
 
+
+def _store(path: Path) -> Store:
     try:
         return Store(path, partial(models.load, log_too=True))
     except BlockingIOError:

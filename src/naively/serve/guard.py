@@ -22,7 +22,7 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 OPEN = ("/", "/health")
-"""What needs no token: they tell nothing of the model."""
+"""What needs no token: they tell the version and the number of the state, and no more."""
 NAME = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(:[0-9]*)?")
 TOLD = [
     (b"x-content-type-options", b"nosniff"),

@@ -53,7 +53,8 @@ class Entry:
 
 
 def path_of(model: Path) -> Path:
-    """Where the log of a model file is."""
+    """Where the log of a model file is: beside the file itself, if that is a link."""
+    model = Path(os.path.realpath(model))
     return model.with_name(f"{model.name}.log")
 
 

@@ -30,7 +30,7 @@ from naively.tables.targets import positions
 
 SMALL = 1 << 14
 """Bytes of a request that is answered at once; a larger one is answered on another thread."""
-LARGE = 16
+LARGE = 8
 """Larger requests that are read and answered at the same time."""
 PATIENCE = 30.0
 """Seconds that the body of a request may take to arrive."""

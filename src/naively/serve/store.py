@@ -20,8 +20,8 @@ from naively.model import Model
 from naively.serve import log
 from naively.serve.log import Entry, Log, LogError
 
-LARGE = 1 << 25
-"""Bytes of a log that are written into the model file."""
+LARGE, MANY = 1 << 25, 1000
+"""Bytes of a log, and changes in it, that go into the model file: to do them again takes time."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Store:
     def __init__(self, path: Path, read: Callable[[Path], Saved]) -> None:
         self.path = Path(os.path.realpath(path))
         self._log: Log | None = None
-        self._unsaved = False
+        self._unsaved = 0
         self._locked = _taken(self.path)
         try:
             self.saved = read(path)
@@ -148,14 +148,14 @@ class Store:
     @property
     def large(self) -> bool:
         """Whether it is time to compact."""
-        return self._unsaved and self.size > LARGE
+        return self._unsaved >= MANY or (self._unsaved > 0 and self.size > LARGE)
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Put changes on the disk; OSError if that cannot be."""
         if self._log is None or self._log.broken:
             raise OSError("the log cannot be written to since an error: start the service again")
         self._log.append(entries)
-        self._unsaved = True
+        self._unsaved += len(entries)
 
     def compact(self, model: Model, number: int, known: Iterable[Entry]) -> None:
         """Write all that is in the log into the model file, and begin a new log.
@@ -173,7 +173,7 @@ class Store:
             self._log = None  # what is appended to the old log would not count any more
         settle(self.path.parent)
         self._begin_log(mark, known)
-        self._unsaved = False
+        self._unsaved = 0
 
     def _keep(self, locked: int) -> None:
         """Hold the lock of the new file in the place of the old one's."""
