@@ -34,8 +34,8 @@ LARGE = 8
 """Larger requests that are read and answered at the same time."""
 PATIENCE = 30.0
 """Seconds that the body of a request may take to arrive."""
-CELLS = 1 << 22
-"""Numbers of an explanation."""
+CELLS, TERMS = 1 << 22, 1000
+"""Numbers of an explanation; as how many columns one of text counts, whose terms are told."""
 KEY = 200
 """Characters of an Idempotency-Key."""
 PATHS = frozenset(
@@ -139,8 +139,9 @@ class Service:
     ) -> Response:
         state = self.state
         table, said = rows_of(body, kind, self._wanted(state), self.settings.limits)
-        width = len(state.model.classes) * len(state.columns)
-        if table.num_rows * width > CELLS:
+        texts = sum(part.summary.takes == "documents" for part in state.model.schema.parts)
+        width = max(1, len(state.model.classes)) * (len(state.columns) + TERMS * texts)
+        if table.num_rows > max(1, CELLS // width):
             most = max(1, CELLS // width)
             raise RefusedError(413, f"at most {most:,} rows of this model are explained at once")
         pair = [self._label(state, name) for name in (label, against)]
