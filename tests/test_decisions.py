@@ -53,6 +53,15 @@ COSTS = st.lists(
 ).map(lambda costs: np.reshape(costs, (3, 3)))  # fmt: skip
 
 
+@pytest.mark.parametrize("name", EACH)
+def test_labels_and_probabilities_in_one_pass_are_those_of_two(name):
+    model, rows = MODELS[name]
+    posterior, own = model.model_.posterior(), model._rows(rows)
+    codes, proba = posterior.codes_and_proba(own)
+    np.testing.assert_array_equal(codes, posterior.predict_codes(own))
+    np.testing.assert_array_equal(proba, posterior.proba(own))
+
+
 # ---- costs ---------------------------------------------------------------------------------------
 
 

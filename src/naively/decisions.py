@@ -65,10 +65,14 @@ class DecisionRule:
 
     def labels(self, posterior: Posterior, X: Data, workers: Workers | None = None) -> Labels:
         """The label of each row, (n,); with `unsure` an array of objects, None where it is open."""
-        codes = self.codes(posterior.proba(X, workers), posterior.predict_codes(X, workers))
+        codes, proba = posterior.codes_and_proba(X, workers)
+        return self.labelled(posterior.classes, self.codes(proba, codes))
+
+    def labelled(self, classes: Labels, codes: Int64) -> Labels:
+        """The labels at some positions, (n,); with `unsure` objects, None where it is open."""
         if self.unsure is None:
-            return posterior.classes[codes]
-        labels = posterior.classes.astype(object)[codes]
+            return classes[codes]
+        labels = classes.astype(object)[codes]
         labels[codes == OPEN] = None
         return labels
 
@@ -88,9 +92,13 @@ def likeliest(
     """
     if not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1:
         raise ValueError(f"as many classes as 1 or more can be asked for, not {most!r}")
-    proba = posterior.proba(X, workers)
+    return first_classes(*posterior.codes_and_proba(X, workers), most)
+
+
+def first_classes(codes: Int64, proba: Float64, most: int) -> tuple[Int64, Float64]:
+    """The same of rows whose most probable classes (n,) and probabilities (n, C) are known."""
     rank = -proba
-    rank[np.arange(len(rank)), posterior.predict_codes(X, workers)] = -np.inf
+    rank[np.arange(len(rank)), codes] = -np.inf
     order = np.argsort(rank, axis=1, kind="stable")[:, :most]
     return order, np.take_along_axis(proba, order, axis=1)
 

@@ -112,6 +112,40 @@ class RowExplanation(SingleExplanation):
         """Why the text has its scores, if the row has one feature and that is a text."""
         return self.texts[self.features[0]] if len(self.texts) == len(self.features) == 1 else None
 
+    def to_dict(self, label: Any = None, against: Any = None) -> dict[str, Any]:
+        """All of it as JSON takes it, in nats."""
+        classes = self.classes.tolist()
+        label, against = (classes[c] for c in self.pair(label, against))
+        prior, odds = (part.tolist() for part in self.known_log_odds(label, against))
+        added = self.contributions.T.tolist()
+        log_odds: dict[str, Any] = {"total": self.total(label, against), "prior": prior}
+        if self.blocks is None:
+            log_odds["columns"] = dict(zip(self.features, odds, strict=True))
+            parts: dict[str, Any] = {"contributions": dict(zip(self.features, added, strict=True))}
+        else:
+            each = zip(self.blocks, odds, added, strict=True)
+            parts = {
+                "blocks": [
+                    {"columns": [self.features[j] for j in own], "log_odds": one,
+                     "contributions": all_}
+                    for own, one, all_ in each
+                ]
+            }  # fmt: skip
+        values = zip(self.features, self.values, strict=True)
+        return {
+            "predicted": self.predicted,
+            "label": label,
+            "against": against,
+            "log_odds": log_odds,
+            "classes": classes,
+            "probabilities": self.proba.tolist(),
+            "prior": self.prior.tolist(),
+            "joint": self.joint.tolist(),
+            "values": {name: value for name, value in values if name not in self.texts},
+            **parts,
+            "texts": {name: text.to_dict(label, against) for name, text in self.texts.items()},
+        }
+
     # ---- for people --------------------------------------------------------------------------
 
     def list_of(self, pair: ClassPair) -> list[str]:

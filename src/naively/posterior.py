@@ -164,6 +164,19 @@ class Posterior:
 
         return self._in_chunks(X, out, finish, workers, VANISHING)
 
+    def codes_and_proba(self, X: Data, workers: Workers | None = None) -> tuple[Int64, Float64]:
+        """(`predict_codes`, `proba`) of the same rows, which are scored once."""
+        codes, out = np.empty(X.shape[0], np.int64), np.empty((X.shape[0], len(self.classes)))
+        likeliest = np.int64(self.class_prior.argmax())
+
+        def finish(joint: Float64, rows: range) -> None:
+            kernel.best_class(joint, likeliest, codes[rows.start : rows.stop])
+            joint = np.exp(self._below_best(joint))
+            np.divide(joint, joint.sum(axis=0), out=out[rows.start : rows.stop].T)
+
+        self._in_chunks(X, range(X.shape[0]), finish, workers, VANISHING)
+        return codes, out
+
     def _below_best(self, joint: Float64) -> Float64:
         """The (C, n) table minus the best of each row; -inf where the distance has no number."""
         joint = self._possible(joint)
@@ -229,7 +242,7 @@ class Posterior:
 
         `by_block` has what several features tell together as one, in place of their shares of it.
         """
-        proba, codes = self.proba(X, workers), self.predict_codes(X, workers)
+        codes, proba = self.codes_and_proba(X, workers)
         names = self.schema.names if by_block else self.feature_names
         blocks, parameters = self.together if by_block else None, self.parameters
         added = parameters.contributions(X) if blocks is None else self._by_block(X)

@@ -78,6 +78,16 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         ]
         return found or [(self.column, None, None, 0.0)]
 
+    def to_dict(self, label: Any = None, against: Any = None) -> dict[str, Any]:
+        """What the terms add, as JSON takes it, in nats."""
+        _, odds, rest = self.log_odds(label, against)
+        columns = (self.counts.tolist(), odds.tolist(), self.contributions.tolist())
+        terms = [
+            {"term": term, "count": count, "log_odds": own, "contributions": each}
+            for term, count, own, each in zip(self.terms, *columns, strict=True)
+        ]
+        return {"terms": terms, "absent": rest, "unknown": self.unknown}
+
     def marks(self, label: Any = None, against: Any = None) -> list[Mark]:
         """(start, end, log-odds) of the parts of the text that move it, in their order.
 

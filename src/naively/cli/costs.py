@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from naively.cli import models
 from naively.cli.errors import UsageError, UserError, some
 from naively.decisions import DecisionRule, cost_matrix
 from naively.exact import Float64
 from naively.labels import Labels
+from naively.tables.targets import positions
 
 
 def rule(classes: Labels, costs: Path | None, unsure: float | None) -> DecisionRule | None:
@@ -76,7 +76,7 @@ def _cells(path: Path) -> list[list[str]]:
 
 def _places(names: Sequence[str], classes: Labels, where: str) -> list[int]:
     """The position of each class, all of which must be named once."""
-    places: list[int] = models.positions(np.array(names, object), classes).tolist()
+    places: list[int] = positions(np.array(names, object), classes).tolist()
     for place, name in zip(places, names, strict=True):
         if place < 0:
             raise UserError(f"{where} names {name!r}, which is none of the classes {some(classes)}")

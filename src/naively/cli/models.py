@@ -13,16 +13,18 @@ from naively.cli.errors import UsageError, UserError, some
 from naively.cli.layout import clean, counted
 from naively.cli.options import wishes_of
 from naively.engines.threads import workers
-from naively.exact import Int64
 from naively.files import locks, parted, safetensors
 from naively.files.safetensors import Saved
 from naively.invalid import Invalid
 from naively.labels import Labels
 from naively.model import Model
+from naively.serve.log import LogError
+from naively.serve.store import pending
 from naively.tables import union, values
 from naively.tables.inference import reconsidered
 from naively.tables.inputs import MISSING
 from naively.tables.summarising import other_columns
+from naively.tables.targets import positions
 from naively.weighed import Weighed
 
 TEXT = "text"
@@ -34,9 +36,11 @@ def write(saved: Saved, path: Path) -> None:
     safetensors.save(saved, path, workers(None))
 
 
-def load(path: Path) -> Saved:
-    """Read a model file, to ask it."""
+def load(path: Path, log_too: bool = False) -> Saved:
+    """Read a model file, to ask it; a note says what is in its log alone, unless that is read."""
     saved = _read(path)
+    if not log_too:
+        _note_log(saved, path)
     if saved.learned:
         try:
             saved.model = Weighed.of(saved.model, **saved.learned)
@@ -48,6 +52,7 @@ def load(path: Path) -> Saved:
 def load_sums(path: Path) -> Saved:
     """Read the file of a model that is nothing but sums, which can be added to."""
     saved = _read(path)
+    _note_log(saved, path)
     if saved.learned:
         raise UserError(
             f"{path}: a model of {saved.estimator} has to learn all rows at once, in Python: it "
@@ -67,6 +72,22 @@ def _read(path: Path) -> Saved:
         raise UserError(str(error)) from None
 
 
+def _note_log(saved: Saved, path: Path) -> None:
+    """A note on what is only in the log of a model that is served, or was until it was killed."""
+    if safetensors.SERVED not in saved.extra:
+        return
+    try:
+        changes = pending(path, saved).changes
+    except (OSError, LogError) as error:
+        progress.note(f"the log of `naively serve` cannot be read: {error}")
+        return
+    if changes:
+        progress.note(
+            f"{path}: {counted(changes, 'change')} that `naively serve` acknowledged are only in "
+            "its log so far; they go into the file when it stops, or starts again"
+        )
+
+
 def load_table(path: Path) -> Saved:
     """Read the file of a model of a table, which can go on learning from tables."""
     saved = load_sums(path)
@@ -84,7 +105,7 @@ def changing(saved: Saved, path: Path, output: Path) -> Iterator[Saved]:
 
     Where that is the file that it was read from, it is read again if somebody wrote it since.
     """
-    with locks.alone(output):
+    with locks.alone(output, lambda: progress.note(f"{output}: another program has it; waiting")):
         now = saved
         same = output.exists() and output.samefile(path)
         if same and safetensors.stamp_of(path) != saved.stamp:
@@ -113,8 +134,9 @@ def merged(paths: Sequence[Path]) -> Saved:
             raise UserError(f"{path}: {said}") from None
     if total.schema.reasons is not None:
         total = reconsidered(wishes_of(saved[0]), total)
+    extra = {key: text for key, text in saved[0].extra.items() if key != safetensors.SERVED}
     parts = parted.merged(total, saved)
-    return Saved(total, saved[0].estimator, saved[0].params, saved[0].extra, parts=parts)
+    return Saved(total, saved[0].estimator, saved[0].params, extra, parts=parts)
 
 
 def shown(saved: Saved) -> Model | None:
@@ -235,16 +257,3 @@ def note_new_classes(source: str, learned: Model, saved: Saved) -> None:
             f"{source}: the model did not know the {what} {some(map(repr, new))}; it knows "
             f"{some(known)}"
         )
-
-
-def positions(labels: Labels, classes: Labels) -> Int64:
-    """The position among `classes` of each label, -1 if it is not there.
-
-    Labels that a file has as text may be numbers in the model, and the other way round.
-    """
-    if (labels.dtype.kind in "OUT") == (classes.dtype.kind in "OUT"):
-        known = {label: place for place, label in enumerate(classes.tolist())}
-        return np.array([known.get(label, -1) for label in labels.tolist()], np.int64)
-    known = {values.level_text(label, ()): place for place, label in enumerate(classes.tolist())}
-    texts = [values.level_text(label, ()) for label in labels.tolist()]
-    return np.array([known.get(text, -1) for text in texts], np.int64)

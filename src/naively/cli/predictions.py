@@ -17,9 +17,9 @@ import pyarrow.parquet as parquet
 from naively.cli.errors import UsageError
 from naively.files.atomic import replacing
 from naively.labels import Labels
+from naively.tables.answers import Answer
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".parquet", ".pq")
-PREDICTION = "prediction"
 ENCODER = json.JSONEncoder(allow_nan=False, default=str)
 
 
@@ -44,25 +44,9 @@ def tables(
         first = {file: columns.pop(file)} if file else {}
         if only:
             columns = {}
-        kind = pa.array(classes).type if classes.dtype.kind in "biuf" else pa.string()
-        values = labels if labels.dtype.kind in "biuf" else labels.tolist()
-        said = {_free(PREDICTION, first | columns): pa.array(values, kind)}
-        for c, label in enumerate(classes.tolist() if proba is not None else []):
-            name = _free(f"P({label})", first | columns | said)
-            said[name] = pa.array(np.ascontiguousarray(proba[:, c]))
-        for k in range(0 if top is None else top[0].shape[1]):
-            for name, one in ((f"top_{k + 1}", top[0]), (f"P(top_{k + 1})", top[1])):
-                said[_free(name, first | columns | said)] = pa.array(
-                    one[:, k].tolist(), kind if one is top[0] else pa.float64()
-                )
+        said = Answer(labels, proba, top).columns(classes, first | columns)
         columns = first | (said | columns if documents else columns | said)
         yield pa.table({name: _written(column) for name, column in columns.items()})
-
-
-def _free(name: str, taken: dict[str, Any]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _written(column: pa.Array) -> pa.Array:
@@ -132,21 +116,12 @@ def to_json(batches: Iterable[Any], classes: Labels, only: bool, file: str | Non
 
     Batches are those of `tables`. What is not finite is null; dates and the like are text.
     """
-    names = [str(label) for label in classes.tolist()]
     for batch, labels, proba, top in batches:
         fields: dict[str, list[Any]] = {}
         if file is not None:
             fields[file] = batch.column(file).to_pylist()
             batch = batch.drop_columns([file])
-        fields[PREDICTION] = labels.tolist()
-        if proba is not None:
-            fields["probabilities"] = [dict(zip(names, one, strict=True)) for one in proba.tolist()]
-        if top is not None:
-            each = zip(*(part.tolist() for part in top), strict=True)
-            fields["top"] = [
-                [{"label": label, "probability": p} for label, p in zip(*one, strict=True)]
-                for one in each
-            ]
+        fields |= Answer(labels, proba, top).fields(classes)
         if not only:
             fields["row"] = batch.to_pylist()
         sys.stdout.writelines(

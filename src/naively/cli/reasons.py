@@ -18,7 +18,7 @@ from naively.cli import layout, predictions, progress, words
 from naively.cli.layout import clean, new_table, note
 from naively.cli.rows import Explained
 from naively.cli.sources import Opened
-from naively.explanation import RowExplanation, TextExplanation
+from naively.explanation import RowExplanation
 from naively.explanations import ClassPair, SingleExplanation
 from naively.files.atomic import replacing
 from naively.markup import LONGEST, Line, brief, folded, largest, length, shown, total_odds
@@ -241,51 +241,4 @@ def to_file(result: Explained, source: Opened, output: Path) -> None:
 def to_json(result: Explained) -> None:
     """Write a JSON object a row to standard output."""
     for number, row in _rows(result):
-        label, against = (row.classes.tolist()[c] for c in row.pair(*result.pair))
-        layout.print_json({"row": number, **_as_json(row, label, against)})
-
-
-def _as_json(row: RowExplanation, label: Any, against: Any) -> dict[str, Any]:
-    """Why a row is of its class, for programs; in nats."""
-    classes = row.classes.tolist()
-    prior, odds = (part.tolist() for part in row.known_log_odds(label, against))
-    added = row.contributions.T.tolist()
-    log_odds: dict[str, Any] = {"total": row.total(label, against), "prior": prior}
-    if row.blocks is None:
-        log_odds["columns"] = dict(zip(row.features, odds, strict=True))
-        parts: dict[str, Any] = {"contributions": dict(zip(row.features, added, strict=True))}
-    else:
-        each = zip(row.blocks, odds, added, strict=True)
-        parts = {
-            "blocks": [
-                {"columns": [row.features[j] for j in own], "log_odds": one, "contributions": all_}
-                for own, one, all_ in each
-            ]
-        }
-    return {
-        "predicted": row.predicted,
-        "label": label,
-        "against": against,
-        "log_odds": log_odds,
-        "classes": classes,
-        "probabilities": row.proba.tolist(),
-        "prior": row.prior.tolist(),
-        "joint": row.joint.tolist(),
-        "values": {
-            name: value
-            for name, value in zip(row.features, row.values, strict=True)
-            if name not in row.texts
-        },
-        **parts,
-        "texts": {name: _text_json(text, label, against) for name, text in row.texts.items()},
-    }
-
-
-def _text_json(text: TextExplanation, label: Any, against: Any) -> dict[str, Any]:
-    _, odds, rest = text.log_odds(label, against)
-    columns = (text.counts.tolist(), odds.tolist(), text.contributions.tolist())
-    terms = [
-        {"term": term, "count": count, "log_odds": own, "contributions": each}
-        for term, count, own, each in zip(text.terms, *columns, strict=True)
-    ]
-    return {"terms": terms, "absent": rest, "unknown": text.unknown}
+        layout.print_json({"row": number, **row.to_dict(*result.pair)})

@@ -19,7 +19,7 @@ from naively.cli.arguments import LEARNING, NO_QUERY, ChangeOptions, LearningOpt
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.options import learned_question, missing_of, new_question
 from naively.engines.threads import workers
-from naively.files.safetensors import Saved
+from naively.files.safetensors import SERVED, Saved
 from naively.model import Model
 from naively.tables.databases import file_of, queried
 from naively.tables.documents import FILE, LABEL, TEXTS
@@ -169,6 +169,7 @@ def opened_like(
         said = ", ".join(twice).replace("_", "-")
         raise UsageError(f"--like takes that from the model: leave out {said}")
     saved = models.load_table(like)
+    saved.extra.pop(SERVED, None)  # the log of that model is not of the new one
     try:
         saved.model = known_of(saved.model, workers(None))
     except ValueError as error:

@@ -43,6 +43,7 @@ from naively.tables.learning import (
 from naively.tables.left_out import no_information, unvaried_in
 from naively.tables.names import no_column
 from naively.tables.relabelling import with_typed_labels
+from naively.tables.targets import positions
 from naively.workers import Workers
 
 Tested = tuple[Int64, Float64, int, Labels, dict[str, Invalid]]
@@ -207,7 +208,7 @@ def _tested(
     """What a model says of the rows of a batch that have a label."""
     labels, codes = labelled(batch, target, missing)
     kept = np.flatnonzero(codes < len(labels))
-    truth = np.append(models.positions(labels, model.classes), -1)[codes[kept]]
+    truth = np.append(positions(labels, model.classes), -1)[codes[kept]]
     posterior = model.posterior()
     rows, invalid = encode(model.schema, batch, unvaried_in(posterior))
     log_proba = posterior.log_proba(rows[kept], threads)

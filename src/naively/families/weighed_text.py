@@ -94,13 +94,15 @@ class WeighedText(Text):
         group, n_groups = self._groups(known)
         total = np.asarray(known.total.summed(0).rounded())
         sample = statistics.sample.canonical()
-        met = np.flatnonzero(present.rounded())
-        equal: Float64 = np.asarray(sample.tables["kept"].rounded())[met].T
-        most = min(WEIGHED, max(FEWEST, TOLD // max(1, 2 * n_groups * equal.shape[1])))
-        first = equal[: sample.first(most, TEACHING)]
-        of_class = present.rounded()[met]
-        # a class of which nothing is left without a document says nothing of weights
-        row, y = np.nonzero((first >= LIGHTEST) & (of_class - first > LIGHTEST * of_class))
+        of_class = present.rounded()
+        most = min(WEIGHED, max(FEWEST, TOLD // max(1, 2 * n_groups * len(of_class))))
+        first: Float64 = np.asarray(sample.tables["kept"].rounded()).T
+        first = first[: sample.first(most, TEACHING)]
+        # documents without which their class has others; classes that have none say nothing
+        teaches = (first >= LIGHTEST) & (of_class - first > LIGHTEST * of_class)
+        met = np.flatnonzero(teaches.any(axis=0))
+        row, y = np.nonzero(teaches[:, met])
+        equal, of_class = first[:, met], of_class[met]
         rows = TextParameters(self.summary, known).matrix(sample.documents[row], workers)
         own, places = np.unique(rows.indices, return_inverse=True)
         alpha = known.alpha if np.ndim(known.alpha) == 0 else np.asarray(known.alpha)[own]

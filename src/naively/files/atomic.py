@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,11 +17,15 @@ FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(
+    path: str | os.PathLike[str], keep: Callable[[int], None] | None = None
+) -> Iterator[Path]:
     """A temporary file in the same folder, which takes the place of `path` if all goes well.
 
     If anything fails, the temporary file is removed and the old file stays as it was. What earlier
     writers of the same file left because they were killed is removed too.
+
+    `keep` gets the new file, open and locked since before it was in its place, and has to close it.
 
     Raises OSError if the file cannot be written; or if something there is no regular file.
     """
@@ -40,6 +44,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             os.fsync(written.fileno())
         temporary.chmod(stat.S_IMODE(mode))
         temporary.replace(target)
+        if keep is not None and held is not None:
+            keep(held)
+            held = None
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if not isinstance(error, OSError):
@@ -51,6 +58,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         if held is not None:
             os.close(held)
+
+
+def settle(folder: Path) -> None:
+    """Wait until the names of files in a folder are on the disk, where the system can say so."""
+    if os.name != "nt":
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
 
 def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:

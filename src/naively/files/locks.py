@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -26,16 +26,21 @@ def take(file: int, wait: bool) -> None:
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
+def alone(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Keep others that use this too from a file until the end of the block; waits for them.
 
     The block may replace the file. The lock is on the file itself: nothing is left behind, whatever
-    happens, and its folder may be read-only. A file that is not there yet is nobody's.
+    happens, and its folder may be read-only. A file that is not there yet is nobody's. `waiting` is
+    called if others have it.
     """
     file = None
     if POSSIBLE and path.is_file():
         with suppress(OSError):  # no locks here: better to go on than to refuse
-            file = _taken(path)
+            try:
+                file = taken(path, wait=False)
+            except BlockingIOError:
+                waiting()
+                file = taken(path, wait=True)
     try:
         yield
     finally:
@@ -43,13 +48,13 @@ def alone(path: Path) -> Iterator[None]:
             os.close(file)
 
 
-def _taken(path: Path) -> int:
-    """The file, open and locked."""
+def taken(path: Path, wait: bool) -> int:
+    """The file, open and locked; raises as `take` does."""
     while True:
         # some network folders lock only what is open for writing
         file = os.open(path, os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY)
         try:
-            take(file, wait=True)
+            take(file, wait)
             if os.path.samestat(os.fstat(file), path.stat()):
                 return file
         except BaseException:

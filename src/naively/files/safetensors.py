@@ -49,6 +49,8 @@ VERSION = 2
 KEY = "naively"
 ESTIMATE = "estimate."
 """What the names of tensors of an estimate begin with."""
+SERVED = "served"
+"""What notes the log of a model that is served, among what else is noted: see `serve.store`."""
 
 Stamp = tuple[int, int, int, int]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from naively.exact import Int64
 from naively.labels import Labels
 from naively.tables import values
 from naively.tables.frames import to_array
@@ -104,3 +105,16 @@ def typed(labels: Labels) -> Labels:
     if all(text in values.TRUTH for text in texts):
         return np.array([values.TRUTH[text] == 1.0 for text in texts])
     return labels
+
+
+def positions(labels: Labels, classes: Labels) -> Int64:
+    """The position among `classes` of each label, -1 if it is not there.
+
+    Labels that a file has as text may be numbers in the model, and the other way round.
+    """
+    if (labels.dtype.kind in "OUT") == (classes.dtype.kind in "OUT"):
+        known = {label: place for place, label in enumerate(classes.tolist())}
+        return np.array([known.get(label, -1) for label in labels.tolist()], np.int64)
+    known = {values.level_text(label, ()): place for place, label in enumerate(classes.tolist())}
+    texts = [values.level_text(label, ()) for label in labels.tolist()]
+    return np.array([known.get(text, -1) for text in texts], np.int64)

@@ -1,0 +1,101 @@
+"""The service as an application: what is at which path, and how it is documented."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from naively import __version__
+from naively.serve.bodies import ARROW, JSON
+from naively.serve.form import example
+from naively.serve.guard import Guard
+from naively.serve.refused import RefusedError
+from naively.serve.service import Service, as_json
+
+ABOUT = """Rows are JSON or an Arrow stream (`application/vnd.apache.arrow.stream`); with that as
+`Accept`, predictions are one too. Cells are numbers, text, truth values and null. Each answer is of
+one state of the model, whose number is in it, and in the header `Naively-State`. Errors have what
+is wrong in `detail`."""
+
+
+def application(service: Service) -> Guard:
+    """The service as an ASGI application; its end writes the model."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await asyncio.get_running_loop().run_in_executor(None, service.stop)
+
+    app = FastAPI(
+        title=f"naively: {service.settings.name}", version=__version__, description=ABOUT,
+        docs_url=None, redoc_url=None, lifespan=lifespan,
+    )  # fmt: skip
+    asks = _body(service, labelled=False)
+    teaches = _body(service, labelled=True)
+    for path, method, endpoint, extra in (
+        ("/predict", "POST", service.predict, asks),
+        ("/explain", "POST", service.explain, asks),
+        ("/learn", "POST", service.learn, teaches),
+        ("/forget", "POST", service.forget, teaches),
+        ("/columns", "GET", service.columns, None),
+        ("/inspect", "GET", service.inspect, None),
+        ("/health", "GET", service.health, None),
+        ("/metrics", "GET", service.told, None),
+    ):
+        app.add_api_route(
+            path, endpoint, methods=[method], response_class=Response, openapi_extra=extra,
+            summary=path[1:], description=endpoint.__doc__, operation_id=path[1:],
+        )  # fmt: skip
+    app.add_api_route("/", service.page, methods=["GET"], include_in_schema=False)
+
+    async def refused(_: Request, error: Any) -> Response:
+        return as_json({"detail": error.said}, service.state.number, error.status)
+
+    async def invalid(_: Request, error: Any) -> Response:
+        said = "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
+        return as_json({"detail": said}, service.state.number, 422)
+
+    async def unknown(_: Request, error: Any) -> Response:
+        said = as_json({"detail": error.detail}, service.state.number, error.status_code)
+        said.headers.update(error.headers or {})
+        return said
+
+    async def failed(_: Request, __: Exception) -> Response:
+        said = "an error of the service: its log says more"
+        return as_json({"detail": said}, service.state.number, 500)
+
+    app.add_exception_handler(RefusedError, refused)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, unknown)
+    app.add_exception_handler(Exception, failed)
+    settings = service.settings
+    return Guard(app, settings.hosts, settings.token, service.metrics.seen)
+
+
+def _body(service: Service, labelled: bool) -> dict[str, Any]:
+    """How the body of a request is documented, with a row of the model's own columns."""
+    state = service.state
+    row = example(state)
+    if labelled and state.model.target is not None and len(state.model.classes):
+        row[state.model.target] = state.model.classes.tolist()[0]
+    cell = {"type": ["string", "number", "boolean", "null"]}
+    properties = dict.fromkeys(row, cell)
+    rows = {"type": "array", "items": {"type": "object", "properties": properties}}
+    schema = {"type": "object", "required": ["rows"], "properties": {"rows": rows}}
+    content = {
+        JSON: {"schema": schema, "example": {"rows": [row]}},
+        ARROW: {"schema": {"type": "string", "format": "binary"}},
+    }
+    extra: dict[str, Any] = {"requestBody": {"required": True, "content": content}}
+    if labelled:
+        said = "A request with a key that was used before is not done again, but answered as then."
+        key = {"name": "Idempotency-Key", "in": "header", "description": said}
+        extra["parameters"] = [{**key, "schema": {"type": "string", "maxLength": 200}}]
+    return extra

@@ -1,0 +1,179 @@
+"""The rows of a request: JSON or an Arrow stream, as a table of the columns that are known.
+
+JSON is ``{"rows": [{"age": 39, "job": null}]}``, such a list alone, or ``{"texts": ["..."]}`` of a
+model of documents, with ``"labels"`` beside them to learn. Cells are numbers, text, truth values
+and null, and mean what they mean in a frame. What is no such thing is refused, saying where it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from naively.serve import arrow
+from naively.serve.refused import RefusedError
+from naively.tables.frames import to_array
+from naively.tables.names import few
+
+JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
+CELLS = 10_000_000
+"""Cells of a table, at most: rows of JSON may be short where tables are wide."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a request may hold.
+
+    Attributes
+    ----------
+    bytes, rows : int
+    """
+
+    bytes: int = 1 << 24
+    rows: int = 10_000
+
+
+class Wanted:
+    """The columns that rows may have.
+
+    Parameters
+    ----------
+    columns : their names; others are told of.
+    known : columns of which nothing is told, though they are not wanted, as the target.
+    text, target : the only column, of documents, if it is; and that of labels, if they are wanted.
+    """
+
+    def __init__(
+        self, columns: Sequence[str], known: Iterable[str | None] = (), text: str | None = None,
+        target: str | None = None,
+    ) -> None:  # fmt: skip
+        self.columns, self.known = columns, {*columns, *known}
+        self.text, self.target = text, target
+
+
+def rows_of(body: bytes, kind: str, wanted: Wanted, limits: Limits) -> tuple[pa.Table, list[str]]:
+    """(the rows of a request, what is to be said about them).
+
+    Parameters
+    ----------
+    body : bytes
+    kind : JSON or ARROW.
+
+    Raises
+    ------
+    RefusedError : if there are none, too many, or they are no rows.
+    """
+    if kind == ARROW:
+        table, names = arrow.read(body, wanted.columns, limits.rows, limits.bytes)
+    else:
+        table, names = _of_json(body, wanted, limits)
+    if table.num_rows == 0:
+        raise RefusedError(422, "there are no rows")
+    unknown = [name[:40] for name in names if name not in wanted.known]
+    return table, [f"never learned: {few(unknown)}: ignored"] if unknown else []
+
+
+def _of_json(body: bytes, wanted: Wanted, limits: Limits) -> tuple[pa.Table, list[str]]:
+    """(a table of the wanted columns, the names of all)."""
+    said = _parsed(body)
+    if isinstance(said, dict):
+        what = next((name for name in ("rows", "texts") if name in said), None)
+        allowed = {"texts": {"texts", "labels"}, "rows": {"rows"}}.get(what or "", set())
+        if what is None or (extra := said.keys() - allowed):
+            strange = "" if what is None else f", and not {min(extra)[:40]!r} beside them"
+            _refuse(f'a request has "rows", a list of objects, or "texts", a list{strange}')
+        if what == "texts":
+            return _of_texts(said, wanted, limits)
+        said = said["rows"]
+    if not isinstance(said, list):
+        _refuse('the rows must be a list of objects, as {"rows": [{"age": 39}]}')
+    _check_size(len(said), len(wanted.columns), limits)
+    for i, row in enumerate(said):
+        if not isinstance(row, dict):
+            _refuse(f"row {i + 1} must be an object with the columns as keys, not {_kind(row)}")
+    names = list(dict.fromkeys(name for row in said for name in row))
+    here = set(names)
+    columns = {
+        name: _column(name, [row.get(name) for row in said])
+        for name in wanted.columns if name in here
+    }  # fmt: skip
+    # a table without columns has no rows
+    return pa.table(columns) if columns else pa.table({" ": pa.nulls(len(said))}), names
+
+
+def _of_texts(
+    said: dict[str, Any], wanted: Wanted, limits: Limits
+) -> tuple[pa.Table, list[str]]:  # fmt: skip
+    """The same of ``{"texts": ["..."], "labels": ["..."]}``."""
+    if wanted.text is None:
+        _refuse('the model has other columns than one of texts: write {"rows": [{...}]}')
+    texts, labels = said["texts"], said.get("labels")
+    if not isinstance(texts, list) or not isinstance(labels, list | None):
+        _refuse('"texts" and "labels" must be lists')
+    if labels is not None and len(labels) != len(texts):
+        _refuse(f"there are {len(labels)} labels of {len(texts)} texts")
+    _check_size(len(texts), 1, limits)
+    for i, text in enumerate(texts):
+        if not isinstance(text, str | None):
+            _refuse(f"text {i + 1} must be a text or null, not {_kind(text)}")
+    columns = {wanted.text: to_array(texts, wanted.text)}
+    if labels is not None and wanted.target is not None:
+        columns[wanted.target] = _column(wanted.target, labels)
+    return pa.table(columns), list(columns)
+
+
+def _check_size(rows: int, columns: int, limits: Limits) -> None:
+    if rows > limits.rows:
+        raise RefusedError(413, f"{rows:,} rows, where a request may have {limits.rows:,}")
+    if rows * columns > CELLS:
+        raise RefusedError(413, f"{rows:,} rows of {columns:,} columns are too many: send fewer")
+
+
+def _column(name: str, cells: list[Any]) -> pa.Array:
+    for i, cell in enumerate(cells):
+        if isinstance(cell, dict | list):
+            _refuse(f"row {i + 1}, column {name!r}: {_kind(cell)} is no value")
+    return to_array(cells, name)
+
+
+def _parsed(body: bytes) -> Any:
+    """What the JSON says; a key that is there twice, NaN and what is no JSON are refused."""
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise RefusedError(400, f"the body is no UTF-8 at byte {error.start}") from None
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        said = f"the body is no JSON: {error.msg} at line {error.lineno}, character {error.colno}"
+        raise RefusedError(400, said) from None
+    except RecursionError:
+        raise RefusedError(400, "the JSON is nested too deeply") from None
+    except ValueError as error:  # a whole number of thousands of digits
+        raise RefusedError(400, f"the JSON cannot be read: {error}") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        _refuse(f"the key {twice[:40]!r} is there twice in one object")
+    return found
+
+
+def _no_number(text: str) -> NoReturn:
+    raise RefusedError(400, f"{text} is no JSON: write null for a missing value")
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", type(None): "null"}
+    return names.get(type(value), "a truth value" if isinstance(value, bool) else "a number")
+
+
+def _refuse(said: str) -> NoReturn:
+    raise RefusedError(422, said)

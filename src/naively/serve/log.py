@@ -1,0 +1,175 @@
+"""A log of what a served model learned and forgot since its file was written.
+
+The log begins with a mark that names the model file it goes on from. Then come frames: what was
+acknowledged together. A frame is whole or it does not count, as nobody was told of it::
+
+    head:   naively log 1, newline, mark (16 bytes)
+    frame:  mark (16 bytes), length of the payload (8 bytes), digest (16 bytes), payload
+    payload: for each change, two lengths (4 and 8 bytes), a JSON text about it, its rows
+
+The mark is drawn by chance, so that it is in no rows. It tells where frames begin: if it is met
+after a damaged frame, that frame was not the last one, and the log does not say all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from naively.files.atomic import replacing, settle
+
+MAGIC = b"naively log 1\n"
+MARK = 16
+HEAD = len(MAGIC) + MARK
+LENGTH = struct.Struct("<Q")
+LENGTHS = struct.Struct("<IQ")
+DIGEST = 16
+FRAME = MARK + LENGTH.size + DIGEST
+
+
+class LogError(ValueError):
+    """A log that does not say all that was acknowledged, or is of another model."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A change of a model.
+
+    Attributes
+    ----------
+    said : what JSON holds about it.
+    rows : a table as an Arrow stream; empty if there is none.
+    """
+
+    said: dict[str, Any]
+    rows: bytes = b""
+
+
+def path_of(model: Path) -> Path:
+    """Where the log of a model file is: beside the file itself, if that is a link."""
+    model = Path(os.path.realpath(model))
+    return model.with_name(f"{model.name}.log")
+
+
+def begin(path: Path, mark: bytes, entries: Sequence[Entry] = ()) -> None:
+    """Put a new log in the place of the old one, and wait until it is on the disk.
+
+    Raises OSError if it cannot be written; the old one stays.
+    """
+    with replacing(path) as temporary:
+        temporary.write_bytes(MAGIC + mark + (_frame(mark, entries) if entries else b""))
+    settle(path.parent)
+
+
+def read(path: Path) -> tuple[bytes, list[Entry], int]:
+    """(the mark of a log, what is in it, the bytes that count: what follows was not finished).
+
+    Raises
+    ------
+    LogError : if it is no log, or a frame is damaged that others follow.
+    OSError : if it cannot be read.
+    """
+    data = path.read_bytes()
+    if len(data) < HEAD or not data.startswith(MAGIC):
+        raise LogError(f"{path} is no log of `naively serve`")
+    mark = data[len(MAGIC) : HEAD]
+    found: list[Entry] = []
+    at = HEAD
+    while (payload := _payload(data, at, mark)) is not None:
+        found += _entries(payload)
+        at += FRAME + len(payload)
+    if data.find(mark, at + 1) >= 0:
+        raise LogError(
+            f"{path} is damaged at byte {at:,}, and more follows: rows that were learned or "
+            "forgotten there are lost. Restore the file; or move it away to go on without all of it"
+        )
+    return mark, found, at
+
+
+class Log:
+    """A log that is written to.
+
+    Parameters
+    ----------
+    path : Path of a log that is there.
+    mark : bytes, its mark.
+    size : int, the bytes of it that count; the rest is cut off.
+    """
+
+    def __init__(self, path: Path, mark: bytes, size: int) -> None:
+        self.path, self.mark, self.size = path, mark, size
+        self._file = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        self._cut()
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Add a frame, and wait until it is on the disk.
+
+        Raises
+        ------
+        OSError : if it cannot be; then nothing was added, unless `broken` says otherwise.
+        """
+        frame = memoryview(_frame(self.mark, entries))
+        try:
+            os.lseek(self._file, self.size, os.SEEK_SET)
+            written = 0
+            while written < len(frame):
+                written += os.write(self._file, frame[written:])
+            os.fsync(self._file)
+        except OSError:
+            self.broken = True
+            with suppress(OSError):
+                self._cut()
+                self.broken = False
+            raise
+        self.size += len(frame)
+
+    broken = False
+    """Whether the end of the file is not known to be whole: nothing can be added any more."""
+
+    def _cut(self) -> None:
+        os.ftruncate(self._file, self.size)
+        os.fsync(self._file)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._file)
+
+
+def _frame(mark: bytes, entries: Sequence[Entry]) -> bytes:
+    parts = []
+    for entry in entries:
+        said = json.dumps(entry.said, separators=(",", ":")).encode()
+        parts += [LENGTHS.pack(len(said), len(entry.rows)), said, entry.rows]
+    payload = b"".join(parts)
+    length = LENGTH.pack(len(payload))
+    return b"".join([mark, length, _digest(mark, length, payload), payload])
+
+
+def _digest(mark: bytes, length: bytes, payload: bytes) -> bytes:
+    return blake2b(length + payload, digest_size=DIGEST, key=mark).digest()
+
+
+def _payload(data: bytes, at: int, mark: bytes) -> bytes | None:
+    """That of the frame that begins here; None if there is no whole one."""
+    if len(data) - at < FRAME or data[at : at + MARK] != mark:
+        return None
+    length = data[at + MARK : at + MARK + LENGTH.size]
+    payload = data[at + FRAME : at + FRAME + LENGTH.unpack(length)[0]]
+    digest = data[at + FRAME - DIGEST : at + FRAME]
+    return payload if digest == _digest(mark, length, payload) else None
+
+
+def _entries(payload: bytes) -> Iterator[Entry]:
+    at = 0
+    while at < len(payload):
+        said, rows = LENGTHS.unpack_from(payload, at)
+        at += LENGTHS.size
+        yield Entry(json.loads(payload[at : at + said]), payload[at + said : at + said + rows])
+        at += said + rows

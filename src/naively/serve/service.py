@@ -1,0 +1,299 @@
+"""What the service answers, and how it reads requests."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+from fastapi import Query, Request
+from fastapi.responses import HTMLResponse, Response
+from pydantic_core import to_json
+from starlette.requests import ClientDisconnect
+
+from naively import __version__
+from naively.plain import plain_json
+from naively.serve import page
+from naively.serve.bodies import ARROW, JSON, Limits, Wanted, rows_of
+from naively.serve.form import form
+from naively.serve.metrics import Metrics
+from naively.serve.refused import RefusedError
+from naively.serve.state import State
+from naively.serve.writer import Order, Writer, to_bytes
+from naively.tables.targets import positions
+
+SMALL = 1 << 14
+"""Bytes of a request that is answered at once; a larger one is answered on another thread."""
+LARGE = 8
+"""Larger requests that are read and answered at the same time."""
+PATIENCE = 30.0
+"""Seconds that the body of a request may take to arrive."""
+CELLS, TERMS = 1 << 22, 1000
+"""Numbers of an explanation; as how many columns one of text counts, whose terms are told."""
+KEY = 200
+"""Characters of an Idempotency-Key."""
+PATHS = frozenset(
+    {
+        "/", "/columns", "/explain", "/forget", "/health", "/inspect", "/learn", "/metrics",
+        "/openapi.json", "/predict",
+    }
+)  # fmt: skip
+
+Top = Annotated[int | None, Query(ge=1, description="Add so many most probable classes.")]
+Unsure = Annotated[
+    float | None,
+    Query(gt=0, le=1, description="The label is null where no class is as probable as this."),
+]
+Label = Annotated[
+    str | None, Query(description="The classes to compare; the two most probable ones unless said.")
+]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is served.
+
+    Attributes
+    ----------
+    name : str, what the model is called.
+    limits : Limits
+    hosts : names that requests may ask for; None for any.
+    token : that they must bear; None if they need none.
+    inspect : what makes the answer of /inspect of a state.
+    """
+
+    name: str
+    limits: Limits
+    hosts: frozenset[str] | None
+    token: str | None
+    inspect: Callable[[State], dict[str, Any]]
+
+
+class Service:
+    """Answers requests.
+
+    Parameters
+    ----------
+    settings : Settings
+    fixed : State of a model that learns nothing; None if there is a writer.
+    writer : Writer of one that does.
+    """
+
+    def __init__(self, settings: Settings, fixed: State | None, writer: Writer | None) -> None:
+        self.settings, self.fixed, self.writer = settings, fixed, writer
+        size: Callable[[], int] = (lambda: 0) if writer is None else (lambda: writer.store.size)
+        self.metrics = Metrics(PATHS, lambda: self.state, size)
+        self._pool = ThreadPoolExecutor(4, thread_name_prefix="reader")
+        self._room = asyncio.Semaphore(LARGE)
+
+    @property
+    def state(self) -> State:
+        """The state now: read it once for each answer."""
+        if self.writer is not None:
+            return self.writer.state
+        assert self.fixed is not None
+        return self.fixed
+
+    # ---- questions ---------------------------------------------------------------------------
+
+    async def predict(
+        self, request: Request, probabilities: bool = True, top: Top = None, unsure: Unsure = None
+    ) -> Response:
+        """The class of each row, and P(class) of all classes."""
+        in_arrow = ARROW in request.headers.get("accept", "")
+
+        def made(body: bytes, kind: str) -> Response:
+            state = self.state
+            table, said = rows_of(body, kind, self._wanted(state), self.settings.limits)
+            found, more = state.answer(table, probabilities, top, unsure)
+            self.metrics.rows("predicted", table.num_rows)
+            if in_arrow:
+                columns = found.columns(state.model.classes)
+                return answer(to_bytes(pa.table(columns)), state.number, ARROW, said + more)
+            fields = found.fields(state.model.classes)
+            each = zip(*fields.values(), strict=True)
+            rows = [dict(zip(fields, one, strict=True)) for one in each]
+            told = {"state": state.number, "rows": rows, "warnings": said + more}
+            return as_json(told, state.number)
+
+        return await self._read(request, made)
+
+    async def explain(
+        self, request: Request, label: Label = None, against: Label = None, by_block: bool = False
+    ) -> Response:
+        """Why each row is of its class: what each column and term adds, in nats."""
+
+        def made(body: bytes, kind: str) -> Response:
+            return self._explained(body, kind, label, against, by_block)
+
+        return await self._read(request, made)
+
+    def _explained(
+        self, body: bytes, kind: str, label: str | None, against: str | None, by_block: bool
+    ) -> Response:
+        state = self.state
+        table, said = rows_of(body, kind, self._wanted(state), self.settings.limits)
+        texts = sum(part.summary.takes == "documents" for part in state.model.schema.parts)
+        width = max(1, len(state.model.classes)) * (len(state.columns) + TERMS * texts)
+        if table.num_rows > max(1, CELLS // width):
+            most = max(1, CELLS // width)
+            raise RefusedError(413, f"at most {most:,} rows of this model are explained at once")
+        pair = [self._label(state, name) for name in (label, against)]
+        if pair[0] is not None and pair[0] == pair[1]:
+            raise RefusedError(422, "label and against are the same: compare two classes")
+        found, more = state.explained(table, by_block)
+        self.metrics.rows("explained", table.num_rows)
+        rows = []
+        for one in found:
+            told = one.to_dict(*pair)
+            for name, text in one.texts.items():
+                told["texts"][name]["text"] = text.marked
+                told["texts"][name]["marks"] = [list(mark) for mark in text.marks(*pair)]
+            rows.append(told)
+        told = {"state": state.number, "rows": rows, "warnings": said + more}
+        return as_json(plain_json(told), state.number)
+
+    def _label(self, state: State, name: str | None) -> Any:
+        """The class of this name."""
+        if name is None:
+            return None
+        classes = state.model.classes
+        place = int(positions(np.array([name], object), classes)[0])
+        if place < 0:
+            raise RefusedError(422, f"{name!r} is none of the classes")
+        return classes[place]
+
+    def _wanted(self, state: State) -> Wanted:
+        model = state.model
+        return Wanted(state.columns, (*model.schema.why, model.target), state.text)
+
+    # ---- changes -----------------------------------------------------------------------------
+
+    async def learn(self, request: Request) -> Response:
+        """Learn rows, with their labels in the target column: acknowledged once on the disk."""
+        return await self._change(request, "learn")
+
+    async def forget(self, request: Request) -> Response:
+        """Forget rows that were learned: acknowledged once on the disk."""
+        return await self._change(request, "forget")
+
+    async def _change(self, request: Request, what: Any) -> Response:
+        writer = self.writer
+        if writer is None:
+            raise RefusedError(403, "the model is served for reading only")
+        key = request.headers.get("idempotency-key", "")
+        if len(key) > KEY:
+            raise RefusedError(422, f"an Idempotency-Key has at most {KEY} characters")
+        told: list[str] = []
+
+        def read(body: bytes, kind: str) -> Order:
+            state, changer = writer.state, writer.changer
+            known, target = state.model.schema.why, changer.question.target
+            wanted = Wanted(changer.columns(state.model), known, state.text, target)
+            table, said = rows_of(body, kind, wanted, self.settings.limits)
+            told.extend(said)
+            return Order(what, table, key, blake2b(body, digest_size=16).hexdigest())
+
+        done = writer.submit(await self._read(request, read))
+        found = await asyncio.shield(asyncio.wrap_future(done))
+        verb = "learned" if what == "learn" else "forgotten"
+        if not found.repeated:
+            self.metrics.rows(verb, found.rows)
+        said = {verb: found.rows, "unlabelled": found.unlabelled, "warnings": told + found.said}
+        told_all = {"state": found.number, **said, "repeated": found.repeated}
+        return as_json(told_all, found.number)
+
+    # ---- the model and the service -----------------------------------------------------------
+
+    async def inspect(self) -> Response:
+        """What the model is and what it learned, as `naively inspect --json` says it."""
+        state = self.state
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(self._pool, self.settings.inspect, state)
+        return as_json(plain_json({"state": state.number, **found}), state.number)
+
+    async def columns(self) -> Response:
+        """The columns with their levels and usual values, and the classes."""
+        state = self.state
+        found = await asyncio.get_running_loop().run_in_executor(self._pool, form, state)
+        told: dict[str, Any] = {"state": state.number, "model": self.settings.name, **found}
+        told["writable"] = self.writer is not None
+        return as_json(plain_json(told), state.number)
+
+    async def health(self) -> Response:
+        """Whether the service answers, and can still learn."""
+        broken = self.writer is not None and self.writer.store.broken
+        told = {"status": "the disk takes no changes" if broken else "ok"}
+        return as_json({**told, "version": __version__}, self.state.number, 503 if broken else 200)
+
+    async def told(self) -> Response:
+        """What Prometheus asks for."""
+        return answer(self.metrics.text(), self.state.number, self.metrics.content_type)
+
+    async def page(self) -> Response:
+        """A page to try the model."""
+        return HTMLResponse(page.HTML, headers={"content-security-policy": page.POLICY})
+
+    # ---- bodies ------------------------------------------------------------------------------
+
+    async def _read(self, request: Request, make: Callable[[bytes, str], Any]) -> Any:
+        """What is made of the body of a request: of a large one on another thread."""
+        kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+        if kind not in (JSON, ARROW):
+            raise RefusedError(
+                415, f"the content type must be {JSON} or {ARROW}, not {kind[:40]!r}"
+            )
+        declared = request.headers.get("content-length", "")
+        most = self.settings.limits.bytes
+        too_large = RefusedError(413, f"the body is longer than {most:,} bytes")
+        if declared.isdigit() and int(declared) > most:
+            raise too_large
+        small = declared.isdigit() and int(declared) <= SMALL
+        if small:
+            return make(await self._body(request, most, too_large), kind)
+        async with self._room:
+            body = await self._body(request, most, too_large)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, make, body, kind)
+
+    async def _body(self, request: Request, most: int, too_large: RefusedError) -> bytes:
+        parts, size = [], 0
+        try:
+            async with asyncio.timeout(PATIENCE):
+                async for part in request.stream():
+                    size += len(part)
+                    if size > most:
+                        raise too_large
+                    parts.append(part)
+        except TimeoutError:
+            raise RefusedError(408, f"the body took longer than {PATIENCE:g} seconds") from None
+        except ClientDisconnect:
+            raise RefusedError(400, "the client has gone") from None
+        return b"".join(parts)
+
+    def stop(self) -> None:
+        """Finish what was begun, and write the model."""
+        self._pool.shutdown()
+        if self.writer is not None:
+            self.writer.stop()
+
+
+def answer(
+    body: bytes, number: int, kind: str, said: list[str] | None = None, status: int = 200
+) -> Response:
+    """A response that says which state it is of."""
+    headers = {"naively-state": str(number)}
+    if said:  # where the body has no room for it
+        headers["naively-warnings"] = json.dumps(said)
+    return Response(body, status, headers, media_type=kind)
+
+
+def as_json(value: Any, number: int, status: int = 200) -> Response:
+    """The same of JSON; what is not finite is null."""
+    body = to_json(value, inf_nan_mode="null", fallback=str)  # floats are read back as they were
+    return answer(body, number, JSON, None, status)

@@ -1,0 +1,254 @@
+"""The one thread that changes a served model: it learns in a copy, writes the log, then shows it.
+
+A change is acknowledged when it is on the disk and the next answer knows of it. Changes that wait
+at the same time share one estimate and one write.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from naively.files.safetensors import Saved
+from naively.model import NEVER, Model
+from naively.serve.changing import Changed, Changer, What
+from naively.serve.log import Entry
+from naively.serve.refused import RefusedError
+from naively.serve.state import State
+from naively.serve.store import Pending, Store
+
+WAITING = 256
+"""Changes that may wait; of more, clients are told to come again."""
+KEPT = 10_000
+"""Keys of requests that are remembered, so that these are done but once."""
+BROKEN = "the disk does not take changes"
+
+LOGGER = logging.getLogger(__name__)
+
+
+class Done(NamedTuple):
+    """What came of a change.
+
+    Attributes
+    ----------
+    number : int, the state that knows of it.
+    rows, unlabelled : int, rows that were learned or forgotten, and those without a label.
+    said : what is to be said about them.
+    repeated : whether this was asked before, and done then.
+    """
+
+    number: int
+    rows: int
+    unlabelled: int
+    said: list[str]
+    repeated: bool = False
+
+
+@dataclass(frozen=True)
+class Order:
+    """A change that somebody waits for.
+
+    Attributes
+    ----------
+    what : whether to learn or to forget.
+    table : the rows.
+    key : what the client calls the request; empty if it has no name.
+    digest : of the request, so that a key stands for one alone.
+    done : its answer.
+    """
+
+    what: What
+    table: pa.Table
+    key: str = ""
+    digest: str = ""
+    done: Future[Done] = field(default_factory=Future)
+
+    def entry(self, number: int, changed: Changed) -> Entry:
+        """What the log has of it."""
+        said: dict[str, Any] = {"what": self.what, "number": number, "rows": changed.rows}
+        said |= {"unlabelled": changed.unlabelled}
+        if self.key:
+            said |= {"key": self.key, "digest": self.digest}
+        return Entry(said, to_bytes(self.table))
+
+
+class Made(NamedTuple):
+    """A change that can be made: what was asked, what came of it, what the log has of it."""
+
+    order: Order
+    changed: Changed
+    entry: Entry
+
+
+def to_bytes(table: pa.Table) -> bytes:
+    """A table as an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def replayed(saved: Saved, found: Pending, changer: Changer | None) -> State:
+    """The state after all that is in a log; ValueError if that is not of this model."""
+    model, number = saved.model, found.number
+    if found.changes and changer is not None:
+        for entry in found.entries:
+            if entry.rows:
+                table = pa.ipc.open_stream(entry.rows).read_all()
+                model = changer.change(model, entry.said["what"], table).model
+                number += 1
+    return State.of(number, model)
+
+
+class Writer:
+    """Changes a model and its store, one group of changes after the other.
+
+    Parameters
+    ----------
+    store : Store, whose entries are done again now.
+    changer : Changer
+
+    Attributes
+    ----------
+    state : State, the last one that is on the disk; read it once for each answer.
+    """
+
+    def __init__(self, store: Store, changer: Changer) -> None:
+        self.store, self.changer = store, changer
+        self.state = replayed(store.saved, store.pending, changer)
+        self._known: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        for entry in store.pending.entries:
+            self._remember(entry.said)
+        store.begin(self.state.model, self.state.number, self._keys())
+        self._waiting: SimpleQueue[Order | None] = SimpleQueue()
+        self._thread = Thread(target=self._run, name="writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, order: Order) -> Future[Done]:
+        """Let rows be learned or forgotten; RefusedError if too many others wait."""
+        if self._waiting.qsize() >= WAITING:
+            raise RefusedError(503, f"{WAITING} changes wait already: come again later")
+        self._waiting.put(order)
+        return order.done
+
+    def stop(self) -> None:
+        """Do all that waits, and leave it in the model file."""
+        self._waiting.put(None)
+        self._thread.join()
+        try:
+            self.store.finish(self.state.model, self.state.number, self._keys())
+        finally:
+            self.store.close()
+
+    # ---- the thread --------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        going = True
+        while going:
+            group = [self._waiting.get()]
+            while len(group) < WAITING:
+                try:
+                    group.append(self._waiting.get_nowait())
+                except Empty:
+                    break
+            going = None not in group
+            orders = [one for one in group if one and one.done.set_running_or_notify_cancel()]
+            try:
+                self._commit(orders)
+                if self.store.large:
+                    self._compact()
+            except BaseException as error:  # the thread goes on: others wait for it
+                LOGGER.exception("changes could not be made")
+                for order in orders:
+                    if not order.done.done():
+                        order.done.set_exception(error)
+
+    def _compact(self) -> None:
+        """Write the model; if it cannot be written, the log goes on if it can."""
+        try:
+            self.store.compact(self.state.model, self.state.number, self._keys())
+        except OSError:
+            LOGGER.exception("the model could not be written")
+
+    def _commit(self, orders: Iterable[Order]) -> None:
+        """Make changes, all of them at once; each that cannot be made is refused by itself."""
+        model, number = self.state.model, self.state.number
+        made: list[Made] = []
+        keys: set[str] = set()
+        later = []
+        for order in orders:
+            if order.key in keys:
+                later.append(order)
+                continue
+            if self._repeated(order):
+                continue
+            try:
+                changed = self.changer.change(model, order.what, order.table)
+            except ValueError as error:
+                status = 409 if str(error).startswith(NEVER) else 422
+                order.done.set_exception(RefusedError(status, str(error)))
+                continue
+            model, number = changed.model, number + 1
+            made.append(Made(order, changed, order.entry(number, changed)))
+            keys |= {order.key} - {""}
+        if made:
+            self._show(made, model, number)
+        for order in later:
+            self._commit([order])
+
+    def _show(self, made: list[Made], model: Model, number: int) -> None:
+        """Put changes on the disk, let the next answers know of them, and acknowledge them."""
+        try:
+            state = State.of(number, model)
+        except ValueError as error:  # there is no density after some of them
+            if len(made) == 1:
+                made[0].order.done.set_exception(RefusedError(422, str(error)))
+            else:
+                for one in made:
+                    self._commit([one.order])
+            return
+        try:
+            self.store.append([one.entry for one in made])
+        except OSError as error:
+            LOGGER.error("%s: %s", BROKEN, error)
+            for one in made:
+                one.order.done.set_exception(RefusedError(503, f"{BROKEN}: {error}"))
+            return
+        self.state = state
+        for order, changed, entry in made:
+            self._remember(entry.said)
+            order.done.set_result(Done(number, changed.rows, changed.unlabelled, changed.said))
+
+    # ---- requests that are made again --------------------------------------------------------
+
+    def _repeated(self, order: Order) -> bool:
+        """Answer an order that was done before, or whose key was used for another one."""
+        if (said := self._known.get(order.key)) is None:
+            return False
+        if (said["what"], said["digest"]) != (order.what, order.digest):
+            refused = RefusedError(
+                422, f"the Idempotency-Key {order.key!r} was used for other rows"
+            )
+            order.done.set_exception(refused)
+        else:
+            done = Done(self.state.number, said["rows"], said["unlabelled"], [], repeated=True)
+            order.done.set_result(done)
+        return True
+
+    def _remember(self, said: dict[str, Any]) -> None:
+        if "key" in said:
+            self._known[said["key"]] = said
+            if len(self._known) > KEPT:
+                self._known.popitem(last=False)
+
+    def _keys(self) -> Iterator[Entry]:
+        """The requests that are known, for the next log."""
+        return (Entry(said) for said in self._known.values())

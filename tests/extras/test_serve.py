@@ -1,0 +1,567 @@
+"""The service: what it answers, what it refuses, and that it survives being killed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import re
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+httpx = pytest.importorskip("httpx", reason="needs httpx")
+uvicorn = pytest.importorskip("uvicorn", reason="needs naively[serve]")
+pytest.importorskip("fastapi", reason="needs naively[serve]")
+pytest.importorskip("prometheus_client", reason="needs naively[serve]")
+
+import naively  # noqa: E402
+from naively import GaussianNB, NaiveBayes, TextNB  # noqa: E402
+from naively.cli.main import run  # noqa: E402
+from naively.cli.serving import service_of  # noqa: E402
+from naively.files import safetensors  # noqa: E402
+from naively.serve.app import application  # noqa: E402
+from naively.serve.bodies import ARROW  # noqa: E402
+from naively.serve.page import HTML, POLICY  # noqa: E402
+from naively.serve.running import listening  # noqa: E402
+
+TOKEN = "0123456789abcdef0123"
+LIMITS = 1 << 20, 200
+JOBS = ["clerk", "boss", "cook", "pilot"]
+ROWS = [
+    {"age": 20.5 + 7 * k % 41, "job": JOBS[k * k % 3], "member": k % 4 == 0,
+     "note": f"call me {'later' if k % 2 else 'now'} about the plan number {k}",
+     "rich": "yes" if k % 3 == 0 else "no"}
+    for k in range(60)
+]  # fmt: skip
+ASKED = {"age": 33, "job": "boss", "member": True, "note": "call me later"}
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """The file of a model of a mixed table."""
+    path = tmp_path_factory.mktemp("table") / "rich.model"
+    NaiveBayes().fit(pd.DataFrame(ROWS), "rich").save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """The file of a model of texts."""
+    folder = tmp_path_factory.mktemp("texts")
+    (folder / "ham.txt").write_text("see you at noon\nlunch at noon?\nhome late tonight\n" * 5)
+    (folder / "spam.txt").write_text("win a free prize\nfree call now\ncall to win\n" * 5)
+    path = folder / "spam.model"
+    sources = [str(folder / "ham.txt"), str(folder / "spam.txt")]
+    assert run(["fit", *sources, "--naive", "-o", str(path)]) == 0
+    return path
+
+
+@contextmanager
+def client_of(path, token=None, read_only=True):
+    """A client of the service, which runs on another thread."""
+    app = application(service_of(path, token, read_only, LIMITS))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))
+    with listening("127.0.0.1", 0) as opened:
+        thread = threading.Thread(target=server.run, args=([opened],))
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{opened.getsockname()[1]}"
+            with httpx.Client(base_url=url, timeout=60) as client:
+                yield client
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture(scope="module")
+def client(table):
+    with client_of(table) as found:
+        yield found
+
+
+def copied(path, folder):
+    """A copy of a model file that a test may change."""
+    target = folder / path.name
+    target.write_bytes(path.read_bytes())
+    return target
+
+
+def stream(table):
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as out:
+        out.write_table(table)
+    return sink.getvalue()
+
+
+def in_arrow(client, body, **options):
+    return client.post("/predict", content=body, headers={"content-type": ARROW, **options})
+
+
+# ---- answers -------------------------------------------------------------------------------------
+
+CELLS = st.one_of(
+    st.none(), st.booleans(), st.integers(-(10**30), 10**30), st.text(),
+    st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["12", "true", "?", "1e5"]),
+)  # fmt: skip
+NAMES = ["age", "job", "member", "note", "other"]
+SOME_ROWS = st.lists(st.dictionaries(st.sampled_from(NAMES), CELLS), min_size=1, max_size=4).filter(
+    lambda rows: any({*row} - {"other"} for row in rows)
+)
+
+
+@given(rows=SOME_ROWS)
+def test_json_rows_are_answered_as_the_same_rows_in_python(client, table, rows):
+    found = client.post("/predict", json={"rows": rows})
+    assert found.status_code == 200, found.text
+    told = found.json()["rows"]
+    model = naively.load(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of values, and columns, as the service has
+        proba, labels = model.predict_proba(rows), model.predict(rows)
+    assert [one["prediction"] for one in told] == labels.tolist()
+    assert [[*one["probabilities"].values()] for one in told] == proba.tolist()
+
+
+def test_json_arrow_pandas_and_the_command_agree(client, table, tmp_path, capsys):
+    rows = [{name: row[name] for name in NAMES[:-1]} for row in ROWS]
+    frame = pd.DataFrame(rows)
+    proba = naively.load(table).predict_proba(frame)
+    told = client.post("/predict", json=rows).json()
+    assert told["warnings"] == []
+    np.testing.assert_array_equal([[*one["probabilities"].values()] for one in told["rows"]], proba)
+    plain = pa.Table.from_pandas(frame)
+    kinds = {"job": pa.dictionary(pa.int8(), pa.string()), "note": pa.string_view()}
+    for body in (plain, plain.set_column(1, "job", plain["job"].cast(kinds["job"])).set_column(
+        3, "note", plain["note"].cast(kinds["note"]))):  # fmt: skip
+        found = in_arrow(client, stream(body), accept=ARROW)
+        assert (found.status_code, found.headers["content-type"]) == (200, ARROW)
+        answer = pa.ipc.open_stream(found.content).read_all()
+        assert answer.column_names == ["prediction", "P(no)", "P(yes)"]
+        np.testing.assert_array_equal(np.stack([*answer.to_pandas().values[:, 1:]]), proba)
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(["predict", str(table), str(data), "--json", "--only", "--proba", "--top", "1"]) == 0
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert client.post("/predict?top=1", json=rows).json()["rows"] == printed
+
+
+def test_reasons_are_those_of_the_command(client, table, tmp_path, capsys):
+    data = tmp_path / "rows.jsonl"
+    data.write_text(json.dumps(ASKED) + "\n")
+    pair = ["--label", "no", "--against", "yes"]
+    for asked, options in (
+        ("", []), ("?label=no&against=yes", pair), ("?by_block=true", ["--by-block"])
+    ):  # fmt: skip
+        assert run(["explain", str(table), str(data), "--json", *options]) == 0
+        printed = json.loads(capsys.readouterr().out)
+        (told,) = client.post(f"/explain{asked}", json=[ASKED]).json()["rows"]
+        for text in told["texts"].values():
+            marks, words = text.pop("marks"), text.pop("text")
+            assert words == ASKED["note"]
+            assert all(0 <= start < end <= len(words) for start, end, _ in marks)
+        assert {"row": 1, **told} == printed
+    assert client.post("/explain?label=maybe", json=[ASKED]).status_code == 422
+    assert client.post("/explain?label=no&against=no", json=[ASKED]).status_code == 422
+
+
+def test_texts_are_rows_of_one_column(texts):
+    with client_of(texts) as client:
+        one = client.post("/predict", json={"texts": ["free lunch", None, ""]})
+        other = client.post("/predict", json=[{"text": "free lunch"}, {"text": None}, {"text": ""}])
+        assert one.json() == other.json()
+        assert client.post("/predict", json={"texts": "free lunch"}).status_code == 422
+        assert client.post("/predict", json={"texts": [1]}).status_code == 422
+
+
+def test_labels_that_are_left_open_are_null(client):
+    told = client.post("/predict?unsure=1", json=[ASKED]).json()["rows"][0]
+    assert told["prediction"] is None
+    assert "probabilities" not in client.post(
+        "/predict?probabilities=false", json=[ASKED]
+    ).json()["rows"][0]  # fmt: skip
+    for asked in ("unsure=0", "unsure=2", "top=0", "top=x"):
+        found = client.post(f"/predict?{asked}", json=[ASKED])
+        assert (found.status_code, asked.split("=")[0] in found.json()["detail"]) == (422, True)
+
+
+def test_what_is_odd_about_rows_is_told(client):
+    told = client.post("/predict", json=[{"age": "old", "job": "boss", "size": 3}]).json()
+    said = " ".join(told["warnings"])
+    for part in ("never learned: 'size'", "lack 'member', 'note'", "'age'", "such as 'old'"):
+        assert part in said
+    found = in_arrow(client, stream(pa.table({"age": ["old"]})), accept=ARROW)
+    assert "such as 'old'" in " ".join(json.loads(found.headers["naively-warnings"]))
+
+
+def test_models_of_arrays_are_served_for_reading(tmp_path):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    model = GaussianNB().fit(X, X[:, 0] > 0)
+    model.save(path := tmp_path / "array.model")
+    with client_of(path, read_only=False) as client:
+        rows = [dict(zip(("x0", "x1", "x2"), row, strict=True)) for row in X[:5].tolist()]
+        told = client.post("/predict", json=rows).json()["rows"]
+        assert [[*one["probabilities"].values()] for one in told] == model.predict_proba(
+            X[:5]
+        ).tolist()
+        assert client.post("/learn", json=rows).status_code == 403
+    TextNB().fit(["one two", "three four"], [0, 1]).save(path)
+    with client_of(path) as client:
+        assert (
+            client.post("/predict", json={"texts": ["three"]}).json()["rows"][0]["prediction"] == 1
+        )
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+DEEP = b"[" * 100_000
+HOSTILE = {
+    "nothing": (b"", 400, "no JSON"),
+    "no JSON": (b"{rows: []}", 400, "line 1, character 2"),
+    "no UTF-8": (b'{"rows": [{"age": "\xff"}]}', 400, "no UTF-8 at byte 19"),
+    "deep": (DEEP, 400, ""),
+    "NaN": (b'[{"age": NaN}]', 400, "NaN"),
+    "infinite": (b'[{"age": -Infinity}]', 400, "Infinity"),
+    "long number": (b'[{"age": ' + b"9" * 5000 + b"}]", 400, "cannot be read"),
+    "twice": (b'[{"age": 1, "age": 2}]', 422, "'age' is there twice"),
+    "a list": (b'[{"job": 1}, {"job": ["boss"]}]', 422, "row 2, column 'job': a list"),
+    "an object": (b'[{"job": {"is": "boss"}}]', 422, "row 1, column 'job': an object"),
+    "no object": (b'[{"age": 1}, [1]]', 422, "row 2 must be an object"),
+    "no rows": (b'{"rows": []}', 422, "no rows"),
+    "no list": (b'{"rows": {"age": 1}}', 422, "must be a list"),
+    "another key": (b'{"data": []}', 422, '"rows"'),
+    "more keys": (b'{"rows": [], "top": 3}', 422, "'top'"),
+    "a number": (b"3", 422, "must be a list"),
+    "no columns": (b"[{}, {}]", 422, "none of the columns"),
+    "other columns": (b'[{"size": 1}]', 422, "none of the columns"),
+    "many rows": (b"[" + b'{"age":1},' * 200 + b'{"age":1}]', 413, "201 rows"),
+    "long": (b'[{"age": 1}]' + b" " * (1 << 20), 413, "longer than 1,048,576 bytes"),
+    "texts": (b'{"texts": ["a"]}', 422, "other columns"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_json_that_makes_no_rows_is_refused_saying_where(client, name):
+    body, status, said = HOSTILE[name]
+    found = client.post("/predict", content=body, headers={"content-type": "application/json"})
+    assert found.status_code == status, found.text
+    assert said in found.json()["detail"]
+
+
+def test_a_body_without_a_length_is_cut_off(client):
+    def parts():
+        for _ in range(100):
+            yield b" " * 100_000
+
+    found = client.post("/predict", content=parts(), headers={"content-type": "application/json"})
+    assert found.status_code == 413
+
+
+def test_arrow_that_would_unfold_is_refused(client):
+    long = pa.array(["x" * 100_000])
+    many = pa.DictionaryArray.from_arrays(pa.array(np.zeros(200, np.int32)), long)
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([200], pa.int32()), long)
+    bodies = {
+        "dictionary": (stream(pa.table({"note": many})), 413),
+        "runs": (stream(pa.table({"note": runs})), 422),
+        "list": (stream(pa.table({"age": [[1]]})), 422),
+        "rows": (stream(pa.table({"age": np.zeros(201)})), 413),
+        "names": (stream(pa.table([[1], [2]], names=["age", "age"])), 422),
+        "none": (stream(pa.table({"age": pa.array([], pa.int8())})), 422),
+        "cut": (stream(pa.table({"age": [1.0]}))[:200], 400),
+    }
+    sink = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(
+        sink, (zeros := pa.table({"age": np.zeros(100)})).schema, options=options
+    ) as out:
+        out.write_table(zeros)
+    bodies["compressed"] = sink.getvalue(), 415
+    sink = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
+    growing = [pa.array(["a"]).dictionary_encode(), pa.array(["a", "b"]).dictionary_encode()]
+    schema = pa.schema({"job": growing[0].type})
+    with pa.ipc.new_stream(sink, schema, options=options) as out:
+        for one in growing:
+            out.write_batch(pa.record_batch([one], schema=schema))
+    bodies["deltas"] = sink.getvalue(), 415
+    for name, (body, status) in bodies.items():
+        found = in_arrow(client, body)
+        assert found.status_code == status, (name, found.text)
+    views = pa.table({"note": pa.array(["x" * 50_000] * 3, pa.string_view()), "age": [1, 2, 3]})
+    assert in_arrow(client, stream(views)).status_code == 200
+
+
+@given(data=st.data())
+def test_damaged_arrow_never_harms(client, data):
+    frame = pd.DataFrame(ROWS[:5]).drop(columns="rich").astype({"job": "category"})
+    body = bytearray(stream(pa.Table.from_pandas(frame)))
+    for _ in range(data.draw(st.integers(1, 5))):
+        body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
+    found = in_arrow(client, bytes(body[: data.draw(st.integers(0, len(body)))]))
+    assert found.status_code in (200, 400, 413, 415, 422), found.text
+
+
+def test_only_json_and_arrow_are_read(client):
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
+        found = client.post("/predict", content=b"[]", headers={"content-type": kind})
+        assert found.status_code == 415
+    assert client.get("/predict").status_code == 405
+    assert client.get("/docs").status_code == 404
+
+
+def test_pages_of_other_sites_may_not_ask(client, table):
+    for origin in ("https://evil.example", "null", "http://localhost.evil.example"):
+        found = client.post("/predict", json=[ASKED], headers={"origin": origin})
+        assert found.status_code == 403
+    own = {"origin": str(client.base_url).rstrip("/")}
+    assert client.post("/predict", json=[ASKED], headers=own).status_code == 200
+    for host, status in (
+        ("evil.example", 400), ("localhost.evil.example", 400), ("", 400), ("127.0.0.1:80", 200),
+        ("LOCALHOST:8000", 200), ("[::1]:8000", 200), ("localhost:8000@evil.example", 400),
+    ):  # fmt: skip
+        assert client.get("/inspect", headers={"host": host}).status_code == status, host
+
+
+def test_a_token_is_asked_for(table):
+    with client_of(table, TOKEN) as client:
+        client.headers["host"] = "models.example"
+        for path in ("/inspect", "/columns", "/metrics", "/openapi.json", "/nowhere"):
+            assert client.get(path).status_code == 401
+        for given_ in ("", TOKEN, f"Bearer {TOKEN[:-1]}", f"Bearer {TOKEN}x", f"Basic {TOKEN}"):
+            found = client.get("/inspect", headers={"authorization": given_})
+            assert (found.status_code, found.headers["www-authenticate"]) == (401, "Bearer")
+        own = {"authorization": f"Bearer {TOKEN}"}
+        assert client.post("/predict", json=[ASKED], headers=own).status_code == 200
+        assert client.get("/health").json()["status"] == "ok"
+        assert client.get("/").status_code == 200
+
+
+def test_others_than_this_machine_need_a_token(table, tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("NAIVELY_TOKEN", raising=False)
+    assert run(["serve", str(table), "--host", "0.0.0.0"]) == 2
+    assert "NAIVELY_TOKEN" in capsys.readouterr().err
+    (short := tmp_path / "token").write_text("secret\n")
+    assert run(["serve", str(table), "--token-file", str(short)]) == 2
+    assert "16 characters" in capsys.readouterr().err
+    monkeypatch.setenv("NAIVELY_TOKEN", "two words are none")
+    assert run(["serve", str(table)]) == 2
+
+
+# ---- learning ------------------------------------------------------------------------------------
+
+
+def test_rows_are_learned_and_forgotten(table, tmp_path):
+    path = copied(table, tmp_path)
+    new = {**ASKED, "rich": "yes", "size": 3}
+    with client_of(path, read_only=False) as client:
+        before = client.post("/predict", json=[ASKED]).json()
+        told = client.post("/learn", json=[new, {**ASKED, "rich": None}]).json()
+        assert told == {
+            "state": 1, "learned": 1, "unlabelled": 1, "repeated": False,
+            "warnings": ["never learned: 'size': ignored"],
+        }  # fmt: skip
+        after = client.post("/predict", json=[ASKED])
+        assert after.headers["naively-state"] == "1"
+        assert after.json()["rows"] != before["rows"]
+        odd = client.post("/learn", json=[{**ASKED, "rich": "maybe"}]).json()
+        assert odd["warnings"] == ["new classes: 'maybe'"]
+        assert client.post("/forget", json=[{**ASKED, "rich": "maybe"}]).json()["forgotten"] == 1
+        assert client.post("/forget", json=[{**ASKED, "rich": "never"}]).status_code == 409
+        assert client.post("/learn", json=[ASKED]).status_code == 422
+        assert client.get("/inspect").json()["state"] == 3
+        assert client.get("/health").json() == {"status": "ok", "version": naively.__version__}
+    expected = naively.load(table).partial_fit(pd.DataFrame([new]).drop(columns="size"), "rich")
+    assert naively.load(path).model_ == expected.model_
+    assert not path.with_name("rich.model.log").exists()
+
+
+def test_texts_are_learned_with_their_labels(texts, tmp_path):
+    path = copied(texts, tmp_path)
+    with client_of(path, read_only=False) as client:
+        body = {"texts": ["win lunch"], "labels": ["ham"]}
+        key = {"idempotency-key": "one"}
+        assert client.post("/learn", json=body, headers=key).json()["repeated"] is False
+        assert client.post("/learn", json=body, headers=key).json()["repeated"] is True
+        body["labels"] = []
+        assert client.post("/learn", json=body).status_code == 422
+        long = {"idempotency-key": "k" * 201}
+        assert client.post("/learn", json=body, headers=long).status_code == 422
+    assert safetensors.load(path).model.rows == safetensors.load(texts).model.rows + 1
+
+
+def test_a_model_that_forgot_all_says_so(tmp_path):
+    rows = pd.DataFrame({"a": ["x", "y"], "b": ["n", "y"]})
+    NaiveBayes(columns={"a": "categorical"}).fit(rows, "b").save(path := tmp_path / "small.model")
+    with client_of(path, read_only=False) as client:
+        assert client.post("/forget", json=rows.to_dict("records")).json()["forgotten"] == 2
+        for asked in ("/predict", "/explain"):
+            assert client.post(asked, json=[{"a": "x"}]).status_code == 409
+        assert client.get("/columns").json()["columns"] == []
+        assert client.get("/inspect").json()["classes"] == []
+        assert client.post("/learn", json=[{"a": "x", "b": "n"}]).json()["learned"] == 1
+        assert client.post("/predict", json=[{"a": "x"}]).json()["rows"][0]["prediction"] == "n"
+        assert client.post("/explain", json=[{"a": "x"}]).status_code == 409
+
+
+# ---- what is told of the model -------------------------------------------------------------------
+
+
+def test_what_the_documentation_shows_can_be_asked(table, tmp_path):
+    with client_of(copied(table, tmp_path), read_only=False) as client:
+        told = client.get("/openapi.json").json()
+        for path in ("/predict", "/explain", "/learn", "/forget"):
+            content = told["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+            assert client.post(path, json=content["example"]).status_code == 200, path
+            assert "age" in content["example"]["rows"][0]
+        assert {*told["paths"]} == {
+            "/predict", "/explain", "/learn", "/forget", "/columns", "/inspect", "/health",
+            "/metrics",
+        }  # fmt: skip
+
+
+def test_columns_are_told_with_their_levels(client, texts):
+    told = {one["name"]: one for one in client.get("/columns").json()["columns"]}
+    assert told["job"]["levels"] == ["boss", "clerk"]
+    assert (told["age"]["kind"], told["note"]["kind"]) == ("number", "text")
+    assert 20 < told["age"]["typical"] < 62
+    with client_of(texts) as other:
+        assert other.get("/columns").json()["text"] == "text"
+
+
+def test_prometheus_is_told_of_requests(table):
+    with client_of(table) as client:
+        client.post("/predict", json=[ASKED, ASKED])
+        client.post("/predict", json=3)
+        client.get("/a/path/that/nobody/knows")
+        told = client.get("/metrics").text
+    assert 'naively_requests_total{path="/predict",status="200"} 1.0' in told
+    assert 'naively_requests_total{path="/predict",status="422"} 1.0' in told
+    assert 'naively_requests_total{path="other",status="404"} 1.0' in told
+    assert 'naively_rows_total{what="predicted"} 2.0' in told
+    assert "naively_state 0.0" in told
+
+
+def test_the_page_loads_nothing_from_elsewhere(client):
+    page = client.get("/")
+    assert page.headers["content-security-policy"] == POLICY
+    assert not re.search(r"(src|href)=.?(https?:)?//", HTML)
+    for tag in ("script", "style"):
+        (inside,) = re.findall(f"<{tag}>(.*?)</{tag}>", page.text, re.S)
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in POLICY
+    assert "innerHTML" not in HTML  # what a model's names say is never markup
+
+
+# ---- a process -----------------------------------------------------------------------------------
+
+
+class Served:
+    """`naively serve` in a process of its own."""
+
+    def __init__(self, path, *options):
+        command = [sys.executable, "-m", "naively", "serve", str(path), "--port", "0", *options]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        line = self.process.stdout.readline()
+        assert line, self.process.stderr.read()
+        self.url = re.search(r"http://\S+/", line)[0]
+
+    def ended(self):
+        """(exit code, what was said on standard error)."""
+        _, said = self.process.communicate(timeout=60)
+        return self.process.returncode, said
+
+
+def test_killed_at_any_moment_no_row_is_lost_or_doubled(texts, tmp_path):
+    path = copied(texts, tmp_path)
+    generator = np.random.default_rng(0)
+    lessons = [{"texts": [f"word{k} lunch"], "labels": ["ham"]} for k in range(1000)]
+    sent = 0
+    for _ in range(2):
+        served = Served(path)
+        threading.Timer(generator.uniform(0.1, 0.6), served.process.kill).start()
+        with httpx.Client(base_url=served.url) as client:
+            try:
+                while True:  # the one that got no answer is sent again, with its key
+                    key = {"idempotency-key": str(sent)}
+                    found = client.post("/learn", json=lessons[sent], headers=key)
+                    assert found.status_code == 200
+                    sent += 1
+            except httpx.TransportError:
+                pass
+        assert served.ended()[0] == -9
+    served = Served(path)
+    with httpx.Client(base_url=served.url) as client:
+        key = {"idempotency-key": str(sent)}
+        assert client.post("/learn", json=lessons[sent], headers=key).status_code == 200
+        sent += 1
+    served.process.terminate()
+    code, said = served.ended()
+    assert code == 0, said
+    rows = pa.table({
+        "text": [lesson["texts"][0] for lesson in lessons[:sent]],
+        "label": [lesson["labels"][0] for lesson in lessons[:sent]],
+    })  # fmt: skip
+    expected = naively.load(texts).partial_fit(rows, "label")
+    assert naively.load(path).model_ == expected.model_
+
+
+def test_other_commands_wait_for_the_file_and_go_on(texts, tmp_path, capsys):
+    path = copied(texts, tmp_path)
+    served = Served(path)
+    more = tmp_path / "ham.txt"
+    more.write_text("lunch again\n")
+    command = [sys.executable, "-m", "naively"]
+    assert run(["serve", str(path), "--port", "0"]) == 1
+    assert "another program has it" in capsys.readouterr().err
+    update = subprocess.Popen(
+        [*command, "update", str(path), str(more)], stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    assert "another program has it; waiting" in update.stderr.readline()
+    body = {"texts": ["a word"], "labels": ["spam"]}
+    assert httpx.post(f"{served.url}learn", json=body).status_code == 200
+    served.process.send_signal(2)  # as Ctrl-C
+    assert served.ended() == (0, "")
+    assert update.communicate(timeout=60)[1] == ""
+    assert update.returncode == 0
+    before = safetensors.load(texts).model.rows
+    assert safetensors.load(path).model.rows == before + 2
+
+
+def test_requests_are_finished_before_the_end(table, tmp_path):
+    """A body that is still on its way when the service is told to stop is learned and kept."""
+    path = copied(table, tmp_path)
+    served = Served(path)
+    begun = threading.Event()
+
+    def parts():
+        yield b'{"rows": ['
+        begun.set()
+        time.sleep(0.5)
+        yield json.dumps({**ASKED, "rich": "yes"}).encode() + b"]}"
+
+    def stop():
+        begun.wait()
+        time.sleep(0.2)
+        served.process.terminate()
+
+    threading.Thread(target=stop).start()
+    kind = {"content-type": "application/json"}
+    found = httpx.post(f"{served.url}learn", content=parts(), headers=kind)
+    assert found.json()["learned"] == 1
+    assert served.ended()[0] == 0
+    assert safetensors.load(path).model.rows == len(ROWS) + 1
