@@ -23,6 +23,7 @@ _HOMES = {
     "compare": "naively.study.comparison",
     "cross_validate": "naively.estimators.leaving_out",
     "diagnose": "naively.study.diagnosis",
+    "drift": "naively.estimators.drift",
     "load": "naively.estimators.files",
     "parameter_counts": "naively.study.rungs",
 }
