@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from scipy.sparse import issparse
@@ -10,6 +11,7 @@ from naively.engines.threads import workers
 from naively.estimators.given import is_flat
 from naively.model import Model
 from naively.study.drift import LEVEL, Drift, check_level, examine
+from naively.tables.documents import TEXTS
 from naively.tables.encoding import encode
 from naively.tables.frames import SparseTable, to_arrow
 from naively.tables.left_out import unvaried_in
@@ -49,10 +51,13 @@ def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:
     if isinstance(model, type) or not hasattr(model, "_posterior"):
         raise ValueError(f"drift needs a fitted classifier of naively, not {model!r:.60}")
     posterior = model._posterior()
-    learned: Model = getattr(model, "model_", None) or model._weighed
+    model = getattr(model, "bayes_", model)  # the counts of a `NBSVM`
+    learned: Model = model.model_
     jobs = workers(model.n_jobs)
     if learned.schema.reasons is None:
         rows = model._rows(X)
+        if learned.schema.summary.takes == "documents":
+            learned = replace(learned, schema=learned.schema.named(TEXTS, ()))
         return examine(learned, posterior, rows, rows, jobs, level)
     names = learned.schema.names
     if len(names) == 1 and learned.schema.parts[0].summary.takes == "documents" and is_flat(X):

@@ -136,9 +136,8 @@ def _(learned: RowStatistics, both: Both) -> Sequence[Marginal]:
     for k, (name, levels) in enumerate(zip(both.part.names, known, strict=True)):
         own = np.array([np.bincount(places[:, k], c, len(levels)) for c in counts])
         codes = _codes(levels, X.levels[k], X.codes[:, k])
-        gone = both.missing[:, k] if len(both.part.names) == 1 else np.zeros(len(own))
         whole = (X.codes < np.array([len(one) for one in X.levels])).all(axis=1)
-        found.append(_cells(name, levels, own, gone, np.where(whole, codes, -1)))
+        found.append(_cells(name, levels, own, both.missing[:, k], np.where(whole, codes, -1)))
     return found
 
 

@@ -50,7 +50,8 @@ class ColumnDrift:
     p_value : of all that was tested of the column, each times the number of tests; NaN if nothing
         could be.
     adjusted : by Holm's method, for all columns.
-    tests : dict of p-values: "cells", "ranks", "mean", "spread", "words", "missing".
+    tests : dict of p-values: "cells", "ranks", "mean", "spread", "far", "words",
+        "missing"; see `naively.study.two_samples`.
     missing : part of the learned and of the new rows that have no value.
     unseen : dict of the most frequent new levels that were never learned, and their rows.
     words : list of WordDrift, those first that changed most.
@@ -125,6 +126,8 @@ def made(
     least = min(said, key=lambda one: (math.isnan(tests[one]), tests[one]))
     if not rows.all():
         least = "missing"
+        if not missing[rows == 0].all():
+            said["missing"] = "no row to compare"
     elif math.isnan(tests[least]) or tests[least] == 1.0:
         least = next(iter(said))
     return ColumnDrift(

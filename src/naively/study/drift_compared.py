@@ -56,7 +56,7 @@ def _(known: Cells, scale: float) -> Compared:
     tests = {"cells": test.of_cells(first, second)}
     if numbers:
         said, ranks = _numbers(known, learned, new, cell)
-        tests = tests | {"ranks": ranks}
+        tests = tests | {"ranks": ranks if size > 1 else math.nan}
     else:
         said = {"cells": _levels(known, learned, new, cell)}
     order = np.argsort(-new, kind="stable")
@@ -143,7 +143,9 @@ def _numbers(
         low, high = (level_text(known.levels[place]) for place in (own[0], own[-1]))
         span = low if low == high else f"{low} to {high}"
     said["cells"] = f"{span}: {change(float(before[k]), float(after[k]))}"
-    if middle[0] == middle[1]:
+    if size < 2:
+        said["cells"] = said["ranks"]
+    elif middle[0] == middle[1]:
         said["ranks"] = said["cells"]
     return said, test.of_ranks(a, b)
 
@@ -179,6 +181,9 @@ def _(known: Sums, scale: float) -> Compared:
         said["spread"] = (
             f"standard deviation {number(math.sqrt(variance))} → {number(math.sqrt(spread))}"
         )
+    p_value, bound, far = test.of_far(x, n, mean, variance if sure else math.nan)
+    tests["far"] = p_value
+    said["far"] = f"far from {_shown(mean, known.of_logs)}: at most {change(bound, far)}"
     moved = test.moved_normal(mean, variance if sure else spread, own, spread)
     by_chance = math.sqrt(1.0 / n + 1.0 / m) / math.pi
     drift = made(known.name, "numbers", said, tests, moved, by_chance, missing, rows)

@@ -11,7 +11,7 @@ import numpy as np
 from naively.exact import Float64, Int64
 from naively.study.drift_columns import Compared, level_text, number
 from naively.study.marginals import Cells, Marginal, Terms
-from naively.study.two_samples import of_means
+from naively.study.two_samples import of_rises
 
 LISTED, REASONS = 5, 3
 """Rows that are listed, and columns that are blamed for each."""
@@ -47,7 +47,7 @@ class RowDrift:
     columns : how many; columns of which only means are known, and texts, have no p(x).
     lower : nats a row by which the mean of log p(x) is lower than that of learned rows.
     error : its standard error.
-    p_value : that it is as it was; NaN where it cannot be tested.
+    p_value : that it is no lower; NaN where it cannot be tested.
     unlikely : list of UnlikelyRow, the least probable rows.
     """
 
@@ -81,7 +81,7 @@ def rows_drift(
     error = float(above.std(ddof=1)) * math.sqrt(1 / len(at) + 1 / n) if len(at) > 1 else math.nan
     least = np.argsort(-total, kind="stable")[:LISTED]
     return RowDrift(
-        len(pairs), float(above.mean()), error, of_means(above, n, 0.0, None),
+        len(pairs), float(above.mean()), error, of_rises(above, n, 0.0),
         [_unlikely(int(i), pairs, float(total[i]), int(at[i])) for i in least.tolist()],
     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,10 @@ def of_terms(learned: TermStatistics, both: Both) -> list[Terms]:
     present = csr_matrix((np.ones(len(rows.data)), rows.indices, rows.indptr), rows.shape)
     sums = learned.tables["sum"].rounded()[:, : None if known is None else len(known)]
     at = np.arange(rows.shape[1]) if known is None else known.find(vocabulary).astype(np.int64)
-    told, means = _told(summary.matrix(rows, vocabulary), at, sums, both.class_weight.rounded())
+    told = means = None
+    if summary.reference is None:  # which are among the learned documents: new ones weigh more
+        matrix = summary.matrix(rows, vocabulary)
+        told, means = _told(matrix, at, sums, both.class_weight.rounded())
     exact = learned.presence or "documents" in learned.tables
     met = sums.sum(axis=0)
     if not learned.presence and exact:
@@ -81,7 +85,8 @@ def of_sampled(learned: SampledTerms, both: Both) -> list[Terms]:
     sample = both.sums.sample
     counts = sample.tables["kept"].rounded()[:, : len(sample)]
     known = both.part.summary.analysis
-    return [_of_texts(found.name, sample.documents, counts, known, found.missing, both.workers)]
+    kept = _of_texts(found.name, sample.documents, counts, known, found.missing, both.workers)
+    return [replace(kept, told=found.told, means=found.means)]
 
 
 def _at_most(met: Float64, summary: Any) -> Float64:

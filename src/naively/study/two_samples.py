@@ -18,6 +18,8 @@ SKEW = 25.0
 Sampling Techniques, section 2.15."""
 LEAST = 25
 """Rows from which a variance is estimated, at least."""
+FAR, TIMES = 5.0, 20.0
+"""Standard deviations from the mean, or times the mean, that are far."""
 
 
 def cells_of_levels(both: Float64, share: float) -> Int64:
@@ -150,14 +152,44 @@ def of_means(values: Float64, n: float, mean: float, variance: float | None) -> 
     return float(2.0 * special.stdtr(freedom, -abs(own - mean) / error))
 
 
-def of_spreads(values: Float64, n: float, variance: float) -> float:
-    """The p-value of equal variances; NaN if the values are too few or too skewed for one.
+def of_rises(values: Float64, n: float, mean: float) -> float:
+    """The p-value that the mean is no larger; NaN if the values are too few or too skewed for one.
 
-    As `of_means` of (x - mean)², whose variance is that of the second sample.
+    For values of which some may be very large, and whose variance in the first sample is not known.
+    A smaller mean is not tested: a few such values in the first sample may be all there is to it.
     """
+    p = of_means(values, n, mean, None)
+    return p / 2.0 if values.mean() > mean else 1.0 - p / 2.0
+
+
+def of_spreads(values: Float64, n: float, variance: float) -> float:
+    """The p-value that the variance is no larger: `of_rises` of (x - mean)²."""
     if not len(values):
         return math.nan
-    return of_means((values - values.mean()) ** 2, n, variance * (1.0 - 1.0 / max(n, 1.0)), None)
+    return of_rises((values - values.mean()) ** 2, n, variance * (1.0 - 1.0 / max(n, 1.0)))
+
+
+def of_far(values: Float64, n: float, mean: float, variance: float) -> tuple[float, float, float]:
+    """(the p-value that no more values are far off, the bound of their part, their part).
+
+    By Chebyshev's inequality no more than 1/k² of the first sample are k standard deviations from
+    its mean, or more, whatever its distribution; by Markov's no more than 1/k are k times the mean,
+    or more, of numbers that are not negative. Here k is 5, or 20 if the variance is not known. A
+    value in another unit is.
+
+    Parameters
+    ----------
+    variance : NaN if it is not known; then no value is negative.
+    """
+    known = not math.isnan(variance)
+    bound = 1.0 / FAR**2 if known else 1.0 / TIMES
+    if known:
+        far = np.abs(values - mean) >= FAR * math.sqrt(variance)
+    else:
+        far = values >= TIMES * mean
+    hits = np.array([float(np.count_nonzero(far & (values != mean)))])
+    p = of_words(np.array([math.floor(n * bound)]), hits, n, len(values), exact=False)
+    return float(p[0]), bound, float(hits[0]) / max(len(values), 1)
 
 
 def of_words(first: Float64, second: Float64, n: float, m: float, exact: bool) -> Float64:
