@@ -17,9 +17,11 @@ def drift(
 ) -> int:
     """Do new rows, without labels, look like those that a model learned?
 
-    Says which columns and words differ, whether the rows are less probable, whether the shares of
-    the classes moved, and how predictions change if they did. The exit status is 3 if there is
-    drift, 0 if none was found, 1 or 2 after an error.
+    Says which columns and words differ, whether the rows are less probable,
+    whether the shares of the classes moved, and how predictions change if they did.
+
+    The exit status is 3 if there is drift, 0 if none was found, 1 or 2 after an
+    error. Of more than 100,000 rows a sample is looked at.
 
     Parameters
     ----------

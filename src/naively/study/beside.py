@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from naively.evidence.bins import FINE, Column, as_numbers
+from naively.evidence.bins import FINE, RARE, Column, as_numbers
 from naively.evidence.dates import as_dates
 from naively.evidence.fixed import PlanStatistics
 from naively.exact import Float64, Int64
@@ -45,7 +45,6 @@ AT_ONCE = 1 << 20
 NUMBERS = 0.9
 """Part of the rows whose levels are written as numbers, from which on a column is of numbers."""
 PRESENCE = np.array(["absent", "present"], TEXT)
-OTHER = "other levels"
 
 
 def marginals(model: Model, rows: Any, workers: Workers) -> list[Marginal]:
@@ -161,15 +160,15 @@ def _(learned: PlanStatistics, both: Both) -> Sequence[Marginal]:
             continue
         (j,) = block.columns
         column, counts = plan.columns[j], sums.block(k).rounded()
-        levels = _bin_names(column)
+        levels, others = _bin_names(column), None
         codes = column.bins(X.levels[j])[X.codes[:, j]]
         order = column.levels.astype(np.float64) if column.is_number else None
-        found.append(
-            Cells(
-                both.part.names[j], levels, order, counts[:, : len(levels)], both.missing[:, j],
-                np.where(codes < len(levels), codes, -1),
-            )
-        )  # fmt: skip
+        own = counts[:, : len(levels)]
+        if not column.is_number:
+            others = _others(own[:-1].sum(axis=0), counts[:, len(levels)])
+        codes = np.where(codes < len(levels), codes, -1)
+        gone = both.missing[:, j]
+        found.append(Cells(both.part.names[j], levels, order, own, gone, codes, others))
     return found
 
 
@@ -178,7 +177,22 @@ def _bin_names(column: Column) -> Levels:
     if column.dated:
         when = [datetime.fromtimestamp(float(one), UTC) for one in column.levels]
         return np.array([one.isoformat(" ", "minutes")[:16] for one in when], TEXT)
-    return column.levels if column.is_number else np.append(column.levels, [OTHER])
+    return column.levels
+
+
+def _others(levels: Float64, rows: Float64) -> Float64:
+    """(2,) learned and new rows, of levels that were too rare to be counted by themselves.
+
+    A new row is of these if its level had less than two rows. If it is a row like any other, it is
+    so with the probability that a row has a level of two rows, or one, itself included: no more
+    learned rows have than are told here, whether the plan is of these rows or of others.
+
+    Parameters
+    ----------
+    levels : (k,) learned rows of each of the other levels.
+    rows : (C + 1,) of these.
+    """
+    return np.array([rows[:-1].sum() + levels[levels <= RARE].sum(), rows[-1]])
 
 
 @_known.register

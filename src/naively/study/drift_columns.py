@@ -84,6 +84,8 @@ class Compared:
     means : (C, C) the same of each learned class (first), on average.
     by_class, new : (C, k) and (k,), shares of cells, or a mean in standard deviations, of each
         learned class and of the new rows: what other shares of the classes may explain.
+    odd : (m,) how rare the value of each new row is, in nats beyond the mean of learned ones, 0 if
+        missing: finer than `surprise`, which is known of all learned rows; None if not known.
     """
 
     drift: ColumnDrift
@@ -93,6 +95,7 @@ class Compared:
     means: Float64 | None = None
     by_class: Float64 | None = None
     new: Float64 | None = None
+    odd: Float64 | None = None
 
 
 def percent(share: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import singledispatch
 
 import numpy as np
@@ -18,10 +19,12 @@ from naively.study.drift_columns import (
     made,
     number,
 )
-from naively.study.marginals import Cells, Marginal, Sums, Terms
+from naively.study.marginals import Cells, Marginal, Sums, Terms, corrected
 
 WORDS = 10
 """Words that are told of, at most."""
+LARGE = 1e60
+"""Numbers are compared as if none were larger, as their squares have to be numbers."""
 
 
 @singledispatch
@@ -59,18 +62,43 @@ def _(known: Cells, scale: float) -> Compared:
         tests = tests | {"ranks": ranks if size > 1 else math.nan}
     else:
         said = {"cells": _levels(known, learned, new, cell)}
+    if known.others is not None:
+        others = known.others * np.array([scale, 1.0])
+        whole = rows + others
+        p = test.of_words(others[:1], others[1:], whole[0], whole[1], exact=False)
+        tests["others"] = float(p[0]) if whole.all() else math.nan
+        before, after = np.divide(others, whole, where=whole > 0, out=np.zeros(2)).tolist()
+        said["others"] = f"other levels: at most {change(before, after)}"
     order = np.argsort(-new, kind="stable")
     fresh = [k for k in order[:1000].tolist() if new[k] > 0 and learned[k] == 0]
     unseen = {} if numbers else {level_text(known.levels[k]): int(new[k]) for k in fresh[:5]}
     drift = made(
         known.name, "numbers" if numbers else "levels", said, tests,
-        *test.moved(first, second), missing, rows, unseen,
+        *test.moved(first, second), missing, rows if known.others is None else whole, unseen,
     )  # fmt: skip
     if not rows.all():
         return Compared(drift)
     counts = np.array([_summed(one, cell, size) for one in by_class])
     cells = np.append(cell, -1)[known.codes]
-    return _row_by_row(drift, cells, counts, second, known.missing[:-1] * scale)
+    found = _row_by_row(drift, cells, counts, second, known.missing[:-1] * scale)
+    return replace(found, odd=np.append(_odd(known.order, learned), 0.0)[known.codes])
+
+
+def _odd(order: Float64 | None, learned: Float64) -> Float64:
+    """How rare each value is, (k,), in nats beyond the mean of learned ones.
+
+    -log of the part of the learned rows that have the level, or a number as far out or farther.
+    """
+    n = float(learned.sum())
+    share = (learned + 0.5) / (n + 0.5 * len(learned))
+    if order is not None:
+        at = np.argsort(order, kind="stable")
+        at = at[~np.isnan(order[at])]
+        below = np.cumsum(learned[at])
+        tail = np.minimum(below, below[-1:] - below + learned[at])
+        share[at] = np.minimum((2.0 * tail + 0.5) / (n + 1.0), 1.0)
+    found: Float64 = -np.log(share)
+    return found - float(learned @ found) / n
 
 
 def _summed(rows: Float64, cell: Int64, size: int) -> Float64:
@@ -98,6 +126,8 @@ def _row_by_row(
     whole = rows + gone[:, np.newaxis]
     means = np.divide(counts, whole, where=whole > 0, out=np.zeros_like(counts)) @ told
     by_class = np.divide(counts, rows, where=rows > 0, out=np.zeros_like(counts))
+    free = (counts / (counts + size * p) * (1.0 - by_class)).sum(axis=1)
+    means = corrected(means, free, whole[:, 0])
     return Compared(
         drift, surprise, (size - 1) / total.sum(), np.vstack([told, np.zeros(classes)])[cells],
         means, by_class, new / new.sum(),
@@ -159,21 +189,22 @@ def _median(weights: Float64) -> int:
 
 @compared.register
 def _(known: Sums, scale: float) -> Compared:
-    x = known.values[~np.isnan(known.values)]
+    values = np.clip(known.values, -LARGE, LARGE)
+    x = values[~np.isnan(values)]
     weight = known.weight * scale
     n, m = float(weight.sum()), len(x)
     rows, missing = np.array([n, float(m)]), known.missing * np.array([scale, 1.0])
     mean, variance = known.mean, known.variance
     sure = not math.isnan(variance) and n > 1
-    if not m or not n:
+    if not (m and n and math.isfinite(mean)) or math.isinf(variance):
         return Compared(made(known.name, "numbers", {}, {}, math.nan, math.nan, missing, rows))
     own, spread = float(x.mean()), float(x.var(ddof=1)) if m > 1 else 0.0
     said = {"mean": f"mean {_shown(mean, known.of_logs)} → {_shown(own, known.of_logs)}"}
     if sure and variance == 0.0:  # all were equal: is each new one?
-        off = float((x != mean).sum())
-        tests = {"mean": test.of_cells(np.array([n, 0.0]), np.array([m - off, off]))}
-        said = {"mean": f"other than {_shown(mean, known.of_logs)}: {change(0.0, off / m)}"}
-        drift = made(known.name, "numbers", said, tests, off / m, 0.0, missing, rows)
+        hits = float((x != mean).sum())
+        tests = {"mean": test.of_cells(np.array([n, 0.0]), np.array([m - hits, hits]))}
+        said = {"mean": f"other than {_shown(mean, known.of_logs)}: {change(0.0, hits / m)}"}
+        drift = made(known.name, "numbers", said, tests, hits / m, 0.0, missing, rows)
         return Compared(drift)
     tests = {"mean": test.of_means(x, n, mean, variance if sure else None)}
     if sure:
@@ -187,18 +218,15 @@ def _(known: Sums, scale: float) -> Compared:
     moved = test.moved_normal(mean, variance if sure else spread, own, spread)
     by_chance = math.sqrt(1.0 / n + 1.0 / m) / math.pi
     drift = made(known.name, "numbers", said, tests, moved, by_chance, missing, rows)
-    scaled = (known.values - mean) ** 2 / (variance if sure else max(spread, 1e-300))
-    surprise = np.nan_to_num(0.5 * (scaled - 1.0)) if sure else None
     within = variance if sure else max(spread, 1e-300)
-    slope = np.where(weight > 0, known.means - mean, 0.0) / within
-    told = np.nan_to_num((known.values - mean)[:, np.newaxis] * slope)
-    return Compared(
-        drift,
-        surprise,
-        1.0 / n,
-        told,
-        np.outer(np.where(weight > 0, known.means - mean, 0.0), slope),
-    )
+    off = np.where(weight > 0, known.means - mean, 0.0)
+    slope, unit = off / within, math.sqrt(within)
+    surprise = np.nan_to_num(0.5 * (((values - mean) / unit) ** 2 - 1.0)) if sure else None
+    told = np.nan_to_num((values - mean)[:, np.newaxis] * slope)
+    of_class = np.divide(weight, known.present, where=known.present > 0, out=np.zeros_like(weight))
+    means = corrected(np.outer(off * known.present, slope), known.present, of_class)
+    by_class, new = off[:, np.newaxis] / unit, np.array([(own - mean) / unit])
+    return Compared(drift, surprise, 1.0 / n, told, means, by_class, new, surprise)
 
 
 def _shown(mean: float, of_logs: bool) -> str:

@@ -19,12 +19,14 @@ LISTED, REASONS = 5, 3
 
 @dataclass(frozen=True)
 class UnlikelyRow:
-    """A row that is less probable than learned rows are on average.
+    """A row of rare values.
 
     Attributes
     ----------
     row : its position, counted from 0.
-    surprise : by how many nats.
+    surprise : how rare its values are, added up: -log of the part of the learned rows that have the
+        level, or a number as far out or farther; of numbers of which only means and variances are
+        known -log of a normal density. In nats beyond the mean of learned rows.
     columns : dict, the values that are to blame, most first, and the nats of each.
     values : dict, of these columns.
     """
@@ -44,7 +46,8 @@ class RowDrift:
 
     Attributes
     ----------
-    columns : how many; columns of which only means are known, and texts, have no p(x).
+    columns : how many: those of which it is known how many rows have each value; if there are none
+        those of which means and variances are known, as if they were normally distributed.
     lower : nats a row by which the mean of log p(x) is lower than that of learned rows.
     error : its standard error.
     p_value : that it is no lower; NaN where it cannot be tested.
@@ -69,31 +72,29 @@ def rows_drift(
     n : learned rows.
     at : (m,) the position of each new row in the data.
     """
-    pairs = [
-        (one, c.surprise, c.excess)
-        for one, c in zip(known, columns, strict=True)
-        if c.surprise is not None
-    ]
-    if not pairs:
+    pairs = [*zip(known, columns, strict=True)]
+    bounded = [c for one, c in pairs if isinstance(one, Cells) and c.surprise is not None]
+    used = bounded or columns  # one number that is far off would be all that the others say
+    known_of = [(c.surprise, c.excess) for c in used if c.surprise is not None]
+    odd = [(one, c.odd) for one, c in pairs if c.odd is not None]
+    if not known_of:
         return RowDrift(0, math.nan, math.nan, math.nan, [])
-    total = np.sum([own for _, own, _ in pairs], axis=0)
-    above = total - sum(excess for *_, excess in pairs)
+    above = np.sum([own - excess for own, excess in known_of], axis=0)
     error = float(above.std(ddof=1)) * math.sqrt(1 / len(at) + 1 / n) if len(at) > 1 else math.nan
-    least = np.argsort(-total, kind="stable")[:LISTED]
+    total = np.sum([own for _, own in odd], axis=0)
+    least = np.argsort(-total, kind="stable")[:LISTED].tolist()
     return RowDrift(
-        len(pairs), float(above.mean()), error, of_rises(above, n, 0.0),
-        [_unlikely(int(i), pairs, float(total[i]), int(at[i])) for i in least.tolist()],
+        len(known_of), float(above.mean()), error, of_rises(above, n, 0.0),
+        [_unlikely(i, odd, float(total[i]), int(at[i])) for i in least],
     )  # fmt: skip
 
 
-def _unlikely(
-    i: int, pairs: list[tuple[Marginal, Float64, float]], total: float, row: int
-) -> UnlikelyRow:
-    blamed = sorted(pairs, key=lambda pair: -pair[1][i])[:REASONS]
+def _unlikely(i: int, odd: list[tuple[Marginal, Float64]], total: float, row: int) -> UnlikelyRow:
+    blamed = sorted(odd, key=lambda pair: -pair[1][i])[:REASONS]
     blamed = [pair for pair in blamed if pair[1][i] > 0]
     return UnlikelyRow(
-        row, total, {one.name: float(own[i]) for one, own, _ in blamed},
-        {one.name: value_text(one, i) for one, *_ in blamed},
+        row, total, {one.name: float(own[i]) for one, own in blamed},
+        {one.name: value_text(one, i) for one, _ in blamed},
     )  # fmt: skip
 
 

@@ -28,6 +28,8 @@ class Cells:
     counts : (C + 1, k) rows of each class, and of the new ones.
     missing : (C + 1,) rows without a value.
     codes : (m,) the value of each new row, -1 if it is missing.
+    others : (2,) learned and new rows with a level that was too rare to be counted by itself: those
+        that were, at most; None if there are none.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Cells:
     counts: Float64
     missing: Float64
     codes: Int64
+    others: Float64 | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,21 @@ class Terms:
     def term(self, k: int) -> str:
         """A term as people know it."""
         return f"bucket {k}" if self.vocabulary is None else self.vocabulary.term(k)
+
+
+def corrected(means: Float64, free: Float64, rows: Float64) -> Float64:
+    """Means of what a column tells for each class, (C, C), as they are of rows not learned.
+
+    They are of rows that also say what a value tells: so those of the class itself are too large by
+    about one for each parameter and row, and those of all classes together are right.
+
+    Parameters
+    ----------
+    free : (C,) parameters of each class.
+    rows : (C,) of each class.
+    """
+    inverse = np.divide(1.0, rows, where=rows > 0, out=np.zeros_like(rows))
+    return means - free * (np.diag(inverse) - 1.0 / rows.sum())
 
 
 Marginal = Cells | Sums | Terms

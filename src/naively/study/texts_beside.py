@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from naively.evidence.words import DIFFERENT, PROSE
 from naively.exact import Float64, Int64
 from naively.statistics.terms import SampledTerms, TermStatistics
-from naively.study.marginals import Both, Cells, Terms
+from naively.study.marginals import Both, Cells, Terms, corrected
 from naively.text.analysis import Analysis
 from naively.text.counting import rows_and_vocabulary
 from naively.text.documents import Documents
@@ -74,7 +74,8 @@ def _told(rows: Any, at: Int64, sums: Float64, weight: Float64) -> tuple[Float64
     )
     means = np.divide(sums @ told.T, weight[:, np.newaxis], where=weight[:, np.newaxis] > 0,
                       out=np.zeros((classes, classes)))  # fmt: skip
-    return rows @ of_rows.T, means
+    free = np.where(used, sums / (sums + 1.0), 0.0).sum(axis=1)
+    return rows @ of_rows.T, corrected(means, free, weight)
 
 
 def of_sampled(learned: SampledTerms, both: Both) -> list[Terms]:
