@@ -80,9 +80,10 @@ def printed(found: Drift, path: str, source: str) -> None:
         for *cells, said in rows:
             shown.add_row(*cells, clean(said, max(room, CHANGES)))
         out.print(shown)
+        layout.remark(out, [drift_text.ROW_NOTE])
     out.print()
     out.print(_title("Did the shares of the classes move?"))
-    out.print(_table(drift_text.SHARE_HEADS, drift_text.share_rows(found)))
+    out.print(_table(drift_text.share_heads(found), drift_text.share_rows(found)))
     layout.remark(out, drift_text.share_notes(found))
     out.print()
     out.print(Text(printable(drift_text.verdict(found)), style="bold"))

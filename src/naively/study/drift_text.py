@@ -20,6 +20,7 @@ SHARE_HEADS = ("class", "learned", "predicted", "estimated", "±")
 HALF = 0.5
 """Part of what columns moved that the shares of the classes are to explain, at least."""
 ROW_HEADS = ("row", "nats", "because of")
+ROW_NOTE = "nats: how rare the values of a row are, added up, beyond the mean of learned rows"
 
 
 def written(found: Any) -> str:
@@ -37,8 +38,10 @@ def written(found: Any) -> str:
             lines += word_notes(one)
     if found.row.columns:
         least = [f"  row {row}: {nats} nats: {why}" for row, nats, why in unlikely_rows(found)]
-        lines += ["", row_sentence(found), *least]
-    return "\n".join([*lines, "", *aligned(SHARE_HEADS, share_rows(found)), *share_notes(found)])
+        lines += ["", row_sentence(found), *least, ROW_NOTE]
+    return "\n".join(
+        [*lines, "", *aligned(share_heads(found), share_rows(found)), *share_notes(found)]
+    )
 
 
 def verdict(found: Any) -> str:
@@ -143,15 +146,20 @@ def unlikely_rows(found: Any) -> list[tuple[str, ...]]:
     ]  # fmt: skip
 
 
+def share_heads(found: Any) -> tuple[str, ...]:
+    """The heads of `share_rows`: without that of errors, if these are not known."""
+    return SHARE_HEADS[: 4 if np.isnan(found.share.error).all() else 5]
+
+
 def share_rows(found: Any) -> list[tuple[str, ...]]:
-    """The cells of `SHARE_HEADS` for the classes with the most rows."""
-    one = found.share
+    """The cells of `share_heads` for the classes with the most rows."""
+    one, size = found.share, len(share_heads(found))
     order = np.argsort(-one.learned, kind="stable")[:CLASSES]
+    each = (one.learned, one.predicted, one.estimated, one.error)[: size - 1]
     return [
-        (str(one.classes[c]), *(_share(each[c]) for each in (
-            one.learned, one.predicted, one.estimated, one.error)))
+        (str(one.classes[c]), *(_share(shares[c]) for shares in each))
         for c in sorted(order.tolist())
-    ]  # fmt: skip
+    ]
 
 
 def share_notes(found: Any) -> list[str]:
