@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from naively import CategoricalNB
 from naively.cli.main import run
 
 
@@ -120,3 +121,17 @@ def test_documents(capsys, tmp_path):
     assert status == 3
     assert "Words of text" in out
     assert "prize" in out
+
+
+def test_a_model_of_codes_takes_them_from_a_table(capsys, tmp_path):
+    generator = np.random.default_rng(0)
+    X = generator.integers(0, 3, (300, 2))
+    model = str(tmp_path / "codes.model")
+    CategoricalNB().fit(X, X[:, 0] > 0).save(model)
+    path = tmp_path / "new.csv"
+    np.savetxt(path, generator.integers(0, 3, (200, 2)), "%d", ",", header="a,b", comments="")
+    assert said(capsys, "drift", model, str(path))[0] == 0
+    np.savetxt(path, generator.integers(0, 4, (200, 2)), "%d", ",", header="a,b", comments="")
+    status, out, _ = said(capsys, "drift", model, str(path))
+    assert status == 3
+    assert "3: 0.0% → 2" in out

@@ -8,6 +8,7 @@ other classes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import singledispatch
 from typing import Any
@@ -21,7 +22,7 @@ from naively.exact import Float64, Int64
 from naively.model import Model
 from naively.statistics.base import Batch, Statistics, dense
 from naively.statistics.grid import GridStatistics, cell_edges, numbers
-from naively.statistics.levels import Levels, LevelStatistics, find
+from naively.statistics.levels import Encoded, Levels, LevelStatistics, find
 from naively.statistics.logs import LogPowers
 from naively.statistics.powers import (
     CountStatistics,
@@ -89,6 +90,20 @@ def _cells(name: str, levels: Levels, counts: Float64, missing: Float64, codes: 
     return Cells(name, levels, order, counts, missing, codes)
 
 
+def _as_codes(X: Encoded) -> Encoded:
+    """Levels of a table as the codes that an array has; missing if they are no codes."""
+    codes, levels = np.empty(X.codes.shape, np.int64), []
+    for k, known in enumerate(X.levels):
+        numbers = as_numbers(known)
+        whole = np.isfinite(numbers) & (numbers >= 0) & (numbers == np.floor(numbers))
+        own, at = np.unique(numbers[whole].astype(np.int64), return_inverse=True)
+        places = np.full(len(known) + 1, len(own))
+        places[np.flatnonzero(whole)] = at
+        codes[:, k] = places[X.codes[:, k]]
+        levels.append(own)
+    return Encoded(codes, levels)
+
+
 def _codes(known: Levels, levels: Levels, codes: Any) -> Int64:
     """Places among other levels, -1 if missing or not there."""
     if known.dtype.kind == "T" or levels.dtype.kind == "T":
@@ -104,8 +119,11 @@ def _codes(known: Levels, levels: Levels, codes: Any) -> Int64:
 
 @_known.register
 def _(learned: LevelStatistics, both: Both) -> Sequence[Marginal]:
-    sums = both.sums
-    X, counts, found = encoded(both.rows), sums.tables["count"].rounded(), []
+    X = encoded(both.rows)
+    if any(known.dtype.kind == "i" for known in learned.levels):
+        both = replace(both, rows=(X := _as_codes(X)))
+    sums, found = both.sums, []
+    counts = sums.tables["count"].rounded()
     for k, (name, levels) in enumerate(zip(both.part.names, sums.levels, strict=True)):
         own = counts[:, sums.offsets[k] : sums.offsets[k + 1]]
         codes = _codes(levels, X.levels[k], X.codes[:, k])
