@@ -24,6 +24,7 @@ _HOMES = {
     "cross_validate": "naively.estimators.leaving_out",
     "diagnose": "naively.study.diagnosis",
     "digest": "naively.files.digest",
+    "drift": "naively.estimators.drift",
     "load": "naively.estimators.files",
     "parameter_counts": "naively.study.rungs",
     "scan": "naively.tables.scanning",

@@ -12,12 +12,12 @@ from typing import Any
 
 from cyclopts import CycloptsError
 
-from naively.cli import ask, learn, serve, verify  # which add their commands to the application
+from naively.cli import ask, drift, learn, serve, verify  # which add their commands
 from naively.cli.app import DASH, app
 from naively.cli.arrow import without_pandas
 from naively.cli.errors import UserError, printable
 
-COMMANDS = [one.__name__ for one in (ask, learn, serve, verify)]
+COMMANDS = [one.__name__ for one in (ask, drift, learn, serve, verify)]
 
 
 def run(tokens: Sequence[str] | None = None) -> int:
@@ -30,7 +30,7 @@ def run(tokens: Sequence[str] | None = None) -> int:
         if tokens is None and chosen.__module__ in COMMANDS:
             without_pandas()  # the process is ours, and more than help is asked for
         args = [_dashed(value) for value in bound.args]
-        chosen(*args, **{name: _dashed(value) for name, value in bound.kwargs.items()})
+        status = chosen(*args, **{name: _dashed(value) for name, value in bound.kwargs.items()})
         sys.stdout.flush()
     except UserError as error:
         return _complain(str(error), error.code)
@@ -48,7 +48,7 @@ def run(tokens: Sequence[str] | None = None) -> int:
         return _complain(f"{place}{error.strerror or error}", 1)
     except ValueError as error:  # what a model refuses, it says clearly
         return _complain(str(error), 1)
-    return 0
+    return status or 0
 
 
 def main() -> None:

@@ -29,6 +29,8 @@ from naively.tables.targets import coded, label_column, typed
 ROWS = 100_000
 """Rows that are looked at, at most; or fewer of wide tables and long texts, of at most"""
 CELLS, BYTES = 1 << 24, 1 << 29
+POSITION = "\0position"
+"""A column that no table has."""
 
 
 @dataclass
@@ -107,6 +109,32 @@ def of_stream(
         classes, places = np.unique(typed(classes), return_inverse=True)
         codes = places[codes]  # all are labelled
     return _checked(table.drop_columns([target]), (classes, codes), total, unlabelled, target)
+
+
+def unlabelled(tasks: Iterable[Task], threads: int) -> tuple[pa.Table, Any, int]:
+    """(rows of a stream of batches, their positions (n,), how many there were): no labels needed.
+
+    A sample if they are many, as of `of_stream`.
+    """
+    held, threshold, limit, total = Held(), 1.0, ROWS, 0
+    for number, batch in enumerate(in_order(lambda task: task(), tasks, threads)):
+        table = pa.Table.from_batches([batch])
+        if number == 0:
+            limit = _limit(table)
+        draws = np.random.default_rng([0, number, 1]).random(table.num_rows)
+        at = pa.array(np.arange(total, total + table.num_rows))
+        total += table.num_rows
+        kept = draws < threshold
+        held.add(table.append_column(POSITION, at).filter(pa.array(kept)), draws[kept])
+        if held.rows > 2 * limit:
+            threshold = held.smallest(limit)
+            deque(held.release(threshold), maxlen=0)
+    if held.rows > limit:
+        deque(held.release(held.smallest(limit)), maxlen=0)
+    if not held.tables:
+        return pa.table({}), np.empty(0, np.int64), total
+    table = together(held.tables)
+    return table.drop_columns([POSITION]), table.column(POSITION).to_numpy(), total
 
 
 def of_any(

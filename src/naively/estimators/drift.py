@@ -1,0 +1,78 @@
+"""`drift` of a fitted classifier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from scipy.sparse import issparse
+
+from naively.engines.threads import workers
+from naively.estimators.given import is_flat
+from naively.model import Model
+from naively.study.drift import LEVEL, Drift, check_level, examine
+from naively.tables.documents import TEXTS
+from naively.tables.encoding import encode
+from naively.tables.frames import SparseTable, to_arrow
+from naively.tables.left_out import unvaried_in
+from naively.tables.names import few
+from naively.tables.summarising import other_columns
+
+
+def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:
+    """How new rows without labels differ from those that a classifier learned, and is it by chance.
+
+    Nothing but the model is needed: the new rows are counted as it counts, and sums are compared
+    with sums. docs/drift.md says which tests these are, and shows that their p-values hold on equal
+    data.
+
+    Parameters
+    ----------
+    model : a fitted classifier of naively; it does not change.
+    X : the rows, as for its `predict`. A column of labels is left out.
+    level : the chance at which equal data are said to differ, for all tests together.
+
+    Returns
+    -------
+    Drift : ``print`` shows it; `to_arrow` is a table of the columns, `to_dict` has all of it.
+
+    Raises
+    ------
+    ValueError : saying what is wrong.
+
+    Examples
+    --------
+    >>> from naively import NaiveBayes, drift
+    >>> people = {"job": ["clerk", "boss"] * 100, "rich": ["no", "yes"] * 100}
+    >>> drift(NaiveBayes().fit(people, "rich"), {"job": ["pilot"] * 50}).drifted
+    ['job']
+    """
+    check_level(level)
+    if isinstance(model, type) or not hasattr(model, "_posterior"):
+        raise ValueError(f"drift needs a fitted classifier of naively, not {model!r:.60}")
+    posterior = model._posterior()
+    model = getattr(model, "bayes_", model)  # the counts of a `NBSVM`
+    learned: Model = model.model_
+    jobs = workers(model.n_jobs)
+    if learned.schema.reasons is None:
+        rows = model._rows(X)
+        if learned.schema.summary.takes == "documents":
+            learned = replace(learned, schema=learned.schema.named(TEXTS, ()))
+        return examine(learned, posterior, rows, rows, jobs, level)
+    names = learned.schema.names
+    if len(names) == 1 and learned.schema.parts[0].summary.takes == "documents" and is_flat(X):
+        X = {names[0]: X}
+    table = SparseTable(X.tocsr()) if issparse(X) else to_arrow(X)
+    absent, unknown = other_columns(learned.schema, learned.target, table.column_names)
+    if len(absent) == len(names):
+        raise ValueError(
+            f"X has none of the columns that were learned: {few(absent)}; its columns are "
+            f"{few(table.column_names)}"
+        )
+    rows, invalid = encode(learned.schema, table)
+    silent = unvaried_in(posterior)
+    asked = encode(learned.schema, table, silent)[0] if silent else rows
+    return examine(
+        learned, posterior, rows, asked, jobs, level, absent=absent, unknown=unknown,
+        invalid=invalid,
+    )  # fmt: skip
