@@ -154,11 +154,15 @@ def test_surrogates_and_strange_characters_in_a_list():
 
 def test_bytes_that_are_no_utf8():
     texts = ["caf\xe9 \xfc".encode("latin-1"), b"\xff\xfe\x00", "naïve".encode(), b"ab\xc3", b""]
-    model = TextNB(token_pattern=r"\b\w+\b").fit(texts, [0, 1, 0, 1, 0])
+    model = TextNB(token_pattern=r"\b\w+\b", weights=None).fit(texts, [0, 1, 0, 1, 0])
     replaced = [text.decode("utf-8", "replace") for text in texts]
-    assert_same(model, TextNB(token_pattern=r"\b\w+\b").fit(replaced, [0, 1, 0, 1, 0]))
+    assert_same(
+        model, TextNB(token_pattern=r"\b\w+\b", weights=None).fit(replaced, [0, 1, 0, 1, 0])
+    )
     assert model.terms_.tolist() == ["ab", "caf", "naïve"]
-    chars = [TextNB(analyzer="char").fit(one, [0, 1, 0, 1, 0]) for one in (texts, replaced)]
+    chars = [
+        TextNB(analyzer="char", weights=None).fit(one, [0, 1, 0, 1, 0]) for one in (texts, replaced)
+    ]
     assert_same(*chars)
 
 
@@ -229,7 +233,7 @@ def test_a_table_of_counts_is_refused(matrix):
 def test_no_documents():
     with pytest.raises(ValueError, match="no documents to learn from"):
         TextNB().fit([], [])
-    model = TextNB().fit(TEXTS, Y)
+    model = TextNB(weights=None).fit(TEXTS, Y)
     for none in ([], np.array([], object), pa.array([], pa.string()), pandas.Series([], dtype=str)):
         assert model.predict(none).shape == (0,)
         assert model.predict_proba(none).shape == (0, 2)
@@ -280,7 +284,7 @@ def test_weights_that_do_not_fit():
 def test_nothing_is_asked_before_fit():
     for ask in ("predict", "predict_proba", "score_samples", "predict_log_proba"):
         with pytest.raises(NotFittedError):
-            getattr(TextNB(), ask)(["text"])
+            getattr(TextNB(weights=None), ask)(["text"])
 
 
 # ---- options -------------------------------------------------------------------------------------
@@ -356,11 +360,11 @@ def test_what_was_counted_otherwise_does_not_go_on(before, after):
 
 
 def test_what_is_only_estimated_otherwise_goes_on():
-    model = TextNB().fit(TEXTS, Y)
+    model = TextNB(weights=None).fit(TEXTS, Y)
     model.set_params(alpha=0.1, event="complement", norm=True, prior="uniform").partial_fit(
         TEXTS, Y
     )
-    expected = TextNB("complement", alpha=0.1, norm=True, prior="uniform")
+    expected = TextNB("complement", alpha=0.1, norm=True, prior="uniform", weights=None)
     assert_same(model, expected.fit(TEXTS * 2, Y * 2))
 
 
@@ -383,13 +387,13 @@ def test_documents_without_words():
     for empty in (["", ""], [None, None], [" \n", "."], ["a", "b"]):
         with pytest.raises(ValueError, match="no terms"):
             TextNB().fit(empty, [0, 1])
-        model = TextNB().partial_fit(empty * 2, [0, 1, 1, 1])
+        model = TextNB(weights=None).partial_fit(empty * 2, [0, 1, 1, 1])
         assert model.terms_.tolist() == []
         assert_allclose(model.predict_proba(["any words", "", None]), [[0.25, 0.75]] * 3)
         assert_allclose(model.score_samples(["any words"]), 0.0, atol=1e-12)
         assert model.partial_fit(["words now"], [2]).terms_.tolist() == ["now", "words"]
         model.forget(["words now"], [2])
-        assert_same(model, TextNB().partial_fit(empty * 2, [0, 1, 1, 1]))
+        assert_same(model, TextNB(weights=None).partial_fit(empty * 2, [0, 1, 1, 1]))
         hashed = TextNB(n_features=4).fit(empty, [0, 1])
         assert_allclose(hashed.predict_proba(["", None]), 0.5)
 
@@ -444,10 +448,12 @@ def test_nuls_and_other_controls():
     peer = make_pipeline(CountVectorizer(token_pattern=r"\b\w+\b"), MultinomialNB()).fit(
         texts, [0, 1] * 3
     )
-    model = TextNB(token_pattern=r"(?u)\b\w+\b").fit(texts, [0, 1] * 3)
+    model = TextNB(token_pattern=r"(?u)\b\w+\b", weights=None).fit(texts, [0, 1] * 3)
     assert model.terms_.tolist() == ["a", "aa", "b", "bb"]
     assert_allclose(model.predict_proba(texts), peer.predict_proba(texts), rtol=1e-12)
-    chars = TextNB(analyzer="char", ngram_range=(1, 3)).fit(["\0", "\0\0", "a\0"], [0, 1, 1])
+    chars = TextNB(analyzer="char", ngram_range=(1, 3), weights=None).fit(
+        ["\0", "\0\0", "a\0"], [0, 1, 1]
+    )
     assert chars.terms_.tolist() == ["\0", "\0\0", "a", "a\0"]
     assert chars.feature_count_.tolist() == [[1, 0, 0, 0], [3, 1, 1, 1]]
 

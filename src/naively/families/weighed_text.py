@@ -123,7 +123,7 @@ class WeighedText(Text):
 
     def doubt(self, statistics: Any) -> str | None:
         """Whether there are no documents to learn weights from; or as `Text` has it."""
-        if not len(statistics.sample) and statistics.tables["sum"].size:
+        if not len(statistics.sample) and statistics.tables["sum"].nonzero().any():
             return (
                 f"no document is shorter than {LONGEST:,} bytes, so that no weights were learned: "
                 "the evidence counts in full"
