@@ -104,20 +104,30 @@ class Normal:
         with threadpool_limits(1, "blas"):  # they would wait for each other
             return np.array([solve_triangular(factor, one, lower=True) for factor in self.factors])
 
+    def slopes(self) -> tuple[Float64, Float64]:
+        """(slopes (C, k), base (C,)) of the linear form of a tied covariance."""
+        whitening = self.whitening[0]
+        weight = self.means @ whitening.T @ whitening
+        return weight, -0.5 * (weight * self.means).sum(axis=1)
+
+    def norms(self) -> Float64:
+        """(C,) of densities with a covariance a class."""
+        return -np.log(np.diagonal(self.factors, axis1=1, axis2=2)).sum(axis=1)
+
     @cached_property
     def _packed(self) -> tuple[Float64, Float64]:
         """(what the kernel reads, what is added a class): of tied covariances a linear form."""
         classes, k = self.means.shape
         whitening = self.whitening
         if len(whitening) == 1:
-            weight = self.means @ whitening[0].T @ whitening[0]
+            weight, base = self.slopes()
             packed = np.empty(-(-classes // TILE) * TILE * k)
             distances.pack(weight, packed)
-            return packed, -0.5 * (weight * self.means).sum(axis=1)
+            return packed, base
         bands = np.empty((classes, distances.packed_size(k)))
         for A, own in zip(whitening, bands, strict=True):
             distances.pack(A, own)
-        return bands, -np.log(np.diagonal(self.factors, axis1=1, axis2=2)).sum(axis=1)
+        return bands, self.norms()
 
     def evidence(self, Z: Float64) -> Float64:
         """log p(z | c) of standardised rows (n, k), less that of the best class: (n, C)."""

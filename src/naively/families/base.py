@@ -14,6 +14,7 @@ from naively.evidence.judged import Judged
 from naively.evidence.shapes import Shape
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.describing import ClassNumbers, Events, Evidences, Listed, Section
+from naively.families.formula import Formula
 from naively.labels import Labels
 from naively.statistics.base import Arrays, Data, InvalidValueError, Statistics, Summary
 from naively.workers import SERIAL, Workers
@@ -124,6 +125,13 @@ class Parameters(ABC):
 
     def fixed(self, classes: Labels) -> Any:
         """The plan that other rows can be counted for, of a family that makes one; else None."""
+        return None
+
+    def formula(self, names: Sequence[str]) -> Formula | None:
+        """What `log_prob` has of columns of these names, as data; None where that cannot be said.
+
+        Raises ValueError where only these parameters cannot be said so.
+        """
         return None
 
     # ---- linear forms ------------------------------------------------------------------------

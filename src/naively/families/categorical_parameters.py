@@ -14,7 +14,8 @@ from scipy.sparse import csr_matrix
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Parameters
 from naively.families.describing import Events, Listed, Section, first_levels, in_order, labelled
-from naively.families.linear import counts_of, log
+from naively.families.formula import Formula, LevelCut, Table, Term
+from naively.families.linear import IMPOSSIBLE, counts_of, log
 from naively.kernels import levels as kernel
 from naively.statistics.base import Data, InvalidValueError, dense, is_sparse
 from naively.statistics.level_counts import TABLE, no_level
@@ -256,6 +257,21 @@ class CategoricalParameters(Parameters):
         features = np.repeat(np.arange(len(self.levels)), np.diff(self._ends, prepend=0))
         levels = [level for known in self.scored_levels for level in [*known.tolist(), np.nan]]
         return features, np.array(levels, object)
+
+    def formula(self, names: Sequence[str]) -> Formula:
+        """log θ of the level of each column."""
+        terms: list[Term] = []
+        if self.unseen == "error":
+            raise ValueError('unseen="error" refuses rows, which no formula can')
+        for j, (name, levels) in enumerate(zip(names, self.scored_levels, strict=True)):
+            texts, n = [str(level) for level in levels.tolist()], len(levels)
+            unseen = self.log_unseen(j).T * (self.unseen != "ignore")
+            added = np.concatenate([self.log_theta(j, levels).T, unseen, np.zeros_like(unseen)])
+            if not np.isfinite(added).all():
+                raise ValueError(IMPOSSIBLE)
+            cut = LevelCut(name, texts, np.arange(n), n, n + 1)
+            terms.append(Table((cut,), (n + 2,), added))
+        return Formula(np.zeros(self.classes), terms)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
         """Rows of level codes; `Encoded` ones where the levels are text."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from naively.exact import LARGEST, SMALLEST, ExactArray, Float64, Int64
 from naively.families.base import Family, Parameters, raise_infinite
 from naively.families.describing import ClassNumbers
+from naively.families.formula import Formula, Parabola
 from naively.families.virtual_rows import VirtualRows, check_rows
 from naively.kernels import gaussian as kernel
 from naively.statistics.base import Data, dense, is_sparse
@@ -251,6 +253,12 @@ class GaussianParameters(Parameters):
         """With the widest class's variance in all: a narrow one claims rows it may not have."""
         widest = np.broadcast_to(self.variance.max(axis=0), self.variance.shape).copy()
         return type(self)(self.mean, widest, self.epsilon, self.tie)
+
+    def formula(self, names: Sequence[str]) -> Formula:
+        """norm - ((x - μ) / (σ √2))² of each column."""
+        scale, norm, _ = self._scored
+        own = zip(names, norm.T, self.mean.T, scale.T, strict=True)
+        return Formula(np.zeros(len(self.mean)), [Parabola(*one) for one in own])
 
     def quadratic(self) -> tuple[Float64, Float64, Float64]:
         """(Q, w, b), (C, d, d), (C, d), (C,): log N(x; μ_c, σ²_c) = xᵀ Q_c x + w_c · x + b_c."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from naively.exact import LARGEST, ExactArray, Float64
 from naively.families.base import Parameters, raise_infinite
+from naively.families.formula import Formula, Line
 from naively.kernels import linear as kernel
 from naively.kernels.simd import LANES
 from naively.statistics.base import Data, dense, is_sparse
@@ -18,6 +20,7 @@ from naively.workers import SERIAL, Workers
 
 Alpha = float | Float64
 WIDTH = 8192  # columns at a time, so that no temporary is of the size of a table
+IMPOSSIBLE = "some probabilities are 0, whose logarithm no weight can hold; use alpha > 0"
 
 
 class Terms:
@@ -174,13 +177,21 @@ class LinearParameters(Parameters):
         """The probability that each feature is present, (C, d), where absence is evidence too."""
         return None
 
+    def formula(self, names: Sequence[str]) -> Formula:
+        """zero + slope · x of each column."""
+        terms = self.terms(slice(0, self.n_features))
+        if terms.impossible is not None:
+            raise ValueError(IMPOSSIBLE)
+        zero = np.zeros_like(terms.slope) if terms.zero is None else terms.zero
+        threshold = None if math.isnan(self.threshold) else self.threshold
+        own = zip(names, zero.T, terms.slope.T, strict=True)
+        return Formula(np.zeros(self.n_classes), [Line(*one, threshold) for one in own])
+
     def linear(self) -> tuple[Float64, Float64]:
         """W = the slopes, b = the sum of the zero terms (lectures 1 and 3)."""
         terms = self.terms(slice(0, self.n_features))
         if terms.impossible is not None:
-            raise ValueError(
-                "some probabilities are 0, whose logarithm no weight can hold; use alpha > 0"
-            )
+            raise ValueError(IMPOSSIBLE)
         if terms.zero is None:
             return terms.slope, np.zeros(self.n_classes)
         return terms.slope, terms.zero.sum(axis=1)

@@ -1,0 +1,1 @@
+"""Models said in other languages: SQL."""

@@ -1,0 +1,43 @@
+"""What a model scores, as one formula of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from naively.families.base import Parameters
+from naively.families.formula import Formula
+from naively.model import Model
+from naively.posterior import Posterior
+from naively.tables.names import first_names
+
+
+class NotExportableError(ValueError):
+    """What a model has that cannot be said in another language."""
+
+
+def formula_of(model: Model) -> tuple[Posterior, Formula]:
+    """(the posterior, the score of each of its classes: log π_c is among what every row has).
+
+    Raises
+    ------
+    NotExportableError : if a column cannot be said so, naming it and the reason.
+    """
+    posterior = model.posterior()
+    schema, whole = posterior.schema, posterior.parameters
+    parts: list[Parameters] = [whole] if schema.is_single else whole.parts  # type: ignore[attr-defined]
+    found = Formula(posterior.log_prior)
+    for block, part in zip(schema.blocks, parts, strict=True):
+        try:
+            own = part.formula(block.names)
+        except ValueError as error:
+            raise NotExportableError(f"{_said(block.names)}: {error}") from None
+        if own is None:
+            raise NotExportableError(
+                f"{_said(block.names)}: the family {block.family.name} cannot be exported"
+            )
+        found += own.within(*block.family.summary.bounds)
+    return posterior, found
+
+
+def _said(names: Sequence[str]) -> str:
+    return f"column {first_names(names)}" if len(names) == 1 else f"columns {first_names(names)}"

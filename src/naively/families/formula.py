@@ -1,0 +1,164 @@
+"""What parameters score, as data: so that a model can be said in another language.
+
+A score is a sum of terms, each of one column or of a few. `naively.export` writes them down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from naively.exact import Float64, Int64
+
+
+@dataclass(frozen=True)
+class NumberCut:
+    """The bins of a column of numbers.
+
+    Attributes
+    ----------
+    column : its name.
+    starts : (B,) sorted; a number is in the last bin that starts at it or before, or in the first.
+    bins : (B,) the number of each.
+    missing : the bin of a missing value.
+    """
+
+    column: str
+    starts: Float64
+    bins: Int64
+    missing: int
+
+
+@dataclass(frozen=True)
+class LevelCut:
+    """The bins of a column of levels.
+
+    Attributes
+    ----------
+    column : its name.
+    levels : their texts.
+    bins : the number of the bin of each.
+    other : the bin of all other levels.
+    missing : the bin of a missing value.
+    """
+
+    column: str
+    levels: list[str]
+    bins: Int64
+    other: int
+    missing: int
+
+
+Cut = NumberCut | LevelCut
+
+
+@dataclass(frozen=True)
+class Table:
+    """What the cell of a row adds; the bins of the last column change fastest.
+
+    Attributes
+    ----------
+    cuts : of each column.
+    sizes : how many bins each has.
+    added : (cells, C), in nats.
+    """
+
+    cuts: tuple[Cut, ...]
+    sizes: tuple[int, ...]
+    added: Float64
+
+
+@dataclass(frozen=True)
+class Line:
+    """zero + slope · x; 0 where x is missing, or below `low` or above `high`.
+
+    Attributes
+    ----------
+    column : its name.
+    zero, slope : (C,) in nats, and a unit of x.
+    threshold : x is 1 above it and else 0; None to take it as it is.
+    """
+
+    column: str
+    zero: Float64
+    slope: Float64
+    threshold: float | None = None
+    low: float = -np.inf
+    high: float = np.inf
+
+
+@dataclass(frozen=True)
+class Parabola:
+    """norm - ((x - mean) · scale)²; 0 where x is missing.
+
+    Attributes
+    ----------
+    column : its name.
+    norm, mean, scale : (C,)
+    """
+
+    column: str
+    norm: Float64
+    mean: Float64
+    scale: Float64
+    low: float = -np.inf
+    high: float = np.inf
+
+
+@dataclass(frozen=True)
+class Density:
+    """Normal densities of all numbers together: weight · max(f_c - max f, least), where::
+
+        f_c = base_c + Σ_j slope_cj z_j                        if `whitening` is None
+        f_c = base_c - ½ Σ_i (Σ_j whitening_cij (z_j - mean_cj))²   else
+
+    with z = (x - centre) / spread, not farther from 0 than `farthest`; 0 where x is missing.
+
+    Attributes
+    ----------
+    columns : their names, k.
+    centre, spread : (k,)
+    base : (C,)
+    mean : (C, k); the slopes if there is no whitening.
+    whitening : (C, k, k)
+    weight, farthest, least : float
+    """
+
+    columns: tuple[str, ...]
+    centre: Float64
+    spread: Float64
+    base: Float64
+    mean: Float64
+    whitening: Float64 | None
+    weight: float
+    farthest: float
+    least: float
+
+
+Term = Table | Line | Parabola | Density
+
+
+@dataclass(frozen=True)
+class Formula:
+    """The score of each class: what every row has, and the terms of its columns.
+
+    Attributes
+    ----------
+    base : (C,) in nats.
+    terms : list of Term
+    """
+
+    base: Float64
+    terms: list[Term] = field(default_factory=list)
+
+    def within(self, low: float, high: float) -> Formula:
+        """The same, with numbers outside as missing."""
+        terms = [
+            replace(one, low=low, high=high) if isinstance(one, Line | Parabola) else one
+            for one in self.terms
+        ]
+        return Formula(self.base, terms)
+
+    def __add__(self, other: Formula) -> Formula:
+        return Formula(self.base + other.base, [*self.terms, *other.terms])
