@@ -1,12 +1,11 @@
 """Models as queries: what databases make of them, beside what Python says."""
 
-import os
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
 
@@ -23,11 +22,11 @@ from naively.cli.main import run
 
 sqlglot = pytest.importorskip("sqlglot", reason="needs naively[export]")
 duckdb = pytest.importorskip("duckdb", reason="needs naively[sql]")
+adbc_postgresql = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs naively[sql]")
 
 from naively.export.formulas import NotExportableError  # noqa: E402
 from naively.export.sql import DIALECTS, to_sql  # noqa: E402
 
-BIN = Path("/usr/lib/postgresql/15/bin")
 GENERATOR = np.random.default_rng(0)
 ROWS = 300
 KIND = GENERATOR.integers(3, size=ROWS)
@@ -93,48 +92,15 @@ def test_duckdb_and_sqlite(name):
         assert_same(lite.execute(query).fetchall(), model, rows)
 
 
-@pytest.mark.skipif(
-    not (BIN / "initdb").exists(), reason="needs a PostgreSQL server (postgresql-15)"
-)
-def test_postgres(tmp_path):
-    as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-    home = tmp_path / "server"
-    for folder in (tmp_path, *list(tmp_path.parents)[:3]):
-        folder.chmod(0o755)
-    home.mkdir(mode=0o777)
-    home.chmod(0o777)
-
-    def called(*command, **more):
-        done = subprocess.run(
-            [*as_user, *map(str, command)], capture_output=True, text=True, **more
-        )
-        assert done.returncode == 0, done.stderr[:500]
-        return done
-
-    called(BIN / "initdb", "-D", home / "data", "-A", "trust")
-    flags = f"-k {home} -c listen_addresses=''"
-    called(BIN / "pg_ctl", "-D", home / "data", "-o", flags, "-w", "-l", home / "log", "start")
-    try:
-
-        def psql(text):
-            return called(BIN / "psql", "-h", home, "-d", "postgres", "-qAt", "-v",
-                          "ON_ERROR_STOP=1", "-F", "\t", input=text).stdout  # fmt: skip
-
-        rows = new_rows()
-        kinds = dict.fromkeys(rows.columns, "double precision")
-        kinds |= {"it's": "text", "odd name": "text", "id": "integer", "grade": "integer"}
-        columns = ", ".join(f'"{name}" {kind}' for name, kind in kinds.items())
-        psql(f"create table rows ({columns})")
-        cells = rows.astype({"grade": "Int64"}).to_csv(index=False, header=False, na_rep="\\N")
-        psql(f"copy rows from stdin with (format csv, null '\\N');\n{cells}\\.\n")
+def test_postgresql(postgresql):
+    rows = new_rows()
+    with adbc_postgresql.connect(postgresql) as connection, connection.cursor() as cursor:
+        table = pa.Table.from_pandas(rows.astype({"grade": "Int64"}), preserve_index=False)
+        cursor.adbc_ingest("rows to predict", table, mode="replace")
         for name in MODELS:
             model = fitted(name)
-            said = psql(to_sql(model.model_, "postgres", "rows", ["id"]))
-            lines = [line.split("\t") for line in said.strip().split("\n")]
-            found = [(int(line[0]), line[1], *map(float, line[2:])) for line in lines]
-            assert_same(found, model, rows)
-    finally:
-        called(BIN / "pg_ctl", "-D", home / "data", "-m", "immediate", "stop")
+            cursor.execute(to_sql(model.model_, "postgres", '"rows to predict"', ["id"]))
+            assert_same(cursor.fetchall(), model, rows)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

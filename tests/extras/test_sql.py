@@ -1,12 +1,6 @@
 """SQL as a source: relations and cursors in Python, `--sql` and `--database` of the commands."""
 
-import os
-import shutil
 import sqlite3
-import subprocess
-import tempfile
-from pathlib import Path
-from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +16,6 @@ duckdb = pytest.importorskip("duckdb", reason="needs naively[sql]")
 adbc_sqlite = pytest.importorskip("adbc_driver_sqlite.dbapi", reason="needs naively[sql]")
 adbc_postgresql = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs naively[sql]")
 
-BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 COPIES = "ignore:Arrow output on a DB-API result"  # a hint of DuckDB's
 
 
@@ -224,30 +217,6 @@ def test_a_query_can_be_read_once():
 
 
 # ---- PostgreSQL ----------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def postgresql():
-    """The address of a server in a temporary folder, which no root may run."""
-    if not BINARIES:
-        pytest.skip("needs PostgreSQL: apt-get install postgresql")
-    folder = Path(tempfile.mkdtemp(prefix="naively-pg-"))
-    own = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
-    if own:
-        shutil.chown(folder, "nobody", "nogroup")
-
-    def call(name, *arguments):
-        subprocess.run(
-            [BINARIES[-1] / name, "-D", folder / "data", *arguments],
-            check=True, capture_output=True, cwd=folder, **own,
-        )  # fmt: skip
-
-    call("initdb", "-U", "me", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
-    options = f"-k {folder} -c listen_addresses='' -c fsync=off"
-    call("pg_ctl", "-w", "-o", options, "-l", folder / "log", "start")
-    yield f"postgresql://me:hush@/postgres?host={quote(str(folder), safe='')}"
-    call("pg_ctl", "-w", "-m", "immediate", "stop")
-    shutil.rmtree(folder)
 
 
 def test_postgresql_is_a_source_too(postgresql, frame, tmp_path, capsys):

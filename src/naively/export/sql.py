@@ -47,8 +47,9 @@ def to_sql(model: Model, dialect: str, table: str, keep: Sequence[str] = ()) -> 
         raise NotExportableError("a class without rows has probability 0")
     labels = posterior.classes.tolist()
     written = _Written(dialect, formula, model.schema.missing)
+    keep = keep or list(posterior.feature_names or ())
     stages = [
-        written.values(exp.to_table(table, dialect=dialect), keep or list(posterior.feature_names or ())),
+        written.values(exp.to_table(table, dialect=dialect), keep),
         written.bins(), *written.densities(), written.scores(len(labels)),
     ]  # fmt: skip
     return written.query(stages, labels)
@@ -112,12 +113,10 @@ class _Written:
                 off = _over(
                     _minus(_column(self.number[name]), term.centre[j]), _number(term.spread[j])
                 )
+                near = exp.Coalesce(this=off, expressions=[_number(0.0)])
                 most = _number(term.farthest)
-                drawn = exp.Least(
-                    this=exp.Greatest(this=off, expressions=[exp.Neg(this=most)]),
-                    expressions=[most.copy()],
-                )
-                numbers[f"z{d}_{j}"] = exp.Coalesce(this=drawn, expressions=[_number(0.0)])
+                least = exp.Greatest(this=near, expressions=[exp.Neg(this=most)])
+                numbers[f"z{d}_{j}"] = exp.Least(this=least, expressions=[most.copy()])
             for c in range(len(term.base)):
                 columns[f"f{d}_{c}"] = _density(term, d, c)
         carried = self._carried([*self.number.values(), *dict.fromkeys(self.cuts.values())])
