@@ -1,0 +1,73 @@
+"""Pieces of a query, which sqlglot writes in each dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlglot import exp
+
+Columns = dict[str, exp.Expression]
+"""Expressions by the name that they get."""
+
+
+def select(columns: Columns) -> exp.Select:
+    """A query of these columns."""
+    named = [
+        exp.alias_(one, exp.to_identifier(name, quoted=True), copy=False)
+        for name, one in columns.items()
+    ]
+    return exp.Select(expressions=named)
+
+
+def cell(name: str) -> exp.Column:
+    """The cell of a column."""
+    return exp.Column(this=exp.to_identifier(name, quoted=True))
+
+
+def number(value: float) -> exp.Expression:
+    """A float64, to the last bit: with an exponent, as a decimal would not be."""
+    found = exp.Literal.number(f"{abs(float(value)):.17e}")
+    return paren(exp.Neg(this=found)) if value < 0 else found
+
+
+def literal(label: Any) -> exp.Expression:
+    """A label."""
+    if isinstance(label, str):
+        return exp.Literal.string(label)
+    return exp.Boolean(this=label) if isinstance(label, bool) else exp.Literal.number(repr(label))
+
+
+def cast(one: exp.Expression) -> exp.Expression:
+    """A number as float64."""
+    return exp.cast(one, "double")
+
+
+def paren(one: exp.Expression) -> exp.Expression:
+    """An expression that can be a part of another one."""
+    return one if isinstance(one, exp.Column | exp.Literal | exp.Paren) else exp.Paren(this=one)
+
+
+def minus(one: exp.Expression, value: float) -> exp.Expression:
+    """An expression less a number."""
+    return exp.Sub(this=one, expression=number(value))
+
+
+def over(one: exp.Expression, other: exp.Expression) -> exp.Expression:
+    """A quotient of numbers."""
+    return exp.Div(this=paren(one), expression=other, typed=True)
+
+
+def largest(values: Sequence[exp.Expression]) -> exp.Expression:
+    """The largest of some numbers, none of them null."""
+    first, *rest = (one.copy() for one in values)
+    return exp.Greatest(this=first, expressions=rest) if rest else first
+
+
+def added(parts: Sequence[exp.Expression]) -> exp.Expression:
+    """A sum, as a balanced tree: databases refuse expressions that are too deep."""
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    left, right = added(parts[:half]), added(parts[half:])
+    return exp.Add(this=left, expression=paren(right) if isinstance(right, exp.Add) else right)
