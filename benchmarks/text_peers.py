@@ -146,6 +146,7 @@ METHODS: dict[str, Method] = {
     "TextNB": ours(),
     "binary": ours("binary"),
     "pairs": ours("binary", ngram_range=(1, 2)),
+    "pool": Method(lambda _: TextNB(models="auto", n_jobs=1), "naively", True),
     "LogisticRegression": Method(logistic),
     "LinearSVC": Method(support_vectors),
     "ComplementNB": Method(complement),

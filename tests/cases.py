@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from corpora import DOCUMENTS, VARIANTS, corpus, document_forms, new_text, options
+from corpora import DOCUMENTS, VARIANTS, corpus, document_forms, new_text, options, refers
 from corpora import EVENTS as TEXT_EVENTS
 from hypothesis import strategies as st
 from kit import CLASSIFIERS, domain, new, numbers
@@ -278,7 +278,7 @@ def classifier_case(name):
 # ---- families of numbers, each column by itself --------------------------------------------------
 
 LEVELS = {"bernoulli", "categorical", "complement", "joint", "multinomial", "multivariate",
-          "poisson", "pooled", "text", "weighed_text"}  # fmt: skip
+          "poisson", "pooled", "pooled_text", "text", "weighed_text"}  # fmt: skip
 """Families whose rows are something else than any numbers: they have cases of their own."""
 NUMERIC = {
     **{name: family() for name, family in FAMILIES.items() if name not in LEVELS},
@@ -563,19 +563,20 @@ def long_documents():
 def text_case(chosen, makers=None):
     """Documents, of one choice of options or of any."""
     but = {}
-    if "weights" in chosen:
+    if {"weights", "models"} & {*chosen}:
         but["test_samples_teach_what_drew_them"] = NO_DENSITY
         but["test_renamed_classes_give_the_permuted_model"] = "weights are found to six digits"
     if chosen.get("event") == "complement":
         but["test_samples_teach_what_drew_them"] = NO_DENSITY
-    elif {"ngram_range", "analyzer", "n_features", "weighting", "length_norm", "stop_words"} & {
-        *chosen
-    }:
+    elif {
+        *("ngram_range", "analyzer", "n_features", "weighting", "length_norm", "stop_words"),
+        "models",
+    } & {*chosen}:
         but["test_samples_teach_what_drew_them"] = SINGLE
         but["test_a_sample_is_repeatable"] = SINGLE
     if "drop_most_frequent" in chosen:
         but["test_samples_teach_what_drew_them"] = DROPPED
-    if "tfidf" in chosen.get("weighting", ""):
+    if refers(chosen):
         but["test_rows_without_weight_may_hold_anything"] = "each fit refers to its own documents"
     return Case(
         partial(new_text, chosen), lambda draw, tame, width: DOCUMENTS,
@@ -605,7 +606,13 @@ EVENTS = {
     "text, weighed": text_case(
         {"weights": "auto"},
         options("binary", "auto").map(lambda chosen: partial(new_text, chosen)),
-    )
+    ),
+    "text, pooled": text_case(
+        {"models": "auto"},
+        st.sampled_from([VARIANTS[name] for name in VARIANTS if name.startswith("pooled")]).map(
+            lambda chosen: partial(new_text, chosen)
+        ),
+    ),
 }
 DRAWN = {**OTHERS, **EVENTS}
 """For laws over drawn rows: of documents, the options are drawn as well."""

@@ -65,7 +65,9 @@ def options(draw, event=None, weights=None):
 
 
 def refers(chosen):
-    return "tfidf" in (chosen.get("weighting") or "")
+    models = chosen.get("models") or []
+    every = [chosen, *(one for one in models if isinstance(one, dict))]
+    return any("tfidf" in (one.get("weighting") or "") for one in every)
 
 
 VARIANTS = {
@@ -95,6 +97,11 @@ VARIANTS = {
     "weighed": {"weights": "auto"},
     "weighed-pairs": {"weights": "auto", "event": "binary", "ngram_range": (1, 2), "alpha": 0.3},
     "weighed-log-hashed": {"weights": "auto", "weighting": "log", "n_features": 256},
+    "pooled": {"models": "auto"},
+    "pooled-tfidf": {
+        "models": [{"weighting": "tfidf"}, {"analyzer": "char", "alpha": 0.3, "min_df": 2}],
+    },
+    "pooled-hashed": {"models": [{"n_features": 64}, {"event": "binary", "ngram_range": (1, 2)}]},
 }
 
 REFERENCE = ["the ab ΟΔΟΣ", "ab AB zz", None, "naïve x1 日本", "", "The the the"]

@@ -9,6 +9,8 @@ from sklearn.metrics import mutual_info_score
 
 from naively import Text, diagnose
 from naively.cli.main import run
+from naively.families.pooled_text import PooledText
+from naively.families.weighed_text import WeighedText
 from naively.tables.readers import open_source
 
 NUMBER = [f"word{k}" for k in range(8)]
@@ -73,8 +75,9 @@ def test_the_words_that_tell_most_are_chosen():
 @pytest.mark.parametrize(
     "family",
     [Text("binary"), Text(n_features=64, alpha=0.1), Text(weighting="tfidf", length_norm="l2"),
-     Text("complement", norm=True), Text(max_terms=10)],
-    ids=["binary", "hashed", "tf-idf", "complement", "few"],
+     Text("complement", norm=True), Text(max_terms=10), WeighedText(),
+     PooledText((WeighedText(analyzer="char"), WeighedText("binary")))],
+    ids=["binary", "hashed", "tf-idf", "complement", "few", "weighed", "pooled"],
 )  # fmt: skip
 def test_words_have_names_whatever_is_counted(family):
     found = diagnose({"mail": TEXTS}, Y, columns={"mail": family})

@@ -197,7 +197,7 @@ def test_sparse_rows():
 DOCUMENTS = {
     "counts": {}, "documents": {"event": "binary"}, "absence": {"event": "bernoulli"},
     "kept": {"weights": "auto"}, "logs": {"weighting": "log"}, "hashed": {"n_features": 256},
-    "selected": {"min_df": 2},
+    "selected": {"min_df": 2}, "pooled": {"models": "auto"},
 }  # fmt: skip
 
 

@@ -37,13 +37,14 @@ VARIANTS = {
     "few": {"max_features": 5},
     "tfidf": {"weighting": "log-tfidf", "length_norm": "l2"},
     "TWCNB": {"event": "complement", "weighting": "log-tfidf", "length_norm": "l2", "norm": True},
+    "pooled": {"weights": "auto", "models": "auto"},
     "unsmoothed": {"alpha": 0.0},
     "unsmoothed bernoulli": {"event": "bernoulli", "alpha": 0.0},
 }
 
 
 def fitted(**options):
-    return TextNB(**options, weights=None).fit(MAILS, KINDS)
+    return TextNB(**{"weights": None} | options).fit(MAILS, KINDS)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

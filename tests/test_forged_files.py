@@ -37,6 +37,7 @@ MODELS = {
     "categorical": (naively.CategoricalNB(min_categories=[9, 9, 9]), COUNTS, CLASSES),
     "bernoulli": (naively.BernoulliNB(alpha=np.full((1, 3, 2), 0.5)), COUNTS, CODES),
     "text": (naively.TextNB(weighting="tfidf", ngram_range=(1, 2)), TEXTS, CLASSES),
+    "pooled": (naively.TextNB(models="auto"), TEXTS, CLASSES),
     "hashed": (naively.TextNB("bernoulli", n_features=32), TEXTS, CLASSES),
 }
 

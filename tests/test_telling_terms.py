@@ -14,7 +14,7 @@ from naively import NBSVM, TextNB
 MODELS = [TextNB(), TextNB("bernoulli"), TextNB("binary", ngram_range=(1, 2)), NBSVM()]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("model", [*MODELS, TextNB(models="auto")], ids=str)
 @pytest.mark.parametrize("data", [TWO, THREE], ids=["two", "three"])
 def test_they_are_those_that_inspect_lists(model, data, tmp_path, capsys):
     texts, y = data

@@ -306,7 +306,9 @@ BAD = [
     ("n_features", 1 << 31), ("n_features", 2.0), ("n_features", -4), ("max_terms", 0),
     ("max_terms", 1.5), ("max_terms", "few"), ("prior", "flat"), ("prior", [0.5, 0.6]),
     ("prior", [-0.5, 1.5]), ("prior_smoothing", -1), ("prior_smoothing", np.inf), ("n_jobs", 0),
-    ("n_jobs", "2"), ("n_jobs", 1.5),
+    ("n_jobs", "2"), ("n_jobs", 1.5), ("models", "words"), ("models", []), ("models", 3),
+    ("models", ["word"]), ("models", [["words"]]), ("models", [{"term": 1}]), ("models", {"words"}),
+    ("models", ["words", "words"]), ("models", [{}, {}]), ("models", [None]),
 ]  # fmt: skip
 
 
@@ -331,6 +333,16 @@ TOGETHER = [
     ({"n_features": 16, "weighting": "tfidf"}, "n_features .* weighting"),
     ({"n_features": 16, "weighting": "log-tfidf"}, "n_features .* weighting"),
     ({"event": "binary", "norm": True}, 'norm is for event="complement"'),
+    ({"models": "auto", "weights": None}, "models .* weights"),
+    ({"models": "auto", "event": "binary"}, "models .* event"),
+    ({"models": ["words"], "ngram_range": (1, 3)}, "models .* ngram_range"),
+    ({"models": ["words", {}], "analyzer": "char"}, "models .* analyzer"),
+    ({"models": [{"event": "bernoulli"}, {}]}, "of event="),
+    ({"models": [{}, {"event": "complement"}]}, "of event="),
+    ({"models": [{}, {"analyzer": "char"}], "event": "bernoulli"}, "of event="),
+    ({"models": [{"alpha": 0}, {"event": "binary"}]}, "alpha=0"),
+    ({"models": "auto", "alpha": 0}, "alpha=0"),
+    ({"models": [{"n_features": 16}, {"event": "binary"}], "min_df": 2}, "n_features .* min_df"),
 ]
 
 
@@ -346,6 +358,8 @@ def test_options_that_contradict_each_other(chosen, message):
         ({}, {"event": "binary"}), ({}, {"weighting": "log"}), ({}, {"length_norm": "l1"}),
         ({}, {"lowercase": False}), ({}, {"ngram_range": (1, 2)}), ({}, {"n_features": 8}),
         ({"n_features": 8}, {"n_features": 16}), ({}, {"min_df": 2}), ({}, {"stop_words": ["the"]}),
+        ({}, {"models": "auto"}), ({"models": "auto"}, {"models": ["words"]}),
+        ({"models": "auto"}, {"lowercase": False}),
     ],
     ids=str,
 )  # fmt: skip

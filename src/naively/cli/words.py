@@ -73,9 +73,8 @@ def words_of(model: Model, count: int) -> list[Words]:
     missing = missing_weight(model)
     return [
         Words(
-            block.names[0], own.total.shape[1], weight - missing[block.names[0]],
-            own.vocabulary is None, telling_terms(model.posterior(), own, count),
-            "word" if own.inner.presence() is None else "document",
+            block.names[0], own.n_terms, weight - missing[block.names[0]],
+            own.hashed, telling_terms(model.posterior(), own, count), own.chance,
         )
         for block, own in model.posterior().blocks
         if block.family.summary.takes == "documents"

@@ -69,7 +69,7 @@ class InsideTexts:
             raise ValueError(f"k must be a number of terms, 0 or more, not {k!r}")
         posterior: Posterior = self._posterior()
         parameters: Any = posterior.parameters
-        if parameters.vocabulary is None:
+        if parameters.hashed:
             raise ValueError(HASHED)
         found = telling_terms(posterior, parameters, int(k))
         labels = pa.array(posterior.classes.tolist())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from naively.estimators.inside_texts import InsideTexts
 from naively.estimators.validation import check_labels, check_total, check_weights
 from naively.evidence.scale import Scale
 from naively.exact import Float64
+from naively.families.pooled_text import PooledText, models_of
 from naively.families.text import Event, Text
 from naively.families.weighed_text import WEIGHED_EVENTS, WeighedText
 from naively.model import Model
@@ -124,6 +125,12 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         by how many are in a term; see docs/text.md. All that is learned from documents that are
         scored by counts without them: up to 20,000 documents are kept. "auto" weighs "multinomial"
         and "binary" with an alpha above 0; all else, and None, is the textbook.
+    models : None, "auto" or list of str and dict
+        Several models of the documents, whose evidence is weighed together: "words", of words and
+        pairs of words, and "characters", of runs of two to four characters within words, both met
+        or not; or dicts of options above, such as ``{"analyzer": "char", "ngram_range": (1, 3)}``.
+        "auto" is ``["words", "characters"]``. What a model leaves open is as given above. A model
+        without which documents are predicted as well gets no weight. None for one model.
     n_jobs : int or None
         Threads; None for all processors. The model does not depend on it.
 
@@ -133,8 +140,10 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     class_count_ : (C,) total weights
     alpha_ : the smoothing.
     scale_ : with weights, `naively.evidence.scale.Scale`: how much terms count, and how well
-        documents were predicted, each by counts and weights without it.
-    terms_ : (V,) the terms that count, sorted.
+        documents were predicted, each by counts and weights without it; of several models a tuple
+        of these, and so is `alpha_`.
+    terms_ : (V,) the terms that count, sorted; of several models those of each in turn, runs of
+        characters in quotes.
     feature_count_ : (C, V) what was counted of them.
     information_ : (V,) mutual information of each term and the class, in bits.
     feature_log_prob_ : (C, V) log θ_αc; for "bernoulli" log p_αc; for "complement" its weights.
@@ -159,6 +168,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
     weights: Literal["auto"] | None = "auto"
+    models: Literal["auto"] | Sequence[str | dict[str, Any]] | None = None
 
     @property
     def _weighs(self) -> bool:
@@ -169,13 +179,21 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         unsmoothed = any(np.ndim(one) == 0 and one == 0 for one in alphas)
         return self.weights is not None and self.event in WEIGHED_EVENTS and not unsmoothed
 
-    def _family(self) -> Text:
-        known: Any = None if self._learned is None else self._learned.family
+    def _family(self) -> Text | PooledText:
         options = {name: getattr(self, name) for name in OPTIONS}
         options["alpha"] = self._smoothing
         options["stop_words"] = stop_words(self.stop_words)
         kind = WeighedText if self._weighs else Text
-        return kind(**options, reference=known and known.reference)
+        found = kind(**options) if self.models is None else self._pool(options)
+        known = self._learned
+        return found.referring_as(None if known is None else known.family)
+
+    def _pool(self, options: dict[str, Any]) -> PooledText:
+        """The models that are pooled, with these options where they leave them open."""
+        if self.weights is None:
+            raise ValueError("models are pooled by weights: leave out weights=None")
+        said = {name: one for name, one in options.items() if one != getattr(type(self), name)}
+        return PooledText(models_of(self.models, options, said))
 
     @property
     def _is_auto(self) -> bool:
@@ -200,13 +218,14 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         return chosen.alpha
 
     @property
-    def scale_(self) -> Scale:
+    def scale_(self) -> Scale | tuple[Scale, ...]:
         """How much the evidence of terms counts. AttributeError of a model without weights."""
         if not self._weighs:
             raise AttributeError(
                 "this is the textbook's naive Bayes, whose evidence is not weighed"
             )
-        return self._parameters.scale
+        scale: Scale | tuple[Scale, ...] = self._parameters.scale
+        return scale
 
     def _prior(self) -> Prior:
         return Prior(self.prior, self.prior_smoothing)
@@ -261,13 +280,12 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         if known is None:
             check_total(weights, "documents")
             present = documents if weights is None else documents[weights > 0]
-            family = replace(self._family(), reference=None)
-            family = family.referring(present, workers(self.n_jobs))
+            family = self._family().referring_as(None).referring(present, workers(self.n_jobs))
             known = Model(Schema.of_array(family, 1), self._prior())
         return Learnable(known, documents, labels, weights)
 
     def _reading(self, rows: Learnable) -> Reading:
-        family = replace(self._family(), reference=rows.blank.family.reference)  # type: ignore[attr-defined]
+        family = self._family().referring_as(rows.blank.family)
         return rows.blank.schema.with_family(family), self._prior()
 
     def _rows(self, X: Any) -> Documents:
@@ -281,12 +299,12 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     def feature_count_(self) -> Float64:
         """What was counted of each term in each class, (C, V)."""
         parameters = self._parameters  # which keeps its sums from changing
-        return parameters.total.rounded()
+        return parameters.feature_count()
 
     @property
     def feature_log_prob_(self) -> Float64:
         """log θ_αc, log p_αc or the weights of "complement", (C, V)."""
-        return self._parameters.inner.feature_log_prob()
+        return self._parameters.feature_log_prob()
 
 
 def stop_words(words: Any) -> Any:

@@ -9,6 +9,10 @@ with L = Σ x_t its length, n_t how often the term t was met, n = Σ n_t, and g 
 term: words, pairs of words and so on. So frequent terms may count less than rare ones, and pairs
 less than words. α, γ, the weights and a bias b_c a class are those by which documents are
 predicted best, each by counts without it.
+
+Several models of the same documents, such as one of words and one of characters, are a pool: each
+has α and γ that it would have alone; then the weights of all of them, and one bias a class, are
+learned together. A model without which documents are predicted as well gets no weight.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from naively.evidence.entries import HEAVIEST
 from naively.evidence.judged import Judged
-from naively.evidence.weights import GROUPS, Piece, Pool
+from naively.evidence.weights import GROUPS, Piece, Pool, Weights
 from naively.exact import Float64, Int64
 from naively.kernels import left_out as kernel
 from naively.statistics.base import Arrays
@@ -74,6 +78,11 @@ class Scale:
     def of_lengths(self, lengths: Float64) -> Float64:
         """L^-γ; of documents without terms 1."""
         return by_length(lengths, self.quarters)
+
+    @property
+    def counts(self) -> bool:
+        """Whether these terms count at all."""
+        return bool(self.flat.any() or self.surprised.any())
 
 
 def by_length(lengths: Float64, quarters: int) -> Float64:
@@ -142,10 +151,9 @@ class Counted:
         found[:, self.n_groups :] /= self.unit
         return found, lengths
 
-    def pool(self, evidence: Float64, lengths: Float64, quarters: int, workers: Workers) -> Pool:
-        """The evidence (n, K, C), to be weighed."""
+    def pool(self, scaled: Float64, workers: Workers) -> Pool:
+        """Evidence (n, K, C) that falls with the length, to be weighed."""
         prior = np.log(self.class_weight)
-        scaled = evidence * by_length(lengths, quarters)[:, np.newaxis, np.newaxis]
         off = np.clip(scaled[:, :, 1:] - scaled[:, :, :1], -FARTHEST, FARTHEST)
         base = np.repeat((prior[1:] - prior[0]).astype(np.float32)[:, np.newaxis], len(self.y), 1)
         piece = Piece(
@@ -153,41 +161,88 @@ class Counted:
             (self.weight * min(1.0, HEAVIEST / self.weight.max())).astype(np.float32),
             np.arange(len(self.y)) % GROUPS,
         )  # fmt: skip
-        return Pool([piece], np.zeros(evidence.shape[1], bool), workers)
+        return Pool([piece], np.zeros(scaled.shape[1], bool), workers)
 
-
-def scale_of(documents: Counted, workers: Workers) -> Scale:
-    """The weights that predict documents best, each by counts without it.
-
-    First α is chosen, by some documents, then γ; then the weights are learned.
-    """
-    groups, classes = documents.n_groups, documents.counts.shape[1]
-    if classes < 2 or not documents.rows.nnz:
-        return textbook(groups, classes, documents.alpha is None)
-    with threadpool_limits(1, "blas"):  # with more threads it adds in another order
-        few = documents.first(TRIED)
+    def alone(self, workers: Workers) -> tuple[Any, int, Float64]:
+        """(α, 4 γ, the evidence (n, 2 G, C) with them) by which the first documents are predicted
+        best. First α is chosen, then γ.
+        """
+        few = self.first(TRIED)
 
         def loss(evidence: Float64, lengths: Float64, quarters: int) -> float:
-            return few.pool(evidence, lengths, quarters, workers).alone()[0]
+            return few.pool(falling(evidence, lengths, quarters), workers).alone()[0]
 
-        alphas: Sequence[Any] = ALPHAS if documents.alpha is None else [documents.alpha]
+        alphas: Sequence[Any] = ALPHAS if self.alpha is None else [self.alpha]
         tried = [few.told(one) for one in alphas]
         best = int(np.argmin([loss(*one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
         quarters = min(QUARTERS, key=lambda one: loss(*tried[best], one))
-        alpha = alphas[best]
-        evidence, lengths = documents.told(alpha)
-        found = documents.pool(evidence, lengths, quarters, workers).best(None, None)
-    flat, surprised = np.split(found.of_blocks, [groups])
-    chosen = None if documents.alpha is not None else float(alpha)
-    unit = documents.unit
-    return Scale(chosen, quarters, flat, surprised / unit, found.bias, found.judged)
+        return alphas[best], quarters, falling(*self.told(alphas[best]), quarters)
 
 
-def textbook(groups: int, classes: int, chooses: bool) -> Scale:
-    """The weights of naive Bayes, where nothing tells others."""
+def falling(evidence: Float64, lengths: Float64, quarters: int) -> Float64:
+    """Evidence (n, K, C) that falls with the length."""
+    return evidence * by_length(lengths, quarters)[:, np.newaxis, np.newaxis]
+
+
+def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
+    """The weights that predict documents best, each by counts without it.
+
+    Parameters
+    ----------
+    models : what each model counted of the same documents.
+
+    Returns
+    -------
+    a `Scale` for each, all with the same biases.
+    """
+    first = models[0]
+    classes = first.counts.shape[1]
+    if classes < 2 or not any(one.rows.nnz for one in models):
+        return [textbook(one, k == 0) for k, one in enumerate(models)]
+    with threadpool_limits(1, "blas"):  # with more threads it adds in another order
+        chosen = [one.alone(workers) for one in models]
+        found, used = _together(first, [scaled for _, _, scaled in chosen], workers)
+    scales, weights = [], found.of_blocks
+    for k, (own, (alpha, quarters, _)) in enumerate(zip(models, chosen, strict=True)):
+        size = 2 * own.n_groups if k in used else 0
+        mine, weights = weights[:size], weights[size:]
+        flat, surprised = np.split(mine if size else np.zeros(2 * own.n_groups), 2)
+        smoothing = None if own.alpha is not None else float(alpha)
+        scales.append(
+            Scale(smoothing, quarters, flat, surprised / own.unit, found.bias, found.judged)
+        )
+    return scales
+
+
+def _together(
+    documents: Counted, told: Sequence[Float64], workers: Workers
+) -> tuple[Weights, Sequence[int]]:
+    """(the weights of the evidence of some models, which models these are).
+
+    One by one those are left out without which left-out documents are predicted as well.
+    """
+
+    def weighed(some: Sequence[int]) -> Weights:
+        return documents.pool(np.concatenate([told[k] for k in some], 1), workers).best(None, None)
+
+    used: Sequence[int] = range(len(told))
+    found = weighed(used)
+    while len(used) > 1:
+        fewer = [[k for k in used if k != one] for one in used]
+        tried = [weighed(some) for some in fewer]
+        best = min(range(len(tried)), key=lambda k: tried[k].log_loss)
+        if tried[best].log_loss > found.log_loss:
+            break
+        used, found = fewer[best], tried[best]
+    return found, used
+
+
+def textbook(model: Counted, counts: bool) -> Scale:
+    """The weights of naive Bayes, where nothing tells others; or none."""
     judged = Judged(0.0, *(np.empty(0, kind) for kind in (np.float32, bool, np.float32)))
-    alpha = ALPHAS[0] if chooses else None
-    return Scale(alpha, 0, np.ones(groups), np.zeros(groups), np.zeros(classes), judged)
+    alpha = ALPHAS[0] if model.alpha is None else None
+    none = np.zeros(model.n_groups)
+    return Scale(alpha, 0, none + counts, none, np.zeros(model.counts.shape[1]), judged)
 
 
 def unit_of(total: Float64) -> float:

@@ -26,6 +26,7 @@ HOMES = {
     "MultivariateGaussian": "naively.families.multivariate",
     "Poisson": "naively.families.poisson",
     "Pooled": "naively.families.pooled",
+    "PooledText": "naively.families.pooled_text",
     "Student": "naively.families.student",
     "Text": "naively.families.text",
     "WeighedText": "naively.families.weighed_text",

@@ -26,6 +26,8 @@ from naively.workers import SERIAL, Workers
 
 Event = Literal["multinomial", "complement", "bernoulli", "binary"]
 MOST_BUCKETS = 1 << 30
+SELECTING = ("min_df", "max_df", "drop_most_frequent", "max_features")
+"""What leaves out terms by how frequent they are."""
 
 
 @dataclass(frozen=True)
@@ -147,9 +149,14 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         """How a document becomes terms."""
         return Analysis(**{one.name: getattr(self, one.name) for one in fields(Analysis)})
 
-    @cached_property
+    @property
     def summary(self) -> TermCounts:  # type: ignore[override]
         """What is counted of the terms of documents."""
+        return self.counts
+
+    @cached_property
+    def counts(self) -> TermCounts:
+        """The same, without the documents themselves."""
         by_document = self.selects and (not self.once or self.weighs)
         return TermCounts(
             self.analysis, self.once, self.weighting, self.length_norm, self.n_features or 0,
@@ -195,6 +202,19 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         """Whether weights depend on reference documents."""
         return self.weighting in ("tfidf", "log-tfidf")
 
+    @property
+    def presence(self) -> Text:
+        """Whether each of the same terms is in a document, by the textbook and without smoothing.
+
+        Terms that are hashed here have names there.
+        """
+        same = {*Analysis.__dataclass_fields__, *SELECTING}
+        return Text("bernoulli", 0.0, **{name: getattr(self, name) for name in same})
+
+    def counting(self, event: Event) -> Self:
+        """The same terms, counted otherwise. Raises ValueError if options do not allow it."""
+        return replace(self, event=event, norm=self.norm and event == "complement")
+
     # ---- learning ----------------------------------------------------------------------------
 
     def referring(self, X: Documents, workers: Workers = SERIAL) -> Self:
@@ -202,6 +222,10 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         if not self.refers or self.reference is not None:
             return self
         return replace(self, reference=reference_of(X, self.analysis, workers))
+
+    def referring_as(self, known: AnyFamily | None) -> Self:
+        """The same, with the `reference` of another family of text; or without any."""
+        return replace(self, reference=getattr(known, "reference", None))
 
     def check(self, statistics: TermStatistics, class_weight: ExactArray) -> None:
         """Raise FeatureError unless there are terms to learn from."""

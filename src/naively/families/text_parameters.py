@@ -17,9 +17,9 @@ from naively.families.describing import Events, Listed, Section
 from naively.families.linear import Alpha, LinearParameters
 from naively.families.looked_up import LookedUp
 from naively.families.multinomial import ROLLS, MultinomialParameters
+from naively.families.text_reasons import explained
 from naively.statistics.base import InvalidValueError
 from naively.statistics.term_counts import TermCounts
-from naively.text import counting
 from naively.text.counting import PIECE, DocumentRows, Indexer
 from naively.text.documents import Documents
 from naively.text.explained import ExplainedTerms
@@ -56,6 +56,7 @@ class TextParameters(Parameters):
     summary : TermCounts, what the terms of a document count.
     scored : the terms as documents are scored by them.
     scorer : what scores the counts of documents.
+    idf : what the weights of terms are multiplied by, (V,); None if by nothing.
     inner, vocabulary, total, alpha : as `Estimated` has them, of the sorted terms.
 
     Parameters
@@ -76,7 +77,7 @@ class TextParameters(Parameters):
         self._looked_up = LookedUp(self.scorer, scored.total, unmet) if looked_up else None
         self._unmet = unmet
         self._ordered = ordered
-        self._idf = summary.idf(scored.vocabulary)
+        self.idf = summary.idf(scored.vocabulary)
         self._free: list[Indexer] = []
 
     @cached_property
@@ -84,7 +85,7 @@ class TextParameters(Parameters):
         return self.scored if self._ordered is None else self._ordered()
 
     @property
-    def _known(self) -> Estimated:
+    def known(self) -> Estimated:
         """The terms that are known, in some order."""
         return self._sorted if self._unmet else self.scored
 
@@ -112,6 +113,32 @@ class TextParameters(Parameters):
     def alpha(self) -> Alpha:
         """Virtual counts of each of the sorted terms."""
         return self._sorted.alpha
+
+    @property
+    def hashed(self) -> bool:
+        """Whether terms are hashed, and have no names."""
+        return self.scored.vocabulary is None
+
+    @property
+    def n_terms(self) -> int:
+        """How many terms there are, or buckets of them."""
+        return int(self.known.total.shape[1])
+
+    @property
+    def chance(self) -> str:
+        """What has a term or has it not: a word, or a document as a whole."""
+        return "word" if self.inner.presence() is None else "document"
+
+    @property
+    def addable(self) -> TextParameters:
+        """Those of terms that can be added to a text."""
+        return self
+
+    def named(self, places: npt.NDArray[np.integer]) -> list[str]:
+        """Some of the sorted terms. Raises ValueError if they are hashed."""
+        if self.vocabulary is None:
+            raise ValueError(HASHED)
+        return self.vocabulary.gather(places).terms()
 
     @property
     def terms(self) -> list[str]:
@@ -155,7 +182,7 @@ class TextParameters(Parameters):
     def _finish(self, rows: DocumentRows, scores: Float64) -> None:
         """Change the scores of documents, (C, n), by what these are as a whole."""
 
-    def _added(self, scored: Estimated, columns: Any, values: Float64) -> Float64:
+    def added(self, scored: Estimated, columns: Any, values: Float64) -> Float64:
         """What some terms of a document add, that count so much: (k, C)."""
         return scored.inner.evaluated(columns, values[np.newaxis, np.newaxis])[0].T
 
@@ -182,7 +209,7 @@ class TextParameters(Parameters):
             rows.data[:] = 1.0
         if not summary.weighs:
             return rows
-        return rows._replace(data=summary.weigh(rows.data, rows.indices, rows.indptr, self._idf))
+        return rows._replace(data=summary.weigh(rows.data, rows.indices, rows.indptr, self.idf))
 
     def contributions(self, X: Documents) -> Float64:
         """What the document adds to the score of each class, (n, C, 1)."""
@@ -217,6 +244,14 @@ class TextParameters(Parameters):
         few = TextParameters(self.summary, Estimated(self.inner, some, total, self.alpha))
         return np.asarray(few.matrix(X, workers).toarray() > 0)
 
+    def feature_count(self) -> Float64:
+        """What was counted of the sorted terms, (C, V)."""
+        return self.total.rounded()
+
+    def feature_log_prob(self) -> Float64:
+        """Their log-probabilities or weights, (C, V)."""
+        return self.inner.feature_log_prob()
+
     def linear(self) -> tuple[Float64, Float64]:
         """W and b of the counts of the terms."""
         return self.inner.linear()
@@ -240,38 +275,7 @@ class TextParameters(Parameters):
 
     def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
         """What each term of document i adds to the score of each class."""
-        summary, scored = self.summary, self._known
-        met = counting.count(
-            X[i : i + 1], np.zeros(1, np.int64), 1, summary.analysis, 0, False, False, SERIAL
-        )
-        assert met.vocabulary is not None
-        own = Vocabulary() if scored.vocabulary is None else scored.vocabulary
-        numbers = own.number(met.vocabulary.as_units(), buckets=summary.buckets)[0]
-        known = np.flatnonzero(numbers >= 0)
-        columns, first, group = np.unique(numbers[known], return_index=True, return_inverse=True)
-        order = np.argsort(first)  # in which they are met
-        columns, group = columns[order].astype(np.int64), np.argsort(order)[group]
-        counts = np.zeros(len(columns), np.int64)
-        np.add.at(counts, group, met.total[0, known])
-        values = np.ones(len(counts)) if summary.once else counts.astype(np.float64)
-        if summary.weighs:
-            values = summary.weigh(values, columns, np.array([0, len(columns)]), self._idf)
-        rest = np.zeros(scored.inner.n_classes)
-        if scored.inner.has_zero and (X.valid is None or X.valid[i]):
-            absent = np.setdiff1d(np.arange(scored.total.shape[1]), columns)
-            rest = scored.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
-        if X.valid is not None and not X.valid[i]:
-            rest -= self.bias  # of which a missing document has none
-        names = [met.vocabulary.term(k) for k in known.tolist()]
-        terms: list[list[str]] = [[] for _ in columns]  # those of one bucket together
-        for name, place in zip(names, group.tolist(), strict=True):
-            terms[place].append(name)
-        return ExplainedTerms(
-            X.text(i), [", ".join(each) for each in terms], counts,
-            self._added(scored, columns, values), rest,
-            [met.vocabulary.term(k) for k in np.flatnonzero(numbers < 0).tolist()],
-            summary.analysis, dict(zip(names, group.tolist(), strict=True)),
-        )  # fmt: skip
+        return explained(self, X, i)
 
     # ---- for people --------------------------------------------------------------------------
 
@@ -311,8 +315,8 @@ class TextParameters(Parameters):
 
     def described(self, names: Sequence[str]) -> Section:
         """How many terms there are."""
-        count = self._known.total.shape[1]
-        what = "term" if self._known.vocabulary is not None else "bucket"
+        count = self.n_terms
+        what = "term" if self.known.vocabulary is not None else "bucket"
         words = f"{count:,} {what}" + ("" if count == 1 else "s")
         return Section("words", rows={names[0]: []}, words={names[0]: words})
 

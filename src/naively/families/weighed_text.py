@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from naively.evidence.entries import LIGHTEST
-from naively.evidence.scale import Counted, Scale, read_scale, scale_of, stored_scale, unit_of
+from naively.evidence.scale import Counted, Scale, read_scale, scales_of, unit_of
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import AnyFamily
-from naively.families.describing import Events
-from naively.families.linear import Alpha, LinearParameters, Terms
-from naively.families.looked_up import LookedUp
+from naively.families.linear import Alpha
 from naively.families.text import Text
 from naively.families.text_parameters import Estimated, TextParameters
+from naively.families.weighed_text_parameters import WeighedTextParameters
 from naively.statistics.base import Arrays
-from naively.statistics.documents import LONGEST, ROOM
+from naively.statistics.documents import LONGEST, ROOM, DocumentSample
 from naively.statistics.powers import CountStatistics
 from naively.statistics.term_counts import TermCounts
-from naively.text.counting import DocumentRows
+from naively.statistics.terms import TermStatistics
 from naively.text.documents import Documents
 from naively.workers import SERIAL, Workers
 
@@ -36,6 +35,75 @@ LENGTHS = 8
 WEIGHED_EVENTS = ("multinomial", "binary")
 FIRST = 1.0
 """The smoothing of which the documents have their terms counted, until one is chosen."""
+
+
+class Learned(NamedTuple):
+    """Documents that weights are learned from.
+
+    Attributes
+    ----------
+    texts : (n,) documents.
+    y, weight, equal : as `Counted` has them, of these classes.
+    met : (C',) which classes have such documents.
+    """
+
+    texts: Documents
+    y: Int64
+    weight: Float64
+    equal: Float64
+    met: Int64
+
+    @classmethod
+    def of(cls, sample: DocumentSample, present: ExactArray, groups: int) -> Self:
+        """The first of a sample, of classes with so many documents.
+
+        There are fewer where so many groups of terms tell much of each, of many classes.
+        """
+        sample, of_class = sample.canonical(), present.rounded()
+        most = min(WEIGHED, max(FEWEST, TOLD // max(1, 2 * groups * len(of_class))))
+        first: Float64 = np.asarray(sample.tables["kept"].rounded()).T
+        first = first[: sample.first(most, TEACHING)]
+        # documents without which their class has others; classes that have none say nothing
+        teaches = (first >= LIGHTEST) & (of_class - first > LIGHTEST * of_class)
+        met = np.flatnonzero(teaches.any(axis=0))
+        row, y = np.nonzero(teaches[:, met])
+        equal = first[:, met]
+        return cls(sample.documents[row], y, equal[row, y], np.ascontiguousarray(equal[row]), met)
+
+
+class Grouped(NamedTuple):
+    """Sorted terms in groups.
+
+    Attributes
+    ----------
+    known : Estimated
+    present : (C,) the weight of the documents that are not missing.
+    group : (V,) the group of each term: words, pairs of words and so on.
+    n_groups : int
+    """
+
+    known: Estimated
+    present: ExactArray
+    group: Int64
+    n_groups: int
+
+
+def weighed_together(
+    models: Sequence[WeighedText], counts: Sequence[TermStatistics], sample: DocumentSample,
+    class_weight: ExactArray, workers: Workers,
+) -> tuple[list[Grouped], list[Scale]]:  # fmt: skip
+    """(the terms of each model, their weights), learned together from a sample of documents."""
+    pairs = list(zip(models, counts, strict=True))
+    grouped = [model.grouped(own, class_weight) for model, own in pairs]
+    groups = sum(own.n_groups for own in grouped)
+    documents = Learned.of(sample, grouped[0].present, groups)
+    counted = [
+        model.counted(own, documents, workers) for model, own in zip(models, grouped, strict=True)
+    ]
+    scales = scales_of(counted, workers)
+    bias = np.zeros(class_weight.shape[0])
+    bias[documents.met] = scales[0].bias
+    return grouped, [replace(scale, bias=bias) for scale in scales]
 
 
 @dataclass(frozen=True)
@@ -83,41 +151,16 @@ class WeighedText(Text):
     @cached_property
     def summary(self) -> TermCounts:  # type: ignore[override]
         """What is counted of the terms of documents, and some documents."""
-        return replace(super().summary, sampled=True)
+        return replace(self.counts, sampled=True)
 
     def estimate(
         self, statistics: Any, class_weight: ExactArray, workers: Workers = SERIAL
     ) -> WeighedTextParameters:
         """The parameters of the terms, and what predicts documents best that were not counted."""
-        present = statistics.observed(class_weight).gather(1, 0)
-        known = self._sorted(statistics, present)
-        group, n_groups = self._groups(known)
-        total = np.asarray(known.total.summed(0).rounded())
-        sample = statistics.sample.canonical()
-        of_class = present.rounded()
-        most = min(WEIGHED, max(FEWEST, TOLD // max(1, 2 * n_groups * len(of_class))))
-        first: Float64 = np.asarray(sample.tables["kept"].rounded()).T
-        first = first[: sample.first(most, TEACHING)]
-        # documents without which their class has others; classes that have none say nothing
-        teaches = (first >= LIGHTEST) & (of_class - first > LIGHTEST * of_class)
-        met = np.flatnonzero(teaches.any(axis=0))
-        row, y = np.nonzero(teaches[:, met])
-        equal, of_class = first[:, met], of_class[met]
-        rows = TextParameters(self.summary, known).matrix(sample.documents[row], workers)
-        own, places = np.unique(rows.indices, return_inverse=True)
-        alpha = known.alpha if np.ndim(known.alpha) == 0 else np.asarray(known.alpha)[own]
-        documents = Counted(
-            csr_matrix((rows.data, places, rows.indptr), (len(y), len(own))), y, equal[row, y],
-            np.ascontiguousarray(equal[row]),
-            np.ascontiguousarray(known.total.gather(1, own).rounded()[met].T),
-            known.total.summed(1).rounded()[met], of_class, alpha, len(total),
-            0.0 if self.alpha is None else float(np.broadcast_to(known.alpha, len(total)).sum()),
-            group[own], n_groups, unit_of(total),
-        )  # fmt: skip
-        scale = scale_of(documents, workers)
-        bias = np.zeros(len(present.rounded()))
-        bias[met] = scale.bias
-        return self._weighed(known, present, replace(scale, bias=bias), group, n_groups)
+        (own,), (scale,) = weighed_together(
+            [self], [statistics], statistics.sample, class_weight, workers
+        )
+        return self.weighed(own, scale)
 
     estimate_on = estimate
 
@@ -134,22 +177,47 @@ class WeighedText(Text):
         self, statistics: Any, class_weight: ExactArray, kept: Arrays
     ) -> WeighedTextParameters:
         """The weights that were kept, and the parameters of the terms."""
+        own = self.grouped(statistics, class_weight)
+        return self.weighed(
+            own, read_scale(kept, own.n_groups, class_weight.shape[0], self.chooses)
+        )
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the smoothing is chosen with the weights."""
+        return self.alpha is None
+
+    def grouped(self, statistics: TermStatistics, class_weight: ExactArray) -> Grouped:
+        """The sorted terms, with their groups."""
         present = statistics.observed(class_weight).gather(1, 0)
         known = self._sorted(statistics, present)
-        group, n_groups = self._groups(known)
-        scale = read_scale(kept, n_groups, class_weight.shape[0], self.alpha is None)
-        return self._weighed(known, present, scale, group, n_groups)
+        return Grouped(known, present, *self._groups(known))
 
-    def _weighed(
-        self, known: Estimated, present: ExactArray, scale: Scale, group: Int64, n_groups: int
-    ) -> WeighedTextParameters:
+    def counted(self, own: Grouped, documents: Learned, workers: Workers) -> Counted:
+        """What was counted of the terms of some documents."""
+        known, met = own.known, documents.met
+        total = np.asarray(known.total.summed(0).rounded())
+        rows = TextParameters(self.counts, known).matrix(documents.texts, workers)
+        terms, places = np.unique(rows.indices, return_inverse=True)
+        alpha = known.alpha if np.ndim(known.alpha) == 0 else np.asarray(known.alpha)[terms]
+        return Counted(
+            csr_matrix((rows.data, places, rows.indptr), (len(documents.y), len(terms))),
+            documents.y, documents.weight, documents.equal,
+            np.ascontiguousarray(known.total.gather(1, terms).rounded()[met].T),
+            known.total.summed(1).rounded()[met], own.present.rounded()[met], alpha, len(total),
+            0.0 if self.chooses else float(np.broadcast_to(known.alpha, len(total)).sum()),
+            own.group[terms], own.n_groups, unit_of(total),
+        )  # fmt: skip
+
+    def weighed(self, own: Grouped, scale: Scale) -> WeighedTextParameters:
         """The parameters of these terms, weighed so."""
+        known = own.known
         if scale.alpha is not None:
             total = known.total
             counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
-            inner = self._inner(scale.alpha).estimate(counts, present)
+            inner = self._inner(scale.alpha).estimate(counts, own.present)
             known = known._replace(inner=inner, alpha=scale.alpha)
-        return WeighedTextParameters(self.summary, known, scale, group, n_groups)
+        return WeighedTextParameters(self.counts, known, scale, own.group, own.n_groups)
 
     def _groups(self, known: Estimated) -> tuple[Int64, int]:
         """(the group of each term, how many there are): words, pairs of words and so on."""
@@ -164,96 +232,3 @@ class WeighedText(Text):
         ends = np.append(0, np.cumsum(lengths))
         count = min(high - low + 1, LENGTHS)
         return np.clip(np.diff(before[ends]) + words - low, 0, count - 1), count
-
-
-class WeighedTerms(LinearParameters):
-    """The log-probabilities of terms, each times its weight.
-
-    Attributes
-    ----------
-    inner : parameters of the counts of the terms.
-    weights : (V,)
-    """
-
-    has_zero = False
-
-    def __init__(self, inner: LinearParameters, weights: Float64) -> None:
-        super().__init__(inner.n_classes, inner.n_features)
-        self.inner, self.weights = inner, weights
-
-    def terms(self, columns: Any) -> Terms:
-        """x_α w_α log θ_αc."""
-        return Terms(self.inner.terms(columns).slope * self.weights[columns])
-
-    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
-        """Counts of terms, whatever they weigh."""
-        return self.inner.sample(codes, generator)
-
-
-class WeighedTextParameters(TextParameters):
-    """The parameters of the selected terms, and how much each counts.
-
-    Attributes
-    ----------
-    scale : Scale
-    bias : (C,), what every document has besides log π_c, in nats.
-    """
-
-    not_linear = "the evidence of a document falls with its length: no weights are the same for all"
-
-    def __init__(
-        self, summary: TermCounts, known: Estimated, scale: Scale,
-        group: Int64, n_groups: int,
-    ) -> None:  # fmt: skip
-        super().__init__(summary, known)
-        self.scale, self.bias, self.judged = scale, scale.bias, scale.judged
-        weights = scale.of_terms(known.total.summed(0).rounded(), group)
-        self.scorer = WeighedTerms(known.inner, weights)
-        if np.ndim(known.alpha) == 0:  # else terms of the same counts may differ
-            self._looked_up = LookedUp(self.scorer, _with_group(known.total, group, n_groups))
-        self.n_free += len(scale.bias) + 2 * n_groups + 1
-
-    @property
-    def weighing(self) -> LinearParameters:
-        """The terms with their weights."""
-        return self.scorer
-
-    def kept(self) -> Arrays:
-        """The weights."""
-        return stored_scale(self.scale)
-
-    def _finish(self, rows: DocumentRows, scores: Float64) -> None:
-        """Let the evidence fall with the length, and add the bias."""
-        lengths = np.zeros(scores.shape[1])
-        filled = np.flatnonzero(np.diff(rows.indptr))
-        if len(filled):
-            lengths[filled] = np.add.reduceat(rows.data, rows.indptr[filled])
-        scores *= self.scale.of_lengths(lengths)
-        scores += self.scale.bias[:, np.newaxis]
-
-    def _added(self, scored: Estimated, columns: Any, values: Float64) -> Float64:
-        """What some terms of a document add, that count so much: (k, C)."""
-        factor = float(self.scale.of_lengths(np.array([values.sum()]))[0])
-        return factor * self.scorer.evaluated(columns, values[np.newaxis, np.newaxis])[0].T
-
-    def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
-        """The terms, which tell as much as they weigh, before what falls with the length."""
-        found = super().events(names, features)
-        return found and found.weighing(self.scorer.terms(slice(None)).slope)
-
-    def linear(self) -> tuple[Float64, Float64]:
-        """Refused: weights fall with the length of a document."""
-        raise ValueError(self.not_linear)
-
-    def linear_rows(self, X: Documents) -> Any:
-        """Refused: see `linear`."""
-        raise ValueError(self.not_linear)
-
-
-def _with_group(total: ExactArray, group: Int64, n_groups: int) -> ExactArray:
-    """Sums by which terms of different weights differ, (C or C + 1, V)."""
-    if n_groups == 1 or not total.limbs.size:
-        return total
-    limbs = np.zeros((1, *total.limbs.shape[1:]), np.int64)
-    limbs[0, :, 0] = group
-    return ExactArray(np.concatenate([total.limbs, limbs]), total.low)

@@ -24,6 +24,7 @@ from naively.statistics.base import Batch, Statistics, dense
 from naively.statistics.grid import GridStatistics, cell_edges, numbers
 from naively.statistics.levels import Encoded, Levels, LevelStatistics, find
 from naively.statistics.logs import LogPowers
+from naively.statistics.pooled_terms import PooledTerms
 from naively.statistics.powers import (
     CountStatistics,
     Moments,
@@ -37,7 +38,7 @@ from naively.statistics.rows import RowStatistics
 from naively.statistics.sample import SampleStatistics
 from naively.statistics.terms import SampledTerms, TermStatistics
 from naively.study.marginals import Both, Cells, Marginal, Sums
-from naively.study.texts_beside import of_sampled, of_terms, prose
+from naively.study.texts_beside import of_pooled, of_sampled, of_terms, prose
 from naively.study.two_samples import CELLS
 from naively.workers import SERIAL, Workers
 
@@ -71,6 +72,7 @@ def _known(learned: Statistics, both: Both) -> Sequence[Marginal]:
 
 _known.register(TermStatistics, of_terms)
 _known.register(SampledTerms, of_sampled)
+_known.register(PooledTerms, of_pooled)
 
 
 # ---- values that are counted -----------------------------------------------------------------

@@ -226,8 +226,7 @@ def _counting(block: Block, event: Event) -> Block:
     if not _is_text(block):
         return block
     family: Any = block.family
-    norm = family.norm and event == "complement"
-    return replace(block, family=replace(family, event=event, norm=norm))
+    return replace(block, family=family.counting(event))
 
 
 def _is_text(block: Block) -> bool:

@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 
 from naively.evidence.words import DIFFERENT, PROSE
 from naively.exact import Float64, Int64
+from naively.statistics.pooled_terms import PooledTerms
 from naively.statistics.terms import SampledTerms, TermStatistics
 from naively.study.marginals import Both, Cells, Terms, corrected
 from naively.text.analysis import Analysis
@@ -88,6 +89,13 @@ def of_sampled(learned: SampledTerms, both: Both) -> list[Terms]:
     known = both.part.summary.analysis
     kept = _of_texts(found.name, sample.documents, counts, known, found.missing, both.workers)
     return [replace(kept, told=found.told, means=found.means)]
+
+
+def of_pooled(learned: PooledTerms, both: Both) -> list[Terms]:
+    """The same of the first of several models, which knows of documents that are kept."""
+    first: Any = learned.parts[0]
+    part = replace(both.part, summary=both.part.summary.parts[0])
+    return of_sampled(first, replace(both, part=part, learned=first))
 
 
 def _at_most(met: Float64, summary: Any) -> Float64:

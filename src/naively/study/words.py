@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from naively.families.text import Text
 from naively.model import Model
 from naively.prior import Prior
 from naively.schema import Schema
@@ -38,11 +36,8 @@ def words(schema: Schema, rows: LabelledRows, workers: Workers) -> dict[str, lis
 
 def _words(family: Any, name: str, X: Documents, codes: Any, workers: Workers) -> list[Feature]:
     """The same of one column."""
-    text: Text = replace(
-        family, event="bernoulli", alpha=0.0, norm=False, weighting=None, length_norm=None,
-        n_features=None, max_terms=None, reference=None,
-    )  # fmt: skip
-    model = Model(Schema.of_array(text, 1), Prior()).summarise(X, codes, workers=workers)
+    model = Model(Schema.of_array(family.presence, 1), Prior())
+    model = model.summarise(X, codes, workers=workers)
     counted: Any = model.statistics
     if counted.wordless:
         return []
@@ -53,7 +48,7 @@ def _words(family: Any, name: str, X: Documents, codes: Any, workers: Workers) -
     has = own.having(X, places, workers).astype(np.int64)
     if X.valid is not None:
         has[~X.valid] = 2  # missing
-    terms = own.vocabulary.gather(places).terms()
+    terms = own.named(places)
     return [
         Feature(f"{name}: {term}", np.ascontiguousarray(column), 2)
         for term, column in zip(terms, has.T, strict=True)

@@ -195,14 +195,14 @@ def telling_terms(
     own : TextParameters of the text.
     most : how many terms a class, at most.
     """
-    if own.vocabulary is None:
+    if own.hashed:
         return [[] for _ in posterior.classes]
     events = own.events(())
     bits = bits_of(events, posterior.class_prior)
     return [
         list(
             zip(
-                own.vocabulary.gather(places).terms(), odds.tolist(), bits[places].tolist(),
+                own.named(places), odds.tolist(), bits[places].tolist(),
                 strict=True,
             )
         )

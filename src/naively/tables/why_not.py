@@ -219,8 +219,8 @@ class Tried:
 
     def _terms(self, row: pa.Table, name: str, a: int, b: int, base: float) -> list[Change]:
         """The terms that would add most to a text."""
-        own = self.texts[name]
-        if own.vocabulary is None:
+        own = self.texts[name].addable
+        if own.hashed:
             return []  # names of hashed terms are not kept
         text = _text(row, name)
         told = np.nan_to_num(_slopes(own, a) - _slopes(own, b), nan=0.0, posinf=1e300)
@@ -229,7 +229,7 @@ class Tried:
         places = places[told[places] > 0]
         if not len(places):
             return []
-        names = own.vocabulary.gather(places).terms()
+        names = own.named(places)
         joint, codes = self._with(row, name, to_array([f"{text} {term}" for term in names]))
         added = _gained(joint, a, b, base)
         return [

@@ -26,8 +26,8 @@ class ExplainedTerms:
     contributions : (T, C) what each of them adds to the score of each class.
     rest : (C,) what the absence of all other terms adds; 0 unless ``event="bernoulli"``.
     unknown : its terms that the model does not know.
-    analysis : how the document becomes terms.
-    places : the position in `terms` of each term; those that are hashed together share one.
+    cuts : each (how the document becomes terms, the position in `terms` of each of them; those
+        that are hashed together share one). There are several where models are pooled.
     """
 
     text: str
@@ -36,8 +36,7 @@ class ExplainedTerms:
     contributions: Float64
     rest: Float64
     unknown: list[str]
-    analysis: Analysis
-    places: dict[str, int]
+    cuts: list[tuple[Analysis, dict[str, int]]]
 
     @property
     def marked(self) -> str:
@@ -48,8 +47,9 @@ class ExplainedTerms:
     def spans(self) -> list[list[list[Span]]]:
         """For each term the (start, end) of its words, each time it is met in `marked`."""
         found: list[list[list[Span]]] = [[] for _ in self.terms]
-        for term, spans in self.analysis.spans(self.text[: MARKED + BEYOND]):
-            place = self.places.get(term)
-            if place is not None and all(end <= MARKED for _, end in spans):
-                found[place].append(spans)
+        for analysis, places in self.cuts:
+            for term, spans in analysis.spans(self.text[: MARKED + BEYOND]):
+                place = places.get(term)
+                if place is not None and all(end <= MARKED for _, end in spans):
+                    found[place].append(spans)
         return found

@@ -1,0 +1,54 @@
+"""What the terms of a document add to its scores, one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from naively.text import counting
+from naively.text.documents import Documents
+from naively.text.explained import ExplainedTerms
+from naively.text.vocabulary import Vocabulary
+from naively.workers import SERIAL
+
+
+def explained(own: Any, X: Documents, i: int) -> ExplainedTerms:
+    """What each term of document i adds to the score of each class.
+
+    Parameters
+    ----------
+    own : TextParameters
+    """
+    summary, scored = own.summary, own.known
+    met = counting.count(
+        X[i : i + 1], np.zeros(1, np.int64), 1, summary.analysis, 0, False, False, SERIAL
+    )
+    assert met.vocabulary is not None
+    vocabulary = Vocabulary() if scored.vocabulary is None else scored.vocabulary
+    numbers = vocabulary.number(met.vocabulary.as_units(), buckets=summary.buckets)[0]
+    known = np.flatnonzero(numbers >= 0)
+    columns, first, group = np.unique(numbers[known], return_index=True, return_inverse=True)
+    order = np.argsort(first)  # in which they are met
+    columns, group = columns[order].astype(np.int64), np.argsort(order)[group]
+    counts = np.zeros(len(columns), np.int64)
+    np.add.at(counts, group, met.total[0, known])
+    values = np.ones(len(counts)) if summary.once else counts.astype(np.float64)
+    if summary.weighs:
+        values = summary.weigh(values, columns, np.array([0, len(columns)]), own.idf)
+    rest = np.zeros(scored.inner.n_classes)
+    if scored.inner.has_zero and (X.valid is None or X.valid[i]):
+        absent = np.setdiff1d(np.arange(scored.total.shape[1]), columns)
+        rest = scored.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
+    if X.valid is not None and not X.valid[i]:
+        rest -= own.bias  # of which a missing document has none
+    names = [met.vocabulary.term(k) for k in known.tolist()]
+    terms: list[list[str]] = [[] for _ in columns]  # those of one bucket together
+    for name, place in zip(names, group.tolist(), strict=True):
+        terms[place].append(name)
+    return ExplainedTerms(
+        X.text(i), [", ".join(each) for each in terms], counts,
+        own.added(scored, columns, values), rest,
+        [met.vocabulary.term(k) for k in np.flatnonzero(numbers < 0).tolist()],
+        [(summary.analysis, dict(zip(names, group.tolist(), strict=True)))],
+    )  # fmt: skip

@@ -1,0 +1,112 @@
+"""What documents score whose terms are weighed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from naively.evidence.scale import Scale, stored_scale
+from naively.exact import ExactArray, Float64, Int64
+from naively.families.describing import Events
+from naively.families.linear import LinearParameters, Terms
+from naively.families.looked_up import LookedUp
+from naively.families.text_parameters import Estimated, TextParameters
+from naively.statistics.base import Arrays
+from naively.statistics.term_counts import TermCounts
+from naively.text.counting import DocumentRows
+from naively.text.documents import Documents
+
+
+class WeighedTerms(LinearParameters):
+    """The log-probabilities of terms, each times its weight.
+
+    Attributes
+    ----------
+    inner : parameters of the counts of the terms.
+    weights : (V,)
+    """
+
+    has_zero = False
+
+    def __init__(self, inner: LinearParameters, weights: Float64) -> None:
+        super().__init__(inner.n_classes, inner.n_features)
+        self.inner, self.weights = inner, weights
+
+    def terms(self, columns: Any) -> Terms:
+        """x_α w_α log θ_αc."""
+        return Terms(self.inner.terms(columns).slope * self.weights[columns])
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
+        """Counts of terms, whatever they weigh."""
+        return self.inner.sample(codes, generator)
+
+
+class WeighedTextParameters(TextParameters):
+    """The parameters of the selected terms, and how much each counts.
+
+    Attributes
+    ----------
+    scale : Scale
+    bias : (C,), what every document has besides log π_c, in nats.
+    """
+
+    not_linear = "the evidence of a document falls with its length: no weights are the same for all"
+
+    def __init__(
+        self, summary: TermCounts, known: Estimated, scale: Scale,
+        group: Int64, n_groups: int,
+    ) -> None:  # fmt: skip
+        super().__init__(summary, known)
+        self.scale, self.bias, self.judged = scale, scale.bias, scale.judged
+        weights = scale.of_terms(known.total.summed(0).rounded(), group)
+        self.scorer = WeighedTerms(known.inner, weights)
+        if np.ndim(known.alpha) == 0:  # else terms of the same counts may differ
+            self._looked_up = LookedUp(self.scorer, _with_group(known.total, group, n_groups))
+        self.n_free += len(scale.bias) + 2 * n_groups + 1
+
+    @property
+    def weighing(self) -> LinearParameters:
+        """The terms with their weights."""
+        return self.scorer
+
+    def kept(self) -> Arrays:
+        """The weights."""
+        return stored_scale(self.scale)
+
+    def _finish(self, rows: DocumentRows, scores: Float64) -> None:
+        """Let the evidence fall with the length, and add the bias."""
+        lengths = np.zeros(scores.shape[1])
+        filled = np.flatnonzero(np.diff(rows.indptr))
+        if len(filled):
+            lengths[filled] = np.add.reduceat(rows.data, rows.indptr[filled])
+        scores *= self.scale.of_lengths(lengths)
+        scores += self.scale.bias[:, np.newaxis]
+
+    def added(self, scored: Estimated, columns: Any, values: Float64) -> Float64:
+        """What some terms of a document add, that count so much: (k, C)."""
+        factor = float(self.scale.of_lengths(np.array([values.sum()]))[0])
+        return factor * self.scorer.evaluated(columns, values[np.newaxis, np.newaxis])[0].T
+
+    def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
+        """The terms, which tell as much as they weigh, before what falls with the length."""
+        found = super().events(names, features)
+        return found and found.weighing(self.scorer.terms(slice(None)).slope)
+
+    def linear(self) -> tuple[Float64, Float64]:
+        """Refused: weights fall with the length of a document."""
+        raise ValueError(self.not_linear)
+
+    def linear_rows(self, X: Documents) -> Any:
+        """Refused: see `linear`."""
+        raise ValueError(self.not_linear)
+
+
+def _with_group(total: ExactArray, group: Int64, n_groups: int) -> ExactArray:
+    """Sums by which terms of different weights differ, (C or C + 1, V)."""
+    if n_groups == 1 or not total.limbs.size:
+        return total
+    limbs = np.zeros((1, *total.limbs.shape[1:]), np.int64)
+    limbs[0, :, 0] = group
+    return ExactArray(np.concatenate([total.limbs, limbs]), total.low)
