@@ -12,7 +12,7 @@ from typing import Any
 
 from cyclopts import CycloptsError
 
-from naively.cli import ask, learn  # which add their commands to the application
+from naively.cli import ask, follow, learn  # which add their commands to the application
 from naively.cli.app import DASH, app
 from naively.cli.arrow import without_pandas
 from naively.cli.errors import UserError, printable
@@ -25,7 +25,7 @@ def run(tokens: Sequence[str] | None = None) -> int:
     ]
     try:
         chosen, bound, _ = app.parse_args(given, exit_on_error=False, print_error=False)
-        if tokens is None and chosen.__module__ in (ask.__name__, learn.__name__):
+        if tokens is None and chosen.__module__ in (ask.__name__, follow.__name__, learn.__name__):
             without_pandas()  # the process is ours, and more than help is asked for
         args = [_dashed(value) for value in bound.args]
         chosen(*args, **{name: _dashed(value) for name, value in bound.kwargs.items()})

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from naively.cli import progress
+from naively.cli import followed, progress
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.layout import clean, counted
 from naively.cli.options import wishes_of
@@ -113,7 +113,8 @@ def merged(paths: Sequence[Path]) -> Saved:
             raise UserError(f"{path}: {said}") from None
     if total.schema.reasons is not None:
         total = reconsidered(wishes_of(saved[0]), total)
-    return Saved(total, saved[0].estimator, saved[0].params, saved[0].extra)
+    extra = followed.joined([one.extra for one in saved], paths)
+    return Saved(total, saved[0].estimator, saved[0].params, extra)
 
 
 def shown(saved: Saved) -> Model | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 from naively.tables import inputs
-from naively.tables.inputs import MISSING, Input, Stream, TableError, Task
+from naively.tables.inputs import DIGEST, MISSING, Input, Stream, TableError, Task
 
 HOLDS_ROWS = re.compile(rb"[^\r\n]")
 
@@ -28,6 +29,7 @@ class Options:
     kind : text or mail, what documents are unless their names tell; None if that is not known.
     live : whether rows from a pipe are wanted as they come, rather than in blocks of one size.
     label : of the rows, if they are documents; None if documents have no labels.
+    digested : whether a digest of what is read is wanted.
     """
 
     missing: Sequence[str] = MISSING
@@ -36,6 +38,7 @@ class Options:
     kind: str | None = None
     live: bool = False
     label: str | None = None
+    digested: bool = False
 
 
 class Part(ABC):
@@ -66,6 +69,14 @@ class Part(ABC):
     @abstractmethod
     def read_bytes(self) -> int:
         """About how many bytes have been read."""
+
+    def awaited(self, seconds: float) -> bool:
+        """Whether there is more to read within some time, as far as one can tell."""
+        return True
+
+    @abstractmethod
+    def digest(self) -> bytes:
+        """A digest of what its pieces of work so far were made of, if that is wanted."""
 
 
 class FilePart(Part, Generic[Begun]):
@@ -109,6 +120,16 @@ class FilePart(Part, Generic[Begun]):
     def read_bytes(self) -> int:
         """Bytes of the file that have been read, before decompression."""
         return self._stream.raw.count if self._stream else 0
+
+    def awaited(self, seconds: float) -> bool:
+        """Whether there is more to read within some time, as far as one can tell."""
+        return self._stream is None or self._stream.awaited(seconds)
+
+    def digest(self) -> bytes:
+        """A digest of the bytes that have been read, after decompression."""
+        assert self._stream is not None
+        label = repr((type(self).__name__, self.options.label))
+        return hashlib.blake2b(self._stream.digest() + label.encode(), digest_size=DIGEST).digest()
 
 
 # ---- blocks of lines -------------------------------------------------------------------------
