@@ -20,7 +20,7 @@ from naively.model import Model
 from naively.study.progressive import Progressive
 from naively.tables.inference import reconsidered
 from naively.tables.learning import Plan, Question, merge, plan, summarise
-from naively.tables.union import merge as union
+from naively.tables.union import under
 
 STEPS = 16
 """Steps in which what was learned loses half of its weight."""
@@ -83,19 +83,22 @@ class Arriving:
         """Go on from a model file."""
         notes = Followed.of(saved.extra, self.path)
         self.saved = saved
+        self._made: Plan | None = None
         self.now = Learned(saved.model, saved.model.blank(), 1.0, notes)
         self._taken = []
         self.written = time.monotonic()
 
     # ---- learning ----------------------------------------------------------------------------
 
-    def planned(self, batch: pa.RecordBatch, question: Question) -> Plan:
-        """How to learn from a table of which this is the beginning."""
-        return plan([pa.Table.from_batches([batch])], question, self.now.model)
+    def learn(self, batch: pa.RecordBatch, question: Question) -> int:
+        """Learn a batch, in steps; how many of its rows have a label.
 
-    def learn(self, made: Plan, batch: pa.RecordBatch) -> int:
-        """Learn a batch, in steps; how many of its rows have a label."""
+        Raises LearningError if it cannot be learned.
+        """
         table, at, labelled = pa.Table.from_batches([batch]), 0, 0
+        made = self._made
+        if made is None or made.blank.schema is not self.now.model.schema:
+            made = self._made = plan([table], question, self.now.model)
         self._fade_by_time()
         while at < table.num_rows:
             rows = table.slice(at, self._room())
@@ -159,8 +162,10 @@ class Arriving:
         """Learn a file, all of it or, if that fails, nothing."""
         before, test = self.now.copy(), copy(self.test)
         try:
+            self._made = None  # the labels of another file may be of another type
             learn()
             self.now.model = reconsidered(wishes_of(self.saved), self.now.model)
+            self.now.own = under(self.now.own, self.now.model.schema, strict=False)
         except BaseException:
             self.now, self.test = before, test
             raise
@@ -212,7 +217,7 @@ class Arriving:
         self.now.notes = theirs
         if self.now.gamma < 1.0:
             there.model.decay(self.now.gamma)
-        there.model = union(there.model, self.now.own)
+        there.model = merge(there.model, self.now.own)
         return True
 
 

@@ -24,7 +24,7 @@ from naively.cli.work import unlearnable
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.tables.inputs import TableError, Task
-from naively.tables.learning import LearningError, Plan, Question
+from naively.tables.learning import LearningError, Question
 from naively.tables.watching import Folder, Look, look_at
 
 OFTEN = 10.0
@@ -126,13 +126,10 @@ class Follower:
 
     def _learned(self, path: Path, look: Look) -> None:
         source, question = self._opened([str(path)])
-        made: Plan | None = None
         rows = labelled = 0
         for batch in in_order(_made, source.tasks(), workers(None).count):
-            made = made or self._planned(source, question, batch)
-            labelled += self.arriving.learn(made, batch)
+            labelled += self._batch(source, question, batch)
             rows += batch.num_rows
-            self._speak()
         if look_at(path) != look:
             raise _ChangingError
         if rows and not labelled:
@@ -147,13 +144,9 @@ class Follower:
 
     def _input(self, source: Opened, question: Question) -> None:
         """Learn rows as they come."""
-        made: Plan | None = None
         for task in self._pieces(source):
-            batch = task()
-            made = made or self._planned(source, question, batch)
-            self.arriving.learn(made, batch)
+            self._batch(source, question, task())
             self._news = time.monotonic()
-            self._speak()
             if self._due:
                 self.arriving.write()
             if self.stop.asked:
@@ -190,11 +183,14 @@ class Follower:
         check_known(source, saved.model, question)
         return source, question
 
-    def _planned(self, source: Opened, question: Question, batch: pa.RecordBatch) -> Plan:
+    def _batch(self, source: Opened, question: Question, batch: pa.RecordBatch) -> int:
+        """Learn a batch; how many of its rows have a label."""
         try:
-            return self.arriving.planned(batch, question)
+            labelled = self.arriving.learn(batch, question)
         except LearningError as error:
             raise UserError(f"{source.name}: {error}") from None
+        self._speak()
+        return labelled
 
     @property
     def _due(self) -> bool:

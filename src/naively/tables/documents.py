@@ -88,6 +88,11 @@ class InFile(DocumentPart, FilePart[bytes]):
         self.label = self.options.label or ""
         return head[: len(mail.START)]
 
+    def digest(self) -> bytes:
+        """A digest of the bytes that have been read, and of the label of the documents."""
+        read = super().digest() + self.label.encode(errors="surrogatepass")
+        return hashlib.blake2b(read, digest_size=DIGEST).digest()
+
 
 class Lines(InFile):
     """A file of texts, one a line. A blank line is a text too."""
