@@ -4,8 +4,8 @@
     python benchmarks/kills.py --runs 4 --only follow
 
 Each command is run to its end once. Then it is started, killed after a random part of that time,
-and started again, until it ends; all over again until it was killed often enough. After each kill the
-files that are there must be whole, and hold each row once or not yet; at the end they must be,
+and started again, until it ends; all over again until it was killed often enough. After each kill
+the files that are there must be whole, and hold each row once or not yet; at the end they must be,
 byte for byte, those of the run that was not killed. A command is one `Case`: add it to `CASES`.
 """
 

@@ -284,17 +284,36 @@ def learned(rows, path="m"):
 
 
 @pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_in_good_order(which, folder):
-    with resident("-", "-m", "m", "--every", "1h") as process:
+def test_what_was_learned_is_written_at_the_end(which, folder):
+    row = b'0.5,3,"red",7,1,"yes"\n'
+    with resident("-", "-m", "m", "--every", "1h", "--progressive") as process:
         process.stdin.write(Path("in/a.csv").read_bytes())
+        os.set_blocking(process.stdout.fileno(), False)
+        sent, said = 0, None
+        while not said and process.poll() is None:  # a line on rows that were learned
+            process.stdin.write(row)
+            process.stdin.flush()
+            sent += 1
+            time.sleep(0.1)
+            said = process.stdout.read()
         process.stdin.write(b'0.5,3,"red",')  # of a row that never ends
         process.stdin.flush()
-        time.sleep(3)  # it may have begun by then, or not
         process.send_signal(which)
-        if process.wait(PATIENCE) == 0:
-            assert load("m").model == updated("in/a.csv")
-        else:
-            assert Path("m").read_bytes() == Path("fitted").read_bytes()
+        assert process.wait(PATIENCE) == 0
+    assert 700 < load("m").model.rows <= 700 + sent
+
+
+def test_a_folder_is_left_in_good_order(folder):
+    def end():
+        learned(1000)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    ender = threading.Thread(target=end)
+    ender.start()
+    assert main.run(["follow", "in", "-m", "m"]) == 0
+    ender.join()
+    assert load("m").model == updated("in/a.csv", "in/b.csv")
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
 def test_a_pause_is_time_to_write(folder):

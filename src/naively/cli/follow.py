@@ -14,6 +14,7 @@ from naively.cli.app import app
 @app.command
 def follow(
     data: given.Data,
+    /,
     *,
     model: Annotated[Path, Parameter(alias="-m")],
     progressive: bool = False,
@@ -27,9 +28,9 @@ def follow(
 ) -> None:
     """Learn what arrives: the files of a folder and those that appear in it, or piped rows.
 
-    Each file is learned once, when nobody writes it any more; which ones were is noted in the model
-    file, so that a command that is killed and started again loses none and counts none twice.
-    Ctrl-C and SIGTERM end it in good order.
+    Each file is learned once, when nobody writes it any more. The model file notes
+    which ones were: a command that is killed and started again loses none and counts
+    none twice. Ctrl-C and SIGTERM end it in good order.
 
     Parameters
     ----------
