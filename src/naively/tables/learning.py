@@ -173,8 +173,19 @@ def learn(
     if held.rows > limit:
         for released in held.release(held.smallest(limit)):
             total = merge(total, summarise(made, released))
+    return settled(made, total), held
+
+
+def settled(made: Plan, total: Model) -> Model:
+    """All that was counted for a plan, under the families that the rule gives for it by now.
+
+    Raises
+    ------
+    LearningError : if the labels can be none.
+    """
+    question = made.question
     _check_classes(_read(total.classes, total.untyped), question)
-    return reconsidered(question.wishes, total) if known is None else total, held
+    return reconsidered(question.wishes, total) if made.like is None else total
 
 
 def _check_classes(labels: Labels, question: Question) -> None:
