@@ -7,6 +7,7 @@ from typing import Any
 
 try:
     import dask.dataframe as _frames
+    from dask import delayed
 except ImportError as error:
     raise ImportError(
         "naively.dask needs dask, which is not installed: pip install 'naively[dask]'"
@@ -89,7 +90,8 @@ def predict_proba(model: Any, ddf: Any) -> Any:
 
 def _asked(model: Any, ddf: Any, answer: Any) -> Any:
     model._posterior()  # estimated once, and sent with the model
-    return _frames.map_partitions(answer, ddf, model, meta=answer(ddf._meta, model))
+    sent = delayed(model, traverse=False)
+    return _frames.map_partitions(answer, ddf, sent, meta=answer(ddf._meta, model))
 
 
 def _labels(part: Any, model: Any) -> Any:

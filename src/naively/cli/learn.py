@@ -16,6 +16,7 @@ def fit(
     options: given.LearningOptions = given.LEARNING,
     features: int = 20,
     like: Path | None = None,
+    engine: str | None = None,
     plot: Path | None = None,
     json: given.Json = False,
 ) -> None:
@@ -45,6 +46,9 @@ def fit(
         A model file: its target, families and smoothing are taken, so that the two models add up.
         For parts of a table that are learned apart. Of a model that weighs evidence its plan is
         taken: rows are counted for it, however many, and none is kept.
+    engine
+        Who reads and counts: spark, spark://HOST:PORT, spark://local[4], spark://yarn, or
+        sc://HOST for Spark Connect. DATA are names that Spark reads. Needs naively[spark].
     plot
         Draw how well rows that are left out are predicted with other smoothing (--alpha), and what
         it makes of the column that tells most, in a file such as smoothing.png; with --naive. Needs
@@ -58,7 +62,11 @@ def fit(
 
     given.check_count("features", features)
     sources.check_output(output, data)
-    if like is None:
+    if engine is not None:
+        from naively.cli import clusters
+
+        fitted, saved = clusters.fit(engine, data, target, options, like, plot)
+    elif like is None:
         source, question = sources.opened_new(data, target, options)
         question = weighing(question, options, source.files.size)
         if plot is not None:

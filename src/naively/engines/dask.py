@@ -9,15 +9,13 @@ import pyarrow as pa
 
 from naively.tables.frames import to_arrow
 
+Count = Callable[[Iterable[pa.RecordBatch]], bytes | None]
+Add = Callable[[Iterable[bytes]], bytes | None]
 FAN = 8
 """Sums that are added up by one task."""
 
 
-def summed(
-    frame: Any,
-    count: Callable[[Iterable[pa.RecordBatch]], bytes | None],
-    add: Callable[[Iterable[bytes]], bytes | None],
-) -> bytes | None:
+def summed(frame: Any, count: Count, add: Add) -> bytes | None:
     """The sum of what was counted of each partition; None if no partition has rows.
 
     Parameters
@@ -28,17 +26,20 @@ def summed(
     """
     from dask import delayed
 
-    def counted(part: Any) -> bytes | None:
-        return count(to_arrow(part).to_batches())
-
-    def joined(parts: list[bytes | None]) -> bytes | None:
-        return add(one for one in parts if one is not None)
-
-    sums = [delayed(counted)(part) for part in frame.to_delayed()]
+    sent = delayed(count, traverse=False)  # one task's result, not a part of each task
+    sums = [delayed(_counted)(sent, part) for part in frame.to_delayed()]
     while len(sums) > 1:
-        sums = [delayed(joined)(sums[k : k + FAN]) for k in range(0, len(sums), FAN)]
+        sums = [delayed(_joined)(add, sums[k : k + FAN]) for k in range(0, len(sums), FAN)]
     found: bytes | None = sums[0].compute()
     return found
+
+
+def _counted(count: Count, part: Any) -> bytes | None:
+    return count(to_arrow(part).to_batches())
+
+
+def _joined(add: Add, parts: list[bytes | None]) -> bytes | None:
+    return add(one for one in parts if one is not None)
 
 
 def first_rows(frame: Any, rows: int) -> pa.Table:

@@ -47,11 +47,13 @@ def session(master: str | None) -> Any:
     """
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.appName("naively")
+    builder = SparkSession.builder.appName("naively").config(
+        "spark.ui.showConsoleProgress", "false"
+    )
     remote = (master or os.environ.get("SPARK_REMOTE", "")).startswith("sc://")
     if not remote and SparkSession.getActiveSession() is None:
         home = os.environ.get("JAVA_HOME", "")
-        if not (shutil.which("java") or shutil.which("java", path=os.path.join(home, "bin"))):
+        if not (shutil.which("java") or shutil.which("java", path=f"{home}/bin")):
             raise RuntimeError(JAVA)
     if master is not None:
         builder = builder.remote(master) if remote else builder.master(master)

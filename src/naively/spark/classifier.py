@@ -15,7 +15,7 @@ from naively.engines.spark import summed
 from naively.estimators import clusters
 from naively.estimators.auto_bayes import AutoBayes
 from naively.spark.answering import Answering, content_of, label_type
-from naively.spark.columns import Columns, Unpacking, empty, learnable, taken
+from naively.spark.columns import Columns, Unpacking, learnable, quoted, taken
 from naively.spark.saving import ClassifierReader, ClassifierWriter, ModelReader, ModelWriter
 from naively.tables.names import few
 
@@ -87,9 +87,7 @@ class Classifier(_Named, Estimator, MLWritable, MLReadable):  # type: ignore[mis
     """
 
     target = Param(Params._dummy(), "target", "the column of labels.", _TEXT)
-    features = Param(
-        Params._dummy(), "features", "the columns to learn from; None for all others."
-    )
+    features = Param(Params._dummy(), "features", "the columns to learn from; None for all others.")
     weight = Param(Params._dummy(), "weight", "the column of row weights; None for none.")
 
     def __init__(
@@ -123,16 +121,16 @@ class Classifier(_Named, Estimator, MLWritable, MLReadable):  # type: ignore[mis
     def _fit(self, dataset: Any) -> ClassifierModel:
         target, weight = self.getOrDefault("target"), self.getOrDefault("weight")
         columns = learnable(dataset, target, self.getOrDefault("features"), weight)
-        frame = dataset.select(*columns.names, *filter(None, (target, weight)))
+        frame = dataset.select(*map(quoted, filter(None, (*columns.names, target, weight))))
         model = self.inner()
         question = clusters.question_of(model, columns.features, target, weight)
         rows = 0 if self.like is not None else clusters.rows_to_look_at(question, columns.features)
-        head = frame.limit(rows).toArrow() if rows else empty(frame)
-        made = clusters.planned(columns.unpacked(head), question, self.like)
+        head = columns.unpacked(frame.limit(rows).toArrow())
+        made = clusters.planned(head, question, self.like)
         counts = summed(frame, Unpacking(columns, Counting(made)), added)
         fitted = clusters.fitted(model, learned(made, counts), self.like)
         label_type(fitted.classes_)  # refuses what Spark cannot hold
-        return self._copyValues(ClassifierModel(fitted, columns)._resetUid(self.uid))  # type: ignore[no-any-return]
+        return self._copyValues(ClassifierModel(fitted, columns)._resetUid(self.uid))
 
     def write(self) -> ClassifierWriter:
         """What writes it to a folder."""
@@ -169,9 +167,7 @@ class ClassifierModel(_Named, Model, MLWritable, MLReadable):  # type: ignore[mi
         if absent := [name for name in self.columns.names if name not in dataset.columns]:
             raise ValueError(f"the frame lacks the column(s) {few(absent)}, which were learned")
         now = taken(dataset, self.columns.names, self.columns.vectors)
-        answering = Answering(
-            content_of(self.model_), now, *map(self.getOrDefault, _ANSWERS)
-        )
+        answering = Answering(content_of(self.model_), now, *map(self.getOrDefault, _ANSWERS))
         fields = answering.fields(self.model_.classes_)
         if twice := [one.name for one in fields if one.name in dataset.columns]:
             raise ValueError(f"the frame has the column(s) {few(twice)} already: name others")

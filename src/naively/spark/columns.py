@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import types
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from naively.tables.names import no_column
 
 FOLDS = re.compile(r"(CrossValidator|TrainValidationSplit)_\w+_rand")
 """Columns that Spark adds while it tunes, and that are none of the data."""
+NESTED = (types.ArrayType, types.MapType, types.StructType, types.UserDefinedType)
 WIDEST = 4096
 """Entries of a vector, at most, that become columns."""
 
@@ -45,14 +45,14 @@ class Columns:
         return [f"{name}[{k}]" for k in range(self.vectors[name])]
 
     def unpacked(self, batch: Any) -> Any:
-        """The batch, or table, with columns of numbers in the place of vectors.
+        """The batch, or table, with columns of numbers in the place of vectors, and times in UTC.
+
+        In which time zone a session shows instants does not matter then.
 
         Raises
         ------
         ValueError : if a vector has another number of entries than was agreed.
         """
-        if not self.vectors:
-            return batch
         arrays: list[Any] = []
         names: list[str] = []
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
@@ -60,7 +60,7 @@ class Columns:
                 arrays += _entries(name, column, self.vectors[name])
                 names += self._spread(name)
             else:
-                arrays.append(column)
+                arrays.append(_in_utc(column))
                 names.append(name)
         return type(batch).from_arrays(arrays, names=names)
 
@@ -71,7 +71,7 @@ class Unpacking:
     def __init__(self, columns: Columns, count: Any) -> None:
         self.columns, self.count = columns, count
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> bytes | None:
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
         """What was counted."""
         found: bytes | None = self.count(map(self.columns.unpacked, batches))
         return found
@@ -105,9 +105,7 @@ def learnable(
     return taken(frame, features)
 
 
-def taken(
-    frame: Any, names: Sequence[str], known: dict[str, int] | None = None
-) -> Columns:
+def taken(frame: Any, names: Sequence[str], known: dict[str, int] | None = None) -> Columns:
     """These columns of a frame.
 
     Parameters
@@ -123,10 +121,11 @@ def taken(
         kind = frame.schema[name].dataType
         if isinstance(kind, VectorUDT):
             vectors.append(name)
-        elif isinstance(kind, types.UserDefinedType | types.ArrayType | types.MapType):
-            raise ValueError(_nested(name, kind))
-        elif isinstance(kind, types.StructType) or kind.typeName() == "variant":
-            raise ValueError(_nested(name, kind))
+        elif isinstance(kind, NESTED) or kind.typeName() == "variant":
+            raise ValueError(
+                f"column {name!r} holds {kind.simpleString()}, and no plain values: select what is "
+                "in it as columns of their own, or name other `features`"
+            )
     if known is None:
         known = {name: _width(frame, name) for name in vectors}
     elif known.keys() != {*vectors}:
@@ -135,16 +134,15 @@ def taken(
     return Columns(tuple(names), known)
 
 
-def _nested(name: str, kind: Any) -> str:
-    return (
-        f"column {name!r} holds {kind.simpleString()}, and no plain values: select what is in it "
-        "as columns of their own, or name other `features`"
-    )
+def quoted(name: str) -> str:
+    """The name of a column as Spark takes it, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _width(frame: Any, name: str) -> int:
     """How many entries the vectors of a column have."""
-    first = frame.select(name).where(frame[name].isNotNull()).first()
+    own = quoted(name)
+    first = frame.select(own).where(f"{own} is not null").first()
     width = 0 if first is None else len(first[0])
     if width > WIDEST:
         raise ValueError(
@@ -171,7 +169,7 @@ def _entries(name: str, column: Any, width: int) -> Iterable[pa.Array]:
     return [pa.array(entries, from_pandas=False) for entries in table]
 
 
-def empty(frame: Any) -> pa.Table:
-    """A table without rows that has the columns of a frame, with their types."""
-    schema = to_arrow_schema(frame.schema)
-    return schema.empty_table()
+def _in_utc(column: Any) -> Any:
+    kind = column.type
+    zoned = pa.types.is_timestamp(kind) and kind.tz is not None
+    return column.cast(pa.timestamp(kind.unit, "UTC")) if zoned else column

@@ -18,7 +18,7 @@ from naively.spark.columns import Columns
 PARAMS = ("target", "features", "weight", "prediction", "probability", "explanation")
 
 
-class ClassifierWriter(MLWriter):
+class ClassifierWriter(MLWriter):  # type: ignore[misc]
     """Writes what a `Classifier` is to do."""
 
     def __init__(self, instance: Any) -> None:
@@ -38,7 +38,7 @@ class ClassifierWriter(MLWriter):
         _write_metadata(self, path, {"estimator": type(model).__name__, "params": said})
 
 
-class ClassifierReader(MLReader):
+class ClassifierReader(MLReader):  # type: ignore[misc]
     """Reads it."""
 
     def __init__(self, kind: Any) -> None:
@@ -56,7 +56,7 @@ class ClassifierReader(MLReader):
         return found
 
 
-class ModelWriter(MLWriter):
+class ModelWriter(MLWriter):  # type: ignore[misc]
     """Writes a `ClassifierModel`: its columns, and the model with its exact statistics."""
 
     def __init__(self, instance: Any) -> None:
@@ -72,7 +72,7 @@ class ModelWriter(MLWriter):
         self.sparkSession.createDataFrame(table).write.parquet(f"{path}/model")
 
 
-class ModelReader(MLReader):
+class ModelReader(MLReader):  # type: ignore[misc]
     """Reads it."""
 
     def __init__(self, kind: Any) -> None:

@@ -48,7 +48,7 @@ class Kept:
         draws = np.random.default_rng([self.seed, number, 2]).random(batch.num_rows)
         with self._lock:
             if number == 0:
-                self._limit = _limit(batch)
+                self._limit = most_rows(batch)
             few = draws < self._threshold
             table = pa.Table.from_batches([batch])
             self._held.add(table if few.all() else table.filter(pa.array(few)), draws[few])
@@ -80,7 +80,7 @@ class Kept:
         return Learnable(model.blank(), X, np.concatenate(labels), weighed)
 
 
-def _limit(batch: pa.RecordBatch) -> int:
+def most_rows(batch: pa.RecordBatch | pa.Table) -> int:
     """How many rows of such a table are kept."""
     size = batch.nbytes // max(1, batch.num_rows)
     return max(1000, min(ROWS, CELLS // max(1, batch.num_columns), BYTES // max(1, size)))
