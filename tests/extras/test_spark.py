@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import socket
 import subprocess
 import sys
@@ -35,11 +36,6 @@ pytestmark = [
 SOURCES = str(Path(naively.__file__).parents[1])
 
 
-def has_java():
-    home = os.environ.get("JAVA_HOME", "")
-    return any(Path(folder, "java").exists() for folder in (*os.get_exec_path(), f"{home}/bin"))
-
-
 @pytest.fixture(scope="module")
 def port():
     with socket.socket() as one:
@@ -49,8 +45,8 @@ def port():
 
 @pytest.fixture(scope="module")
 def spark(port):
-    """Two executors, each a process; tasks that take long are made twice; a server for Connect."""
-    if not has_java():
+    """Two executors, each a process; and a server for Spark Connect."""
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("needs Java: the package openjdk-17-jre-headless")
     os.environ["PYSPARK_PYTHON"] = sys.executable
     conf = {
@@ -58,10 +54,6 @@ def spark(port):
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "4",
         "spark.sql.session.timeZone": "Europe/Paris",
-        "spark.speculation": "true",
-        "spark.speculation.interval": "100ms",
-        "spark.speculation.quantile": "0.5",
-        "spark.speculation.minTaskRuntime": "500ms",
         "spark.executorEnv.PYTHONPATH": SOURCES,
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": str(port),
@@ -88,7 +80,7 @@ def remote(spark, port):
 # ---- the same bits ---------------------------------------------------------------------------
 
 
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(st.integers(0, 999), st.integers(2, 150), st.integers(1, 7))
 def test_the_same_bits_in_sessions_of_both_kinds(spark, remote, seed, rows, parts):
     rows_of_one = table(seed, rows)
@@ -141,8 +133,6 @@ def troubled(trouble, folder):
             return
         if trouble == "fails":
             raise RuntimeError("no luck")
-        if trouble == "is slow":
-            time.sleep(20)
         if trouble == "is killed":
             daemon = Path(f"/proc/{os.getppid()}/stat").read_text().rsplit(")", 1)[1]
             os.kill(int(daemon.split()[1]), signal.SIGKILL)  # the executor
@@ -151,7 +141,7 @@ def troubled(trouble, folder):
     return pass_on
 
 
-@pytest.mark.parametrize("trouble", ["fails", "is slow", "is killed"])
+@pytest.mark.parametrize("trouble", ["fails", "is killed"])
 def test_no_row_counts_twice_if_a_task(spark, tmp_path, trouble):
     if trouble == "is killed" and not Path("/proc/self/stat").exists():
         pytest.skip("looks for the executor in /proc, which this system has not")

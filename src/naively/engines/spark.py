@@ -52,8 +52,8 @@ def session(master: str | None) -> Any:
     )
     remote = (master or os.environ.get("SPARK_REMOTE", "")).startswith("sc://")
     if not remote and SparkSession.getActiveSession() is None:
-        home = os.environ.get("JAVA_HOME", "")
-        if not (shutil.which("java") or shutil.which("java", path=f"{home}/bin")):
+        home = os.environ.get("JAVA_HOME")
+        if shutil.which("java", path=f"{home}/bin" if home else None) is None:
             raise RuntimeError(JAVA)
     if master is not None:
         builder = builder.remote(master) if remote else builder.master(master)
