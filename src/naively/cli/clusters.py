@@ -17,6 +17,7 @@ from naively.cli.arguments import LearningOptions
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.options import new_question, noted, weighing
 from naively.cli.work import Fitted, check_learned, left_out
+from naively.engines import spark
 from naively.engines.counting import Counting, added, learned
 from naively.files.safetensors import Saved
 from naively.study.kept import Kept, most_rows
@@ -64,8 +65,6 @@ def fit(
     master = master_of(engine)
     try:
         from pyspark.errors import PySparkException
-
-        from naively.engines import spark
     except ImportError:
         raise UserError("Spark needs pyspark: pip install 'naively[spark]'") from None
     try:
@@ -74,7 +73,7 @@ def fit(
         raise UserError(f"{engine}: {_brief(error)}") from None
     name = ", ".join(data[:3])
     try:
-        return _fitted(session, spark.summed, data, name, target, options)
+        return _fitted(session, data, name, target, options)
     except (learning.LearningError, PySparkException) as error:
         raise UserError(f"{name}: {_brief(error)}") from None
 
@@ -92,8 +91,7 @@ def master_of(engine: str) -> str | None:
 
 
 def _fitted(
-    session: Any, summed: Any, data: Sequence[str], name: str, target: str | None,
-    options: LearningOptions,
+    session: Any, data: Sequence[str], name: str, target: str | None, options: LearningOptions
 ) -> tuple[Fitted, Saved]:  # fmt: skip
     start = time.perf_counter()
     frame, text = _read(session, data, options.format)
@@ -110,9 +108,9 @@ def _fitted(
         tell("Spark counts")
         width = len(frame.columns)
         rows = 1 if question.wishes.whole is not None else first_rows(width)
-        made = learning.plan([_marked(frame.limit(rows).toArrow(), text)], question)
+        made = learning.plan([_marked(spark.first_rows(frame, rows), text)], question)
         count = Counting(made)
-        model = learned(made, summed(frame, AsText(count) if text else count, added))
+        model = learned(made, spark.summed(frame, AsText(count) if text else count, added))
     model = with_typed_labels(model)
     check_learned(name, model, question)
     seconds = time.perf_counter() - start
@@ -156,7 +154,7 @@ def _marked(table: pa.Table, text: bool) -> pa.Table:
 def _kept(frame: Any, text: bool, question: Question, rows: int) -> Kept:
     """A sample of the rows, to be left out in turn; all, if they are few."""
     kept = Kept(question.seed)
-    most = most_rows(frame.limit(FEW).toArrow())
+    most = most_rows(spark.first_rows(frame, FEW))
     some_rows = frame if rows <= most else frame.sample(most / rows, question.seed)
     table = _marked(some_rows.toArrow(), text).combine_chunks()
     tasks = [partial(_itself, batch) for batch in table.to_batches()]

@@ -65,6 +65,15 @@ def session(master: str | None) -> Any:
     return found
 
 
+def first_rows(frame: Any, rows: int) -> pa.Table:
+    """The first rows of a frame, partition after partition; its columns alone for 0 rows.
+
+    One task reads them, and no more: a limit over many partitions would ask each for so many, and
+    take those that come first.
+    """
+    return frame.coalesce(1).limit(rows).toArrow()
+
+
 def summed(frame: Any, count: Count, add: Add) -> bytes | None:
     """The sum of what was counted of each partition; None if no partition has rows.
 

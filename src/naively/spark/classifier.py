@@ -11,7 +11,7 @@ from pyspark.ml.util import MLReadable, MLWritable
 from sklearn.base import clone
 
 from naively.engines.counting import Counting, added, learned
-from naively.engines.spark import summed
+from naively.engines.spark import first_rows, summed
 from naively.estimators import clusters
 from naively.estimators.auto_bayes import AutoBayes
 from naively.spark.answering import Answering, content_of, label_type
@@ -47,11 +47,11 @@ class Classifier(_Named, Estimator, MLWritable, MLReadable):  # type: ignore[mis
 
     Executors count the rows of their partitions, and the counts are added up in a tree. The model
     is, bit for bit, the one that the same rows give on one machine; no rows are collected but a
-    sample that says what the columns hold: the first 100,000 rows that Spark's `limit` gives, or
+    sample that says what the columns hold: the first 100,000 rows, partition after partition, or
     fewer of wide tables, and none for `AutoBayes`, which needs to know the names of the columns
-    alone. On one machine it is the first rows of the table that say this; where it may differ,
-    name the families in `columns`, or fit both ``like`` one model. Rows without a label are left
-    out. Works in a classic session, and in one of Spark Connect.
+    alone. Where these may be others than the first rows of one machine, name the families in
+    `columns`, or fit both ``like`` one model. Rows without a label are left out. Works in a classic
+    session, and in one of Spark Connect.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class Classifier(_Named, Estimator, MLWritable, MLReadable):  # type: ignore[mis
         model = self.inner()
         question = clusters.question_of(model, columns.features, target, weight)
         rows = 0 if self.like is not None else clusters.rows_to_look_at(question, columns.features)
-        head = columns.unpacked(frame.limit(rows).toArrow())
+        head = columns.unpacked(first_rows(frame, rows))
         made = clusters.planned(head, question, self.like)
         counts = summed(frame, Unpacking(columns, Counting(made)), added)
         fitted = clusters.fitted(model, learned(made, counts), self.like)
