@@ -35,8 +35,8 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    if name == "plot":  # needs matplotlib, so it is not among the public names
-        return import_module("naively.plot")
+    if name in ("dask", "plot", "spark"):  # need other packages: they are no public names
+        return import_module(f"naively.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'naively' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

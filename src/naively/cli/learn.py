@@ -17,6 +17,7 @@ def fit(
     features: int = 20,
     like: Path | None = None,
     part: given.Part = None,
+    engine: str | None = None,
     plot: Path | None = None,
     checkpoint: Path | None = None,
     every: int | None = None,
@@ -48,6 +49,9 @@ def fit(
         A model file: its target, families and smoothing are taken, so that the two models add up.
         For parts of a table that are learned apart. Of a model that weighs evidence its plan is
         taken: rows are counted for it, however many, and none is kept.
+    engine
+        Who reads and counts: spark, spark://HOST:PORT, spark://local[4], spark://yarn, or
+        sc://HOST for Spark Connect. DATA are names that Spark reads. Needs naively[spark].
     plot
         Draw how well rows that are left out are predicted with other smoothing (--alpha), and what
         it makes of the column that tells most, in a file such as smoothing.png; with --naive. Needs
@@ -71,8 +75,14 @@ def fit(
     check(checkpoint, every, output, data)
     if checkpoint is not None and options.sql is not None:
         raise UsageError("--checkpoint is for files: a query may give other rows the next time")
-    digested = checkpoint is not None
-    if like is None:
+    digested, keeper = checkpoint is not None, None
+    if engine is not None:
+        from naively.cli import clusters
+
+        if checkpoint is not None or options.sql is not None:
+            raise UsageError("--engine reads files: leave out --checkpoint and --sql")
+        fitted, saved = clusters.fit(engine, data, target, options, like, plot)
+    elif like is None:
         source, question = sources.opened_new(data, target, options, digested=digested)
         question = weighing(question, options, source.files.size)
         if plot is not None:

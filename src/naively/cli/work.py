@@ -110,24 +110,29 @@ def fit(
             model = reconsidered(question.wishes, model)
     model = with_typed_labels(model)
     if known is None:
-        model.check()
-        model.posterior(workers(None))
-        known_as = model.schema.known
-        texts = [name for name in known_as if known_as[name].summary.takes == "documents"]
-        if question.wishes.whole is not None and texts:
-            progress.note(
-                f"{source.name}: a plain product, as with --naive, for there is text "
-                f"({some(texts)}); AutoBayes in Python weighs words"
-            )
-        if said := no_information(model) or model.family.doubt(model.statistics):
-            progress.note(f"{source.name}: {said}")
+        check_learned(source.name, model, question)
     model.prior.check_room(model.classes)
     seconds = time.perf_counter() - start
-    return Fitted(model, seconds, scores, _left_out(source, model, kept, question), kept)
+    return Fitted(model, seconds, scores, left_out(source.name, model, kept, question), kept)
 
 
-def _left_out(
-    source: Opened, model: Model, kept: Kept | None, question: Question
+def check_learned(name: str, model: Model, question: Question) -> None:
+    """Refuse what was learned for parameters that do not fit it, and tell what is odd about it."""
+    model.check()
+    model.posterior(workers(None))
+    known_as = model.schema.known
+    texts = [one for one in known_as if known_as[one].summary.takes == "documents"]
+    if question.wishes.whole is not None and texts:
+        progress.note(
+            f"{name}: a plain product, as with --naive, for there is text "
+            f"({some(texts)}); AutoBayes in Python weighs words"
+        )
+    if said := no_information(model) or model.family.doubt(model.statistics):
+        progress.note(f"{name}: {said}")
+
+
+def left_out(
+    name: str, model: Model, kept: Kept | None, question: Question
 ) -> LeftOutScores | None:
     """How the model does on the rows that it learned, each judged without itself."""
     if kept is None or len(model.classes) < 2:
@@ -137,7 +142,7 @@ def _left_out(
             tell("leaving rows out in turn")
             return judged(model, kept, question)
     except ValueError as error:
-        progress.note(f"{source.name}: no rows can be left out in turn: {error}")
+        progress.note(f"{name}: no rows can be left out in turn: {error}")
         return None
 
 

@@ -9,7 +9,7 @@ import naively
 from naively.engines.threads import workers
 from naively.families.categorical import Categorical
 from naively.files import safetensors
-from naively.files.safetensors import ModelFileError
+from naively.files.safetensors import ModelFileError, Saved
 
 ESTIMATORS = (
     "AutoBayes", "BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianBayes", "GaussianNB",
@@ -27,7 +27,16 @@ def load(path: str | PathLike[str]) -> Any:
     ModelFileError : a ValueError: if it is no model file, or a damaged one.
     OSError : if it cannot be read.
     """
-    saved = safetensors.load(path)
+    return fitted(safetensors.load(path), str(path))
+
+
+def fitted(saved: Saved, path: str) -> Any:
+    """The fitted estimator of what was saved; messages call it `path`.
+
+    Raises
+    ------
+    ModelFileError : if it is none.
+    """
     model = saved.model
     if saved.estimator not in ESTIMATORS:
         raise ModelFileError(

@@ -52,7 +52,7 @@ class Kept:
         draws = np.random.default_rng([self.seed, number, 2]).random(batch.num_rows)
         with self._lock:
             if number == 0:
-                self.limit = _limit(batch)
+                self.limit = most_rows(batch)
             few = draws < self.threshold
             table = pa.Table.from_batches([batch])
             self.held.add(table if few.all() else table.filter(pa.array(few)), draws[few])
@@ -84,7 +84,7 @@ class Kept:
         return Learnable(model.blank(), X, np.concatenate(labels), weighed)
 
 
-def _limit(batch: pa.RecordBatch) -> int:
+def most_rows(batch: pa.RecordBatch | pa.Table) -> int:
     """How many rows of such a table are kept."""
     size = batch.nbytes // max(1, batch.num_rows)
     return max(1000, min(ROWS, CELLS // max(1, batch.num_columns), BYTES // max(1, size)))

@@ -14,7 +14,7 @@ from naively.model import Model
 from naively.prior import Prior
 from naively.schema import Schema
 from naively.tables import union, values
-from naively.tables.inference import Wishes, first_rows, infer
+from naively.tables.inference import Wishes, first_rows, infer, reconsidered
 from naively.tables.inputs import TableError, is_untyped
 from naively.tables.joining import together
 from naively.tables.names import no_column
@@ -120,6 +120,18 @@ def summarise(plan: Plan, batch: pa.Table) -> Model:
 def merge(model: Model, part: Model) -> Model:
     """What both learned, to be used in the place of `model`, which it may be."""
     return union.merge(*with_labels_alike(model, part))
+
+
+def settled(made: Plan, total: Model) -> Model:
+    """All that was counted for a plan, under the families that the rule gives for it by now.
+
+    Raises
+    ------
+    LearningError : if the labels can be none.
+    """
+    question = made.question
+    check_classes(as_read(total.classes, total.untyped), question)
+    return reconsidered(question.wishes, total) if made.like is None else total
 
 
 def check_classes(labels: Labels, question: Question) -> None:

@@ -18,19 +18,18 @@ from naively.exact import Float64
 from naively.model import Model
 from naively.tables.held import Held, compact
 from naively.tables.holdout import Draw
-from naively.tables.inference import first_rows, reconsidered
+from naively.tables.inference import first_rows
 from naively.tables.inputs import Task
 from naively.tables.learning import (
     Inferred,
     LearningError,
     Plan,
     Question,
-    as_read,
-    check_classes,
     features_of,
     labelled,
     merge,
     plan,
+    settled,
     summarise,
 )
 from naively.tables.summarising import slices
@@ -187,9 +186,7 @@ def learn(
     for found in in_order(now.count, chain(begin, rest), threads):
         now.add(found)
     now.end()
-    total = now.total
-    check_classes(as_read(total.classes, total.untyped), question)
-    return reconsidered(question.wishes, total) if known is None else total, now.held
+    return settled(now.made, now.total), now.held
 
 
 def _planned(

@@ -1,0 +1,115 @@
+"""naively on Dask: the same model, learned from and asked of a Dask DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+try:
+    import dask.dataframe as _frames
+    from dask import delayed
+except ImportError as error:
+    raise ImportError(
+        "naively.dask needs dask, which is not installed: pip install 'naively[dask]'"
+    ) from error
+
+from naively.engines.counting import Counting, added, learned
+from naively.engines.dask import first_rows, summed
+from naively.estimators import clusters
+from naively.estimators.auto_bayes import AutoBayes
+from naively.tables.names import no_column
+
+__all__ = ["fit", "predict", "predict_proba"]
+
+
+def fit(
+    ddf: Any, *, target: str, model: Any = None, features: Sequence[str] | None = None,
+    weight: str | None = None, like: Any = None,
+) -> Any:  # fmt: skip
+    """Learn from the rows of a Dask DataFrame, on its own scheduler.
+
+    The model is, bit for bit, the one that the same rows give on one machine. Partitions are
+    counted where they are, and the counts are added up in a tree. What the columns hold is inferred
+    from the first 100,000 rows, or fewer of wide tables; `AutoBayes` needs none.
+
+    Parameters
+    ----------
+    ddf : Dask DataFrame.
+    target : the column of labels; rows without one are left out, with a warning.
+    model : AutoBayes, NaiveBayes or TextNB, not fitted; an `AutoBayes` by default. It is unchanged.
+    features : the columns to learn from; all others by default.
+    weight : the column of row weights.
+    like : fitted estimator whose columns and families are taken; see ``AutoBayes.fit``.
+
+    Returns
+    -------
+    A fitted estimator with the parameters of `model`.
+
+    Raises
+    ------
+    ValueError : saying what is wrong and where.
+
+    Examples
+    --------
+    >>> import naively.dask
+    >>> model = naively.dask.fit(ddf, target="income")                          # doctest: +SKIP
+    >>> naively.dask.predict(model, ddf).value_counts().compute()               # doctest: +SKIP
+    """
+    model = AutoBayes() if model is None else model
+    for name in filter(None, (target, weight, *(features or ()))):
+        if name not in ddf.columns:
+            raise ValueError(no_column(name, list(ddf.columns)))
+    asked = [name for name in (target, weight) if name is not None]
+    if features is None:
+        features = [str(name) for name in ddf.columns if name not in asked]
+    elif {*features} & {*asked}:
+        raise ValueError("the target and the weight cannot be among the features")
+    frame = ddf[[*features, *asked]]
+    question = clusters.question_of(model, features, target, weight)
+    rows = 0 if like is not None else clusters.rows_to_look_at(question, features)
+    made = clusters.planned(first_rows(frame, rows), question, like)
+    counts = summed(frame, Counting(made), added)
+    return clusters.fitted(model, learned(made, counts), like)
+
+
+def predict(model: Any, ddf: Any) -> Any:
+    """The labels that a fitted estimator predicts, as a Dask Series with the index of the rows.
+
+    Parameters
+    ----------
+    model : fitted AutoBayes, NaiveBayes or TextNB.
+    ddf : Dask DataFrame; for `TextNB` a Dask Series of documents.
+    """
+    return _asked(model, ddf, _labels)
+
+
+def predict_proba(model: Any, ddf: Any) -> Any:
+    """P(c | x) as a Dask DataFrame, with a column for each class."""
+    return _asked(model, ddf, _probabilities)
+
+
+def _asked(model: Any, ddf: Any, answer: Any) -> Any:
+    model._posterior()  # estimated once, and sent with the model
+    sent = delayed(model, traverse=False)
+    return _frames.map_partitions(answer, ddf, sent, meta=answer(ddf._meta, model))
+
+
+def _labels(part: Any, model: Any) -> Any:
+    import pandas as pd
+
+    found = model.predict(part) if len(part) else model.classes_[:0]
+    return pd.Series(found, part.index, name="prediction")
+
+
+def _probabilities(part: Any, model: Any) -> Any:
+    import pandas as pd
+
+    classes = model.classes_
+    found = model.predict_proba(part) if len(part) else _none(len(classes))
+    return pd.DataFrame(found, part.index, classes)
+
+
+def _none(classes: int) -> Any:
+    import numpy as np
+
+    return np.empty((0, classes))

@@ -1,0 +1,147 @@
+"""What executors answer for rows: predictions, probabilities, reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql import types
+
+from naively.estimators import files
+from naively.files.safetensors import Saved, from_bytes, to_bytes
+from naively.labels import Labels
+from naively.spark.columns import Columns
+from naively.tables.targets import are_text
+
+REASON = types.StructType([
+    types.StructField("column", types.StringType()),
+    types.StructField("term", types.StringType()),
+    types.StructField("value", types.StringType()),
+    types.StructField("log_odds", types.DoubleType()),
+])  # fmt: skip
+REASONS = pa.list_(pa.struct([
+    ("column", pa.string()), ("term", pa.string()), ("value", pa.string()),
+    ("log_odds", pa.float64()),
+]))  # fmt: skip
+MOST = 30
+"""Reasons that are given for a row, those with the largest log-odds."""
+
+
+def content_of(estimator: Any) -> bytes:
+    """A fitted estimator as bytes, with what it has estimated."""
+    estimator._posterior()
+    name = type(estimator).__name__
+    return to_bytes(Saved(estimator.model_, name, estimator.get_params(deep=False)))
+
+
+@lru_cache(maxsize=2)
+def estimator_of(content: bytes) -> Any:
+    """The fitted estimator that these are the bytes of; a worker asks it for many partitions."""
+    return files.fitted(from_bytes(content), "the model")
+
+
+def label_type(labels: Labels) -> Any:
+    """The type of the column of predictions: Spark has double for numbers.
+
+    Raises
+    ------
+    ValueError : if a label is no double.
+    """
+    if are_text(labels):
+        return types.StringType()
+    if labels.dtype.kind == "b":
+        return types.BooleanType()
+    if [int(one) for one in labels.tolist()] != [int(float(one)) for one in labels.tolist()]:
+        raise ValueError(
+            f"labels such as {labels.max()} are no double, which predictions are in Spark: "
+            "learn them as text"
+        )
+    return types.DoubleType()
+
+
+@dataclass(frozen=True)
+class Answering:
+    """Adds what a model says to the rows of a partition, on an executor.
+
+    Attributes
+    ----------
+    content : the fitted estimator as bytes.
+    columns : that it learned.
+    prediction, probability, explanation : names of the new columns, or None.
+    """
+
+    content: bytes
+    columns: Columns
+    prediction: str | None
+    probability: str | None
+    explanation: str | None
+
+    def fields(self, labels: Labels) -> list[Any]:
+        """The new columns, with their types."""
+        kinds = (label_type(labels), VectorUDT(), types.ArrayType(REASON))
+        names = (self.prediction, self.probability, self.explanation)
+        found = zip(names, kinds, strict=True)
+        return [types.StructField(name, kind) for name, kind in found if name]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The same batches with the new columns."""
+        estimator = estimator_of(self.content)
+        estimator.n_jobs = 1
+        for batch in batches:
+            if batch.num_rows:
+                yield self._answered(estimator, batch)
+
+    def _answered(self, estimator: Any, batch: pa.RecordBatch) -> pa.RecordBatch:
+        columns = self.columns
+        own = columns.unpacked(batch.select(list(columns.names)))
+        X: Any = pa.Table.from_batches([own])
+        if estimator.model_.schema.reasons is None:  # documents
+            X = X.column(0)
+        posterior, rows = estimator._posterior(), estimator._rows(X)
+        new: dict[str | None, pa.Array] = {}
+        if self.prediction:
+            labels = posterior.predict(rows)
+            text = are_text(labels)
+            new[self.prediction] = (
+                pa.array(labels.tolist(), pa.string()) if text
+                else pa.array(labels) if labels.dtype.kind == "b"
+                else pa.array(labels.astype(np.float64))
+            )  # fmt: skip
+        if self.probability:
+            new[self.probability] = _vectors(posterior.proba(rows))
+        if self.explanation:
+            new[self.explanation] = _reasons(estimator.explain(X))
+        arrays = [*batch.columns, *new.values()]
+        return pa.RecordBatch.from_arrays(arrays, names=[*batch.schema.names, *new])
+
+
+def _vectors(proba: Any) -> pa.Array:
+    """Rows of numbers as dense vectors, in the form in which Spark stores them."""
+    n, classes = proba.shape
+    offsets = pa.array(np.arange(n + 1, dtype=np.int32) * np.int32(classes))
+    values = pa.ListArray.from_arrays(offsets, pa.array(np.ascontiguousarray(proba).ravel()))
+    none = pa.nulls(n, pa.list_(pa.int32()))
+    kind = pa.array(np.ones(n, np.int8))
+    return pa.StructArray.from_arrays(
+        [kind, pa.nulls(n, pa.int32()), none, values], ["type", "size", "indices", "values"]
+    )
+
+
+def _reasons(explanation: Any) -> pa.Array:
+    """Why each row is of the class that is predicted and not of the next, the largest first."""
+    found = [
+        [
+            {
+                "column": column, "term": term, "value": None if value is None else str(value),
+                "log_odds": float(odds),
+            }
+            for column, term, value, odds in row.parts()[:MOST]
+        ]
+        for row in explanation
+    ]  # fmt: skip
+    return pa.array(found, REASONS)

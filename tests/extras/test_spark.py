@@ -1,0 +1,322 @@
+"""Spark: the same bits as one machine, whatever becomes of tasks and executors."""
+
+import os
+import random
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("pyspark", reason="needs naively[spark]")
+
+from cluster_tables import bits, silently, table
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.evaluation import MulticlassClassificationEvaluator
+from pyspark.ml.feature import StringIndexer, VectorAssembler
+from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+from pyspark.sql import SparkSession
+
+import naively
+from naively import AutoBayes, JointBayes, NaiveBayes, TextNB
+from naively.cli.main import run
+from naively.engines import spark as engine
+from naively.spark import Classifier, ClassifierModel
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+SOURCES = str(Path(naively.__file__).parents[1])
+
+
+@pytest.fixture(scope="module")
+def port():
+    with socket.socket() as one:
+        one.bind(("localhost", 0))
+        return one.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def spark(port):
+    """Two executors, each a process; and a server for Spark Connect."""
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("needs Java: the package openjdk-17-jre-headless")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    conf = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.session.timeZone": "Europe/Paris",
+        "spark.executorEnv.PYTHONPATH": SOURCES,
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.port": str(port),
+    }
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]")
+    for name, value in conf.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def remote(spark, port):
+    pytest.importorskip("grpc", reason="needs pyspark[connect]")
+    from pyspark.sql.connect.session import SparkSession as Remote
+
+    session = Remote.builder.remote(f"sc://localhost:{port}").getOrCreate()
+    yield session
+    session.stop()
+
+
+# ---- the same bits ---------------------------------------------------------------------------
+
+
+@settings(max_examples=2)
+@given(st.integers(0, 999), st.integers(2, 150), st.integers(1, 7))
+def test_the_same_bits_in_sessions_of_both_kinds(spark, remote, seed, rows, parts):
+    rows_of_one = table(seed, rows)
+    if rows_of_one["label"].null_count == rows:
+        return
+    for session, model in ((spark, AutoBayes()), (remote, NaiveBayes(alpha=0.5))):
+        frame = session.createDataFrame(rows_of_one).repartition(parts)
+        found = silently(Classifier(model).fit, frame).model_
+        one = silently(type(model)(**model.get_params(deep=False)).fit, rows_of_one, "label")
+        assert bits(found) == bits(one)
+        assert found.get_params() == one.get_params()
+
+
+def test_documents_weights_and_a_given_plan(spark):
+    rows = table(1, 120)
+    rows = rows.filter(pa.compute.is_valid(rows["label"])).append_column(
+        "heavy", pa.array(np.arange(rows["label"].length() - rows["label"].null_count) % 3)
+    )
+    frame = spark.createDataFrame(rows).repartition(3)
+    texts = Classifier(TextNB(ngram_range=(1, 2)), features=["text"]).fit(frame).model_
+    labels = rows["label"].to_pylist()
+    assert bits(texts) == bits(TextNB(ngram_range=(1, 2)).fit(rows["text"], labels))
+    plain = rows.drop_columns(["text", "heavy"])
+    half = silently(AutoBayes().fit, plain.slice(0, 60), "label")
+    features = [name for name in plain.column_names if name != "label"]
+    found = silently(Classifier(weight="heavy", like=half, features=features).fit, frame).model_
+    one = silently(AutoBayes().fit, plain, "label", rows["heavy"].to_numpy(), like=half)
+    assert bits(found) == bits(one)
+
+
+# ---- tasks that fail, executors that are lost ------------------------------------------------
+
+
+def troubled(trouble, folder):
+    """Passes rows on, with trouble in the first attempt at partition 1, after they were given."""
+
+    def pass_on(batches):
+        import signal
+        import time
+
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        yield from batches
+        if context.partitionId() != 1:
+            return
+        attempts = len(list(Path(folder).iterdir()))
+        Path(folder, f"attempt {attempts}").touch()
+        if attempts:
+            return
+        if trouble == "fails":
+            raise RuntimeError("no luck")
+        if trouble == "is killed":
+            daemon = Path(f"/proc/{os.getppid()}/stat").read_text().rsplit(")", 1)[1]
+            os.kill(int(daemon.split()[1]), signal.SIGKILL)  # the executor
+            time.sleep(20)
+
+    return pass_on
+
+
+@pytest.mark.parametrize("trouble", ["fails", "is killed"])
+def test_no_row_counts_twice_if_a_task(spark, tmp_path, trouble):
+    if trouble == "is killed" and not Path("/proc/self/stat").exists():
+        pytest.skip("looks for the executor in /proc, which this system has not")
+    rows = table(5, 400).drop_columns(["nothing"])
+    frame = spark.createDataFrame(rows).repartition(4)
+    one = silently(AutoBayes().fit, rows, "label")
+    frame = frame.mapInArrow(troubled(trouble, str(tmp_path)), frame.schema)
+    found = silently(Classifier().fit, frame).model_
+    assert len(list(tmp_path.iterdir())) > 1, "the task was made once only"
+    assert bits(found) == bits(one)
+
+
+@given(st.lists(st.binary(max_size=40), max_size=5), st.randoms(use_true_random=False))
+def test_sums_travel_in_pieces(contents, luck):
+    batches = []
+    before, engine.PIECE = engine.PIECE, 7
+    try:
+        for part, content in enumerate(contents):
+            batches += engine.pieces(part, content)
+    finally:
+        engine.PIECE = before
+    luck.shuffle(batches)
+    assert dict(engine.joined(batches)) == dict(enumerate(contents))
+    if batches:
+        chosen = luck.choice(batches)
+        with pytest.raises(ValueError, match="came twice"):
+            list(engine.joined([*batches, chosen]))
+        total = chosen.to_pydict()["pieces"][0]
+        if total > 1:
+            with pytest.raises(ValueError, match="is lost"):
+                list(engine.joined([one for one in batches if one is not chosen]))
+
+
+# ---- what pyspark.ml expects -----------------------------------------------------------------
+
+
+def numbered(rows=150, seed=3):
+    """A table whose labels are 0, 1, 2, as the evaluators of Spark have it."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, rows)
+    return pa.table({
+        "x": rng.normal(size=rows) + y,
+        "z": rng.normal(size=rows),
+        "word": pa.array([f"w{k}" for k in rng.integers(0, 3, rows) + y]),
+        "label": y,
+    })  # fmt: skip
+
+
+def test_a_pipeline_is_tuned_saved_and_loaded(spark, tmp_path):
+    rows = numbered()
+    frame = spark.createDataFrame(rows).repartition(2)
+    classifier = Classifier(NaiveBayes(), features=["vector", "word"])
+    assembler = VectorAssembler(inputCols=["x", "z"], outputCol="vector")
+    pipeline = Pipeline(stages=[assembler, classifier])
+    grid = ParamGridBuilder().addGrid(classifier.alpha, [0.5, 1e9]).build()
+    evaluator = MulticlassClassificationEvaluator(metricName="logLoss")
+    tuned = CrossValidator(
+        estimator=pipeline, estimatorParamMaps=grid, evaluator=evaluator, numFolds=2, seed=1
+    ).fit(frame)
+    assert tuned.avgMetrics[0] < tuned.avgMetrics[1]
+    best = tuned.bestModel
+    X = {"vector[0]": rows["x"], "vector[1]": rows["z"], "word": rows["word"]}
+    one = NaiveBayes(alpha=0.5).fit({**X, "label": rows["label"]}, "label")
+    assert best.stages[-1].model_.get_params() == one.get_params()
+    assert bits(best.stages[-1].model_) == bits(one)
+
+    best.save(str(tmp_path / "model"))
+    loaded = PipelineModel.load(str(tmp_path / "model"))
+    assert bits(loaded.stages[-1].model_) == bits(one)
+    answers = loaded.transform(frame).toArrow().to_pandas()
+    place = {key: k for k, key in enumerate(zip(*X_of(rows), strict=True))}
+    order = [place[key] for key in zip(answers["x"], answers["z"], strict=True)]
+    assert (answers["prediction"] == one.predict(X)[order]).all()
+    proba = np.array([row["values"] for row in answers["probability"]])
+    np.testing.assert_array_equal(proba, one.predict_proba(X)[order])
+
+    pipeline.save(str(tmp_path / "pipeline"))
+    again = Pipeline.load(str(tmp_path / "pipeline")).getStages()[-1]
+    assert again.inner().get_params() == classifier.inner().get_params()
+    assert again.uid == classifier.uid
+    assert again.getOrDefault("features") == ["vector", "word"]
+
+
+def X_of(rows):
+    return rows["x"].to_pylist(), rows["z"].to_pylist()
+
+
+def test_tuning_learns_no_column_of_its_own(spark):
+    frame = spark.createDataFrame(numbered(60))
+    folds = frame.withColumn("CrossValidator_0123abcd_rand", frame["x"])
+    assert Classifier().fit(folds).columns.names == ("x", "z", "word")
+
+
+def test_predictions_are_what_labels_are_and_come_with_reasons(spark, remote, tmp_path):
+    rows = numbered(50)
+    for labels, kind in ((["no", "yes", "maybe"], "string"), ([True, False, True], "boolean")):
+        named = rows.set_column(
+            3, "label", pa.array([labels[k] for k in rows["label"].to_pylist()])
+        )
+        model = Classifier(NaiveBayes(), explanation="why").fit(remote.createDataFrame(named))
+        found = model.transform(remote.createDataFrame(named.append_column("also", rows["x"])))
+        assert dict(found.dtypes)["prediction"] == kind
+        assert found.columns[:5] == ["x", "z", "word", "label", "also"]
+        answers = found.toArrow()
+        X = named.drop_columns("label")
+        assert answers["prediction"].to_pylist() == model.model_.predict(X).tolist()
+        for own, row in zip(answers["why"].to_pylist(), model.model_.explain(X), strict=True):
+            assert [tuple(one.values()) for one in own] == row.parts()
+    model.save(str(tmp_path / "model"))
+    assert bits(ClassifierModel.load(str(tmp_path / "model")).model_) == bits(model.model_)
+
+
+def test_what_cannot_be_learned_is_refused(spark):
+    frame = spark.createDataFrame(numbered(20))
+    text = frame.selectExpr("*", "array(x, z) as pair", "cast(label as string) as name")
+    indexed = StringIndexer(inputCol="name", outputCol="index").fit(text).transform(text)
+    for fitted, asked, said in (
+        (frame, {"target": "labels"}, "'labels'"),
+        (frame, {"features": ["label", "x"]}, "among the features"),
+        (text, {}, r"column 'pair' holds array<double>"),
+        (indexed.drop("pair"), {"target": "index"}, "StringIndexer"),
+        (frame.where("x > 1000"), {}, "no rows"),
+        (frame.selectExpr("x", "cast(null as string) as label"), {}, "every label"),
+        (frame, {"model": TextNB()}, "one column of text, and there are 3"),
+        (frame, {"model": NaiveBayes(alpha="auto")}, 'alpha="auto"'),
+        (frame.selectExpr("x", "9007199254740993 as label"), {}, "no double"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            Classifier(**asked).fit(fitted)
+    with pytest.raises(TypeError, match="not JointBayes"):
+        Classifier(JointBayes())
+    model = silently(Classifier(features=["x", "z"]).fit, frame)
+    with pytest.raises(ValueError, match=r"lacks the column.* 'z'"):
+        model.transform(frame.drop("z"))
+    with pytest.raises(ValueError, match=r"has the column.* 'prediction' already"):
+        model.transform(frame.withColumnRenamed("label", "prediction"))
+    with pytest.raises(ValueError, match="of type method_descriptor cannot be saved"):
+        Classifier(TextNB(tokenizer=str.split), features=["word"]).fit(frame)
+
+
+# ---- the command line ------------------------------------------------------------------------
+
+
+def test_the_command_line_writes_the_same_file(spark, tmp_path, capsys):
+    rng = random.Random(4)
+    lines = ["size,colour,code,class"]
+    for _ in range(90):
+        c = rng.randint(1, 3)
+        lines.append(f'{rng.gauss(c, 1):.3f},"{rng.choice("rgb")},{c}",0{rng.randint(1, 9)}, {c}')
+    data = tmp_path / "rows.csv"
+    data.write_text("\n".join(lines) + "\n")
+    for kind in ([], ["--naive"]):
+        fit = ["fit", str(data), "--target", "class", *kind, "-o"]
+        assert run([*fit, str(tmp_path / "one")]) == 0
+        alone = capsys.readouterr().out
+        assert run([*fit, str(tmp_path / "two"), "--engine", "spark"]) == 0
+        together = capsys.readouterr().out
+        assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+        assert [*said(alone)] == [*said(together)]
+
+
+def said(report):
+    """The lines of a report, without the time and the name of the file."""
+    return (line for line in report.splitlines() if not line.startswith(("time", "written")))
+
+
+def test_without_java_an_error_says_what_to_install(tmp_path):
+    data = tmp_path / "rows.csv"
+    data.write_text("a,class\n1,x\n2,y\n")
+    bare = {"PATH": str(tmp_path), "PYTHONPATH": SOURCES, "HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "naively", "fit", str(data), "-t", "class", "-o"]
+    done = subprocess.run(
+        [*command, str(tmp_path / "model"), "--engine", "spark"],
+        env=bare, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "openjdk-17-jre-headless" in done.stderr
+    assert "Traceback" not in done.stderr
