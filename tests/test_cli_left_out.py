@@ -185,7 +185,7 @@ def test_columns_that_tell_nothing_are_judged_as_the_prior(tmp_path, monkeypatch
 @pytest.mark.parametrize("pace", [1, -1], ids=["in order", "the last first"])
 def test_which_rows_are_kept_depends_on_no_pace(people, monkeypatch, pace):
     monkeypatch.setattr(kept, "ROWS", 30)
-    monkeypatch.setattr(kept, "_limit", lambda batch: 30)
+    monkeypatch.setattr(kept, "most_rows", lambda batch: 30)
     batches = people.to_batches(max_chunksize=17)
 
     def keys(order):
