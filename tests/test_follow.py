@@ -346,8 +346,8 @@ def test_another_command_may_change_the_model_meanwhile(folder):
         time.sleep(2)
         assert main.run(["update", "m", "other.csv"]) == 0
         rest = Path("in/b.csv").read_bytes().split(b"\n", 1)[1]
-        process.communicate(rest, timeout=PATIENCE)
-        assert process.returncode == 0
+        _, said = process.communicate(rest, timeout=PATIENCE)
+        assert process.returncode == 0, said
     assert load("m").model == updated("in/a.csv", "in/b.csv", "other.csv")
 
 
