@@ -112,7 +112,7 @@ def fit(source: Opened, question: Question, known: Model | None = None) -> Fitte
                 f"{source.name}: a plain product, as with --naive, for there is text "
                 f"({some(texts)}); AutoBayes in Python weighs words"
             )
-        if said := no_information(model) or model.family.doubt(model.statistics):
+        if said := no_information(model) or model.family.doubt(model.whole[0]):
             progress.note(f"{source.name}: {said}")
     model.prior.check_room(model.classes)
     seconds = time.perf_counter() - start

@@ -13,7 +13,7 @@ from naively.files.safetensors import ModelFileError
 
 ESTIMATORS = (
     "AutoBayes", "BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianBayes", "GaussianNB",
-    "JointBayes", "MultinomialNB", "NBSVM", "NaiveBayes", "PoissonNB", "TextNB",
+    "JointBayes", "MultilabelNB", "MultinomialNB", "NBSVM", "NaiveBayes", "PoissonNB", "TextNB",
 )  # fmt: skip
 
 

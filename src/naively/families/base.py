@@ -293,6 +293,22 @@ class Family(ABC, Generic[S, P]):
         """The same, on several workers where that pays."""
         return self.estimate(statistics, class_weight)
 
+    def check_labels(self) -> None:
+        """Raise ValueError unless rows may have any number of labels."""
+        raise ValueError(f"many labels a row are learned of text alone, not of {self.name} columns")
+
+    def estimate_labels(self, statistics: S, class_weight: ExactArray, workers: Workers) -> P:
+        """What tells labels, of which rows have any number: scores are log-odds, (L, n).
+
+        Class 0 of the statistics is all rows, class 1 + l those that have label l.
+        """
+        self.check_labels()
+        raise NotImplementedError
+
+    def restored_labels(self, statistics: S, class_weight: ExactArray, kept: Arrays) -> P:
+        """As `restored`, of `estimate_labels`."""
+        return self.restored(statistics, class_weight, kept)
+
     def restored(self, statistics: S, class_weight: ExactArray, kept: Arrays) -> P:
         """The parameters that were estimated from these statistics, of which this was kept.
 

@@ -13,9 +13,10 @@ from naively.exact import ExactArray, Int64
 from naively.families.base import AnyFamily, Family, FeatureError
 from naively.families.bernoulli import Bernoulli
 from naively.families.complement import Complement
+from naively.families.labelled_text import LabelledParameters
 from naively.families.linear import Alpha
 from naively.families.multinomial import Multinomial
-from naively.families.text_parameters import Estimated, TextParameters
+from naively.families.text_parameters import Estimated, SelectedTerms, TextParameters
 from naively.statistics.powers import CountStatistics
 from naively.statistics.term_counts import LengthNorm, TermCounts, Weighting, reference_of
 from naively.statistics.terms import Reference, TermStatistics
@@ -254,6 +255,32 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             partial(self._sorted, statistics, present), met < len(statistics.vocabulary),
         )  # fmt: skip
 
+    def estimate_labels(
+        self, statistics: TermStatistics, class_weight: ExactArray, workers: Workers = SERIAL
+    ) -> LabelledParameters:
+        """What the terms that are not left out tell of each label; class 0 is all documents."""
+        terms = self._labelled(statistics, class_weight)
+        alpha = smoothing_of(terms.vocabulary, self.alpha)
+        apart = partial(TextParameters, self.summary)
+        return LabelledParameters(self.summary, terms, alpha, lambda own, _: apart(own))
+
+    def check_labels(self) -> None:
+        """Raise ValueError unless what terms tell of a label is their log-odds."""
+        if self.event not in ("multinomial", "binary"):
+            raise ValueError(
+                f'many labels are learned with event="multinomial" and "binary", not {self.event!r}'
+            )
+        if 0 in (self.alpha.values() if isinstance(self.alpha, Mapping) else [self.alpha]):
+            raise ValueError("alpha=0 would let one word rule a label out: use a larger alpha")
+
+    def _labelled(self, statistics: TermStatistics, class_weight: ExactArray) -> SelectedTerms:
+        """The sorted terms that are not left out, where class 0 is all documents."""
+        self.check_labels()
+        ordered, all_ = statistics.ordered(), np.zeros(1, np.int64)
+        whole = ordered.gather_classes(all_)
+        present = whole.observed(class_weight.gather(0, all_)).gather(1, 0)
+        return self._terms(ordered, whole, present)
+
     def _sorted(self, statistics: TermStatistics, present: ExactArray) -> Estimated:
         return self._estimated(statistics.ordered(), present)
 
@@ -264,13 +291,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
 
         `met` is how many of them have a count that is not 0, if some may have not.
         """
-        vocabulary, total = statistics.vocabulary, statistics.tables["sum"]
-        if self.selects:
-            chosen = self._selected(statistics, present)
-            assert vocabulary is not None
-            vocabulary, total = vocabulary.gather(chosen), total.gather(1, chosen)
-        elif vocabulary is not None and total.shape[1] > len(vocabulary):  # room for more
-            total = total.gather(1, slice(len(vocabulary)))
+        vocabulary, total = self._terms(statistics, statistics, present)
         counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
         if met is not None:
             counts.tables["events"] = total.summed(1).repeated(1)
@@ -278,6 +299,19 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         alpha = smoothing_of(vocabulary, self.alpha)
         inner = self._inner(alpha).estimate(counts, present)
         return Estimated(inner, vocabulary, total, alpha)
+
+    def _terms(
+        self, statistics: TermStatistics, whole: TermStatistics, present: ExactArray
+    ) -> SelectedTerms:
+        """The terms that are not left out, by the documents of all classes of `whole`."""
+        vocabulary, total = statistics.vocabulary, statistics.tables["sum"]
+        if self.selects:
+            chosen = self._selected(whole, present)
+            assert vocabulary is not None
+            vocabulary, total = vocabulary.gather(chosen), total.gather(1, chosen)
+        elif vocabulary is not None and total.shape[1] > len(vocabulary):  # room for more
+            total = total.gather(1, slice(len(vocabulary)))
+        return SelectedTerms(vocabulary, total)
 
     def _selected(self, statistics: TermStatistics, present: ExactArray) -> Int64:
         """The columns of the terms that are neither too rare nor too frequent."""

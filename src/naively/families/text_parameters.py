@@ -20,7 +20,7 @@ from naively.families.multinomial import ROLLS, MultinomialParameters
 from naively.statistics.base import InvalidValueError
 from naively.statistics.term_counts import TermCounts
 from naively.text import counting
-from naively.text.counting import PIECE, DocumentRows, Indexer
+from naively.text.counting import PIECE, DocumentRows, Indexer, Members
 from naively.text.documents import Documents
 from naively.text.explained import ExplainedTerms
 from naively.text.vocabulary import Vocabulary
@@ -46,6 +46,19 @@ class Estimated(NamedTuple):
     vocabulary: Vocabulary | None
     total: ExactArray
     alpha: Alpha
+
+
+class SelectedTerms(NamedTuple):
+    """Terms that are not left out.
+
+    Attributes
+    ----------
+    vocabulary : the terms; None if they are hashed.
+    total : (C, V) ExactArray, what was counted of them.
+    """
+
+    vocabulary: Vocabulary | None
+    total: ExactArray
 
 
 class TextParameters(Parameters):
@@ -242,7 +255,14 @@ class TextParameters(Parameters):
         """What each term of document i adds to the score of each class."""
         summary, scored = self.summary, self._known
         met = counting.count(
-            X[i : i + 1], np.zeros(1, np.int64), 1, summary.analysis, 0, False, False, SERIAL
+            X[i : i + 1],
+            Members(np.zeros(1, np.int64)),
+            1,
+            summary.analysis,
+            0,
+            False,
+            False,
+            SERIAL,
         )
         assert met.vocabulary is not None
         own = Vocabulary() if scored.vocabulary is None else scored.vocabulary

@@ -11,14 +11,16 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from naively.evidence.entries import LIGHTEST
+from naively.evidence.label_scale import LabelsCounted, label_scale
 from naively.evidence.scale import Counted, Scale, read_scale, scale_of, stored_scale, unit_of
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import AnyFamily
 from naively.families.describing import Events
+from naively.families.labelled_text import LabelledParameters, LabelTerms, Weighing
 from naively.families.linear import Alpha, LinearParameters, Terms
-from naively.families.looked_up import LookedUp
-from naively.families.text import Text
-from naively.families.text_parameters import Estimated, TextParameters
+from naively.families.looked_up import LookedUp, with_group
+from naively.families.text import Text, smoothing_of
+from naively.families.text_parameters import Estimated, SelectedTerms, TextParameters
 from naively.statistics.base import Arrays
 from naively.statistics.documents import LONGEST, ROOM
 from naively.statistics.powers import CountStatistics
@@ -110,6 +112,50 @@ class WeighedText(Text):
 
     estimate_on = estimate
 
+    def estimate_labels(
+        self, statistics: Any, class_weight: ExactArray, workers: Workers = SERIAL
+    ) -> LabelledParameters:
+        """What the terms tell of each label, weighed by what predicts all labels best."""
+        terms = self._labelled(statistics, class_weight)
+        group, n_groups = self._groups(terms)
+        sample = statistics.sample.canonical()
+        kept = sample.tables["kept"].rounded()
+        present = statistics.observed(class_weight).gather(1, 0).rounded()
+        row = np.flatnonzero(kept[0, : sample.first(WEIGHED, TEACHING)] >= LIGHTEST)
+        alpha = None if self.alpha is None else smoothing_of(terms.vocabulary, self.alpha)
+        first = FIRST if alpha is None else alpha
+        known = Estimated(LabelTerms(terms.total, first), *terms, first)
+        rows = TextParameters(self.summary, known).matrix(sample.documents[row], workers)
+        own, places = np.unique(rows.indices, return_inverse=True)
+        total = np.asarray(terms.total.gather(0, 0).rounded())
+        documents = Counted(
+            csr_matrix((rows.data, places, rows.indptr), (len(row), len(own))),
+            np.zeros(len(row), np.int64), kept[0, row], np.ascontiguousarray(kept[:, row].T),
+            np.ascontiguousarray(terms.total.gather(1, own).rounded().T),
+            terms.total.summed(1).rounded(), present,
+            alpha if np.ndim(alpha) == 0 else np.asarray(alpha)[own], len(total),
+            0.0 if alpha is None else float(np.broadcast_to(first, len(total)).sum()),
+            group[own], n_groups, unit_of(total),
+        )  # fmt: skip
+        scale = label_scale(LabelsCounted(documents), workers)
+        return self._weighed_labels(terms, scale, group, n_groups)
+
+    def _weighed_labels(
+        self, terms: SelectedTerms, scale: Scale, group: Int64, n_groups: int
+    ) -> LabelledParameters:
+        """The parameters of these terms, weighed so."""
+
+        def apart(own: Estimated, label: int) -> TextParameters:
+            two = replace(scale, bias=np.array([0.0, scale.bias[label]]))
+            return WeighedTextParameters(self.summary, own, two, group, n_groups)
+
+        alpha: Any = scale.alpha
+        if alpha is None:
+            assert self.alpha is not None
+            alpha = smoothing_of(terms.vocabulary, self.alpha)
+        weighing = Weighing(scale, group, n_groups)
+        return LabelledParameters(self.summary, terms, alpha, apart, weighing)
+
     def doubt(self, statistics: Any) -> str | None:
         """Whether there are no documents to learn weights from; or as `Text` has it."""
         if not len(statistics.sample) and statistics.tables["sum"].size:
@@ -129,6 +175,15 @@ class WeighedText(Text):
         scale = read_scale(kept, n_groups, class_weight.shape[0], self.alpha is None)
         return self._weighed(known, present, scale, group, n_groups)
 
+    def restored_labels(
+        self, statistics: Any, class_weight: ExactArray, kept: Arrays
+    ) -> LabelledParameters:
+        """The weights that were kept, and what the terms tell of each label."""
+        terms = self._labelled(statistics, class_weight)
+        group, n_groups = self._groups(terms)
+        scale = read_scale(kept, n_groups, class_weight.shape[0] - 1, self.alpha is None)
+        return self._weighed_labels(terms, scale, group, n_groups)
+
     def _weighed(
         self, known: Estimated, present: ExactArray, scale: Scale, group: Int64, n_groups: int
     ) -> WeighedTextParameters:
@@ -140,7 +195,7 @@ class WeighedText(Text):
             known = known._replace(inner=inner, alpha=scale.alpha)
         return WeighedTextParameters(self.summary, known, scale, group, n_groups)
 
-    def _groups(self, known: Estimated) -> tuple[Int64, int]:
+    def _groups(self, known: Estimated | SelectedTerms) -> tuple[Int64, int]:
         """(the group of each term, how many there are): words, pairs of words and so on."""
         low, high = self.ngram_range
         cut = isinstance(self.analyzer, str) and self.tokenizer is None
@@ -199,7 +254,7 @@ class WeighedTextParameters(TextParameters):
         weights = scale.of_terms(known.total.summed(0).rounded(), group)
         self.scorer = WeighedTerms(known.inner, weights)
         if np.ndim(known.alpha) == 0:  # else terms of the same counts may differ
-            self._looked_up = LookedUp(self.scorer, _with_group(known.total, group, n_groups))
+            self._looked_up = LookedUp(self.scorer, with_group(known.total, group, n_groups))
         self.n_free += len(scale.bias) + 2 * n_groups + 1
 
     @property
@@ -213,11 +268,7 @@ class WeighedTextParameters(TextParameters):
 
     def _finish(self, rows: DocumentRows, scores: Float64) -> None:
         """Let the evidence fall with the length, and add the bias."""
-        lengths = np.zeros(scores.shape[1])
-        filled = np.flatnonzero(np.diff(rows.indptr))
-        if len(filled):
-            lengths[filled] = np.add.reduceat(rows.data, rows.indptr[filled])
-        scores *= self.scale.of_lengths(lengths)
+        scores *= self.scale.of_lengths(rows.lengths())
         scores += self.scale.bias[:, np.newaxis]
 
     def _added(self, scored: Estimated, columns: Any, values: Float64) -> Float64:
@@ -237,12 +288,3 @@ class WeighedTextParameters(TextParameters):
     def linear_rows(self, X: Documents) -> Any:
         """Refused: see `linear`."""
         raise ValueError(self.not_linear)
-
-
-def _with_group(total: ExactArray, group: Int64, n_groups: int) -> ExactArray:
-    """Sums by which terms of different weights differ, (C or C + 1, V)."""
-    if n_groups == 1 or not total.limbs.size:
-        return total
-    limbs = np.zeros((1, *total.limbs.shape[1:]), np.int64)
-    limbs[0, :, 0] = group
-    return ExactArray(np.concatenate([total.limbs, limbs]), total.low)

@@ -39,6 +39,7 @@ from naively.files.encoding import (
 from naively.files.schemas import decode_invalid, decode_schema, encode_invalid, encode_schema
 from naively.files.statistics import decode_statistics, encode_statistics
 from naively.model import Model
+from naively.multilabel import Multilabel, check_labels
 from naively.prior import Prior
 from naively.statistics.base import Arrays
 from naively.workers import Workers
@@ -224,6 +225,8 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
         "extra": saved.extra,
         "learned": {name: encode(one, arrays) for name, one in saved.learned.items()},
     }
+    if isinstance(model, Multilabel):
+        document["multilabel"] = True
     if kept:
         arrays |= {ESTIMATE + name: storable(array) for name, array in kept.items()}
         document["estimate"] = estimate_digest(document, arrays)
@@ -272,7 +275,13 @@ def _decoded(document: Any, arrays: Arrays) -> Saved:
         decode_statistics(part.summary, len(part.names), arrays, low, f"statistics.{k}.")
         for k, part in enumerate(schema.parts)
     ]
-    model = Model(
+    kind = {None: Model, True: Multilabel}.get(document.get("multilabel"))
+    if kind is None:
+        raise ValueError("it does not say whether rows have many labels")
+    if kind is Multilabel:
+        schema.family.check_labels()
+        check_labels(classes)
+    model = kind(
         schema, prior, classes, weight, schema.statistics(parts),
         classes[checks.positions(document["declared"], len(classes))],
         document["rows"], document["unlabelled"], decode_invalid(document["invalid"]), target,
