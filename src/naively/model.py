@@ -195,7 +195,7 @@ class Model:
         return self.statistics.impossible(self.class_weight)
 
     def less(self, other: Model) -> Model:
-        """A copy without what another model surely learned, with all classes; nothing is checked."""
+        """A copy without what another one surely learned, with all classes; nothing is checked."""
         places = np.searchsorted(self.classes, other.classes)
         left = self.copy()
         left.class_weight = left.class_weight.accumulate(other.class_weight, rows=places, sign=-1)

@@ -7,7 +7,6 @@ it, and once in each of its labels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -129,6 +128,19 @@ class Multilabel(Model):
 
     # ---- the posterior -----------------------------------------------------------------------
 
+    def of_label(self, label: Any) -> Model:
+        """The model of two classes: rows without a label, and rows that have it.
+
+        It answers as this one does of the label; what it learned later it would weigh anew.
+        """
+        posterior: Any = self.posterior()
+        two: Posterior = posterior.of(label)
+        code = 1 + self.labels.tolist().index(label)
+        weight, statistics = two_classes(self.class_weight, code), self.statistics.against(code)
+        model = Model(self.schema, self.prior, two.classes, weight, statistics, rows=self.rows)
+        model._estimate = two
+        return model
+
     def _estimated(self, workers: Workers, parameters: Any = None) -> LabelsPosterior:
         if parameters is None:
             parameters = self.family.estimate_labels(self.statistics, self.class_weight, workers)
@@ -218,7 +230,7 @@ class LabelsPosterior(Posterior):
         return Posterior(self.schema, names, self.parameters.of_label(code), prior, log_prior)
 
 
-def likeliest_labels(proba: Float64, labels: Sequence[Any], most: int) -> tuple[Any, Float64]:
+def likeliest_labels(proba: Float64, labels: Labels, most: int) -> tuple[Any, Float64]:
     """(the `most` most probable labels of each row, their probabilities), (n, k) both."""
     order = np.argsort(-proba, axis=1, kind="stable")[:, :most]
-    return np.asarray(labels)[order], np.take_along_axis(proba, order, axis=1)
+    return labels[order], np.take_along_axis(proba, order, axis=1)

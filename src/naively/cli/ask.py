@@ -41,9 +41,18 @@ def evaluate(
         Say from which probability on to flag rows to find this part of that class, as 0.9.
     """
     from naively.cli import costs as costing
-    from naively.cli import layout, models, scored, sources, work
+    from naively.cli import label_scores, layout, models, scored, sources, work
 
     saved = models.load(model)
+    if saved.multilabel:
+        label_scores.check(positive, at_recall, unsure, costs, threshold)
+        source = sources.opened_for(saved, data, format)
+        found_labels = label_scores.evaluate(saved, source, target, threshold)
+        if json:
+            layout.print_json(found_labels.as_json())
+        else:
+            label_scores.evaluated(found_labels)
+        return
     scored.check(saved, positive, threshold, at_recall)
     rule = costing.rule(saved.model.classes, costs, unsure)
     classes = models.names_of(saved.model.classes)
@@ -94,7 +103,7 @@ def predict(
         with --top, and the row unless --only.
     """
     from naively.cli import costs as costing
-    from naively.cli import models, predictions, sources, work
+    from naively.cli import models, multilabel, predictions, sources, work
     from naively.cli.errors import UsageError
 
     if top is not None and top < 1:
@@ -105,8 +114,11 @@ def predict(
         predictions.check_output(output)
         sources.check_output(output, data)
     saved = models.load(model)
-    classes = saved.model.classes
-    rule = costing.rule(classes, costs, unsure)
+    classes = models.labels_of(saved.model)
+    if saved.multilabel:
+        rule = multilabel.rule(saved, costs, unsure, lists=json)
+    else:
+        rule = costing.rule(classes, costs, unsure)
     source = sources.opened_for(saved, data, format, live=True, named=True)
     found = work.predict(saved, source, proba, rule, top)
     batches = predictions.tables(found, classes, only, bool(source.files.texts), source.file)
@@ -160,7 +172,7 @@ def explain(
     json
         Print a JSON object a row.
     """
-    from naively.cli import models, predictions, reasons, rows, sources
+    from naively.cli import models, multilabel, predictions, reasons, rows, sources
     from naively.cli.errors import UsageError
 
     asked = rows.Asked.of(row or ["1" if output is None else "all"])
@@ -174,6 +186,8 @@ def explain(
         raise UsageError("--why-not goes with --row, --format and --json alone")
     saved = models.load(model)
     source = sources.opened_for(saved, data, format)
+    if saved.multilabel:
+        saved = multilabel.of_label(saved, source, label)
     if why_not is not None:
         reasons.against(rows.reasons_against(saved, source, asked, why_not), json)
         return
@@ -214,12 +228,15 @@ def inspect(
         Draw that too, in a file such as shapes.png, or what moves the scores most; needs
         naively[plot].
     """
-    from naively.cli import layout, models, pictures, report, shapes
+    from naively.cli import layout, models, multilabel, pictures, report, shapes
 
     given.check_count("features", features)
     if plot is not None:
         pictures.check(plot, [str(model)])
     saved = models.load(model)
+    if saved.multilabel:
+        multilabel.inspect(saved, str(model), features, column, plot, json)
+        return
     table = models.shown(saved)
     chosen = shapes.chosen(table, column, plot is not None)
     if json and column:

@@ -37,26 +37,26 @@ def label_sets(y: Any, n_rows: int) -> tuple[LabelSets, bool]:
 
 def _of_matrix(y: Any) -> LabelSets:
     """What an indicator matrix says."""
-    matrix = csr_matrix(y) if issparse(y) else np.asarray(y)
-    values = matrix.data if issparse(matrix) else matrix
+    sparse = issparse(y)
+    matrix: Any = csr_matrix(y) if sparse else np.asarray(y)
+    values: Any = matrix.data if sparse else matrix
     try:
         strange = ~np.isin(values.astype(np.float64), (0.0, 1.0))
     except (TypeError, ValueError):
-        strange = np.ones(values.shape, bool)
+        strange = np.ones(values.shape, np.bool_)
     if strange.any():
-        first = np.asarray(values)[strange].ravel()[0]
         where = ""
-        if not issparse(matrix):
+        if not sparse:
             row, column = np.argwhere(strange)[0].tolist()
             where = f" in row {row}, column {column}"
+        first = values[strange].ravel()[0]
         raise ValueError(f"y holds {first!r}{where}, where an indicator matrix is of 0 and 1")
     labels = np.arange(matrix.shape[1], dtype=np.int64)
-    if not issparse(matrix):
+    if not sparse:
         return LabelSets.of_indicator(labels, values.astype(np.float64) == 1.0)
-    matrix = matrix.astype(np.float64)
+    matrix = matrix.astype(np.float64)  # a copy
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    matrix.sort_indices()
     return LabelSets(labels, matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64))
 
 
@@ -70,7 +70,9 @@ def _cells(y: Any) -> list[Any]:
         raise ValueError(f"y must hold a list of labels for each document, not {y!r}")
     rows = list(y)
     for row, own in enumerate(rows):
-        if isinstance(own, list | tuple | set | frozenset | np.ndarray) and np.ndim(own) <= 1:
+        if isinstance(own, list | tuple | set | frozenset):
+            continue
+        if isinstance(own, np.ndarray) and own.ndim == 1:
             continue
         missing = own is None or (isinstance(own, float) and own != own)
         if missing:

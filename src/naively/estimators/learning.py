@@ -25,6 +25,7 @@ class Learning(Rereads):
     """All that changes a model, and its files."""
 
     n_features_in_: int
+    get_params: Any
     n_jobs: int | None
     _noted: tuple[str, ...] = ()
     """Attributes that are kept beside the model."""

@@ -39,7 +39,7 @@ INDICATOR = {"labels": "indicator"}
 
 
 @dataclass(eq=False, repr=False)
-class MultilabelNB(Learning, InsideLabels, TextOptions):  # type: ignore[misc]
+class MultilabelNB(Learning, InsideLabels, TextOptions):
     r"""Naive Bayes for documents that have any number of labels, such as the topics of news.
 
     Each label is judged by itself: documents that have it against all others, as by
@@ -276,7 +276,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):  # type: ignore[misc]
     @property
     def classes_(self) -> npt.NDArray[Any]:
         """(L,) labels."""
-        return self.model_.labels  # type: ignore[attr-defined, no-any-return]
+        return self.model_.labels  # type: ignore[attr-defined]
 
     @property
     def class_count_(self) -> Float64:

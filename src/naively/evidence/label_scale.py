@@ -14,19 +14,21 @@ it, less a ridge.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
+from naively.evidence.entries import HEAVIEST
 from naively.evidence.judged import Judged
 from naively.evidence.scale import (
     ALPHAS,
     FARTHEST,
     LIKELY,
     QUARTERS,
+    SMALL,
     TRIED,
     Counted,
     Scale,
@@ -34,13 +36,17 @@ from naively.evidence.scale import (
     textbook,
 )
 from naively.evidence.weights import GROUPS, Float32
-from naively.exact import Float64
+from naively.exact import Float64, Int64
+from naively.kernels import label_odds as kernel
 from naively.workers import Workers
 
-PAIRS = 1 << 22
-"""Pairs of a document and a label that weights are learned from, at most,"""
-TRIED_PAIRS = 1 << 19
-"""and by which α and γ are chosen."""
+PAIRS, TRIED_PAIRS = 1 << 20, 1 << 17
+"""Pairs of a document and a label that weights are learned from, at most, and by which α and γ are
+chosen;"""
+LEAST = 2048
+"""but so many documents teach weights, if there are."""
+TOGETHER = 64
+"""Labels that are looked at together, by one worker."""
 WEIGHT_RIDGE, BIAS_RIDGE = 0.1, 0.1
 """Ridges of the weights and the biases."""
 STEPS, AGAIN = 30, 4
@@ -142,51 +148,57 @@ class LabelsCounted:
     documents: Counted
 
     @property
-    def open(self) -> Any:
+    def open(self) -> Int64:
         """The labels that some documents have, and some have not."""
         weight = self.documents.class_weight
         return np.flatnonzero((weight[1:] > 0) & (weight[1:] < weight[0]))
 
-    def of_label(self, label: int, most: int) -> Counted:
-        """Some documents, of two classes: those without the label, and those that have it."""
-        own = self.documents
+    def told(self, alpha: Any, most: int, workers: Workers) -> tuple[Float32, Float64]:
+        """(log-odds (2 G, L, n) of the open labels, by counts without each document; lengths).
 
-        def pair(values: Float64) -> Float64:
-            having = values[..., 1 + label]
-            found = np.stack([values[..., 0] - having, having], axis=-1)
-            return np.ascontiguousarray(np.maximum(found, 0.0))
+        Of the first so many documents; surprise is in units.
+        """
+        own, chosen = self.documents.first(most), 1 + self.open
+        given = own.alpha is not None
+        alpha_whole = own.alpha_whole if given else alpha * own.n_terms
+        smoothing = np.asarray(alpha, np.float64)
+        logs = np.log(np.arange(SMALL) + smoothing) if smoothing.ndim == 0 else np.empty(0)
+        each = np.ascontiguousarray(np.broadcast_to(smoothing, len(own.counts)))
+        whole, total = own.equal[:, 0].copy(), own.counts[:, 0].copy()
+        out = np.empty((2 * own.n_groups, len(chosen), len(whole)), np.float32)
 
-        two = replace(
-            own, equal=pair(own.equal), counts=pair(own.counts), of_class=pair(own.of_class),
-            class_weight=pair(own.class_weight),
-        )  # fmt: skip
-        return two.first(most)
+        def some(start: int) -> Float64:
+            labels = chosen[start : start + TOGETHER]
+            counts = np.ascontiguousarray(own.counts[:, labels])
+            odds = np.empty_like(counts)
+            kernel.first_odds(counts, total, each, logs, odds)
+            found = np.zeros((len(whole), 2 * own.n_groups, len(labels)))
+            lengths = np.zeros(len(whole))
+            kernel.label_odds(
+                own.rows.indptr, own.rows.indices, own.rows.data, whole,
+                np.ascontiguousarray(own.equal[:, labels]), counts, total, odds, logs, each,
+                float(own.of_class[0]), own.of_class[labels], own.group, alpha_whole, found,
+                lengths,
+            )  # fmt: skip
+            found[:, own.n_groups :] /= own.unit
+            out[:, start : start + TOGETHER] = found.transpose(1, 2, 0)
+            return lengths
 
-    def evidence(
-        self, alpha: Any, most: int, quarters: Sequence[int], workers: Workers
-    ) -> list[Evidence]:
-        """What some documents tell of the open labels, for each γ."""
-        own, chosen = self.documents.first(most), self.open
+        return out, workers.map(some, range(0, len(chosen), TOGETHER))[0]
 
-        def one(label: int) -> tuple[Float64, Float64]:
-            told, lengths = self.of_label(int(label), most).told(alpha)
-            return told[:, :, 1] - told[:, :, 0], lengths
-
-        found = workers.map(one, chosen)
-        odds = np.stack([told.T for told, _ in found], axis=1)
-        lengths = found[0][1]
-        having, whole = own.equal[:, 1 + chosen].T, own.equal[:, 0]
+    def evidence(self, told: Float32, lengths: Float64, quarters: int) -> Evidence:
+        """What was told of the first documents, where it falls so with their lengths."""
+        own, chosen = self.documents, 1 + self.open
+        whole = own.equal[: len(lengths), 0]
+        share = min(1.0, HEAVIEST / whole.max(initial=1.0))
         weight = own.class_weight
-        base = np.log(weight[1 + chosen]) - np.log(weight[0] - weight[1 + chosen])
-        share = min(1.0, 1e9 / whole.max(initial=1.0))
-        scaled = (odds * by_length(lengths, one) for one in quarters)
-        return [
-            Evidence(
-                np.clip(each, -FARTHEST, FARTHEST).astype(np.float32), base,
-                (having * share).astype(np.float32), (whole * share).astype(np.float32),
-            )
-            for each in scaled
-        ]  # fmt: skip
+        base = np.log(weight[chosen]) - np.log(weight[0] - weight[chosen])
+        falling = by_length(lengths, quarters).astype(np.float32)
+        having = np.ascontiguousarray(own.equal[: len(lengths), chosen].T)
+        return Evidence(
+            np.clip(told * falling, -FARTHEST, FARTHEST), base,
+            (having * share).astype(np.float32), (whole * share).astype(np.float32),
+        )  # fmt: skip
 
 
 def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
@@ -201,19 +213,19 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
     n, chooses = documents.equal.shape[0], documents.alpha is None
     if not len(chosen) or not documents.rows.nnz:
         return textbook(documents.n_groups, n_labels, chooses)
-    few = max(1, min(n, TRIED, TRIED_PAIRS // len(chosen)))
-    most = max(few, min(n, PAIRS // len(chosen)))
+    most = min(n, max(LEAST, PAIRS // len(chosen)))
+    few = min(most, TRIED, max(LEAST // 8, TRIED_PAIRS // len(chosen)))
     with threadpool_limits(1, "blas"):  # with more threads it adds in another order
 
-        def loss(evidence: Evidence) -> float:
-            return evidence.weights()[0]
+        def loss(told: Float32, lengths: Float64, quarters: int) -> float:
+            return labels.evidence(told, lengths, quarters).weights()[0]
 
         alphas: Sequence[Any] = ALPHAS if chooses else [documents.alpha]
-        tried = [labels.evidence(one, few, [LIKELY], workers)[0] for one in alphas]
-        alpha = alphas[int(np.argmin([loss(one) for one in tried])) if len(alphas) > 1 else 0]
-        ways = labels.evidence(alpha, few, QUARTERS, workers)
-        quarters = QUARTERS[int(np.argmin([loss(one) for one in ways]))]
-        (evidence,) = labels.evidence(alpha, most, [quarters], workers)
+        tried = [labels.told(one, few, workers) for one in alphas]
+        best = int(np.argmin([loss(*one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
+        alpha = alphas[best]
+        quarters = min(QUARTERS, key=lambda one: loss(*tried[best], one))
+        evidence = labels.evidence(*labels.told(alpha, most, workers), quarters)
         _, w, b = evidence.weights()
         judged = _judged(evidence, w, b)
     bias = np.zeros(n_labels)

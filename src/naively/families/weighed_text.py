@@ -122,7 +122,7 @@ class WeighedText(Text):
         kept = sample.tables["kept"].rounded()
         present = statistics.observed(class_weight).gather(1, 0).rounded()
         row = np.flatnonzero(kept[0, : sample.first(WEIGHED, TEACHING)] >= LIGHTEST)
-        alpha = None if self.alpha is None else smoothing_of(terms.vocabulary, self.alpha)
+        alpha: Any = None if self.alpha is None else smoothing_of(terms.vocabulary, self.alpha)
         first = FIRST if alpha is None else alpha
         known = Estimated(LabelTerms(terms.total, first), *terms, first)
         rows = TextParameters(self.summary, known).matrix(sample.documents[row], workers)

@@ -79,6 +79,11 @@ class Saved:
     learned: dict[str, Any] = field(default_factory=dict)
     stamp: Stamp | None = field(default=None, compare=False)
 
+    @property
+    def multilabel(self) -> bool:
+        """Whether rows have any number of labels."""
+        return isinstance(self.model, Multilabel)
+
 
 def to_bytes(saved: Saved) -> bytes:
     """A model with its exact statistics as bytes; nothing is estimated.
