@@ -46,17 +46,11 @@ def evaluate(
     saved = models.load(model)
     if saved.multilabel:
         label_scores.check(positive, at_recall, unsure, costs, threshold)
-        source = sources.opened_for(saved, data, format)
-        found_labels = label_scores.evaluate(saved, source, target, threshold)
-        if json:
-            layout.print_json(found_labels.as_json())
-        else:
-            label_scores.evaluated(found_labels)
+        label_scores.run(saved, sources.opened_for(saved, data, format), target, threshold, json)
         return
     scored.check(saved, positive, threshold, at_recall)
     rule = costing.rule(saved.model.classes, costs, unsure)
-    classes = models.names_of(saved.model.classes)
-    source = sources.opened_for(saved, data, format, classes=classes)
+    source = sources.opened_for(saved, data, format, classes=models.names_of(saved.model.classes))
     result = work.evaluate(saved, source, target, positive, rule)
     found = scored.decisions(result, threshold, at_recall, source.name)
     if json:
@@ -115,10 +109,7 @@ def predict(
         sources.check_output(output, data)
     saved = models.load(model)
     classes = models.labels_of(saved.model)
-    if saved.multilabel:
-        rule = multilabel.rule(saved, costs, unsure, lists=json)
-    else:
-        rule = costing.rule(classes, costs, unsure)
+    rule = multilabel.rule(saved, costs, unsure, json) or costing.rule(classes, costs, unsure)
     source = sources.opened_for(saved, data, format, live=True, named=True)
     found = work.predict(saved, source, proba, rule, top)
     batches = predictions.tables(found, classes, only, bool(source.files.texts), source.file)
@@ -184,10 +175,8 @@ def explain(
         sources.check_output(written, data)
     if why_not is not None and (label or against or by_block or written):
         raise UsageError("--why-not goes with --row, --format and --json alone")
-    saved = models.load(model)
-    source = sources.opened_for(saved, data, format)
-    if saved.multilabel:
-        saved = multilabel.of_label(saved, source, label)
+    source = sources.opened_for(saved := models.load(model), data, format)
+    saved = multilabel.of_label(saved, source, label)
     if why_not is not None:
         reasons.against(rows.reasons_against(saved, source, asked, why_not), json)
         return
@@ -234,8 +223,7 @@ def inspect(
     if plot is not None:
         pictures.check(plot, [str(model)])
     saved = models.load(model)
-    if saved.multilabel:
-        multilabel.inspect(saved, str(model), features, column, plot, json)
+    if multilabel.inspect(saved, str(model), features, column, plot, json):
         return
     table = models.shown(saved)
     chosen = shapes.chosen(table, column, plot is not None)

@@ -207,6 +207,17 @@ def evaluate(
     )  # fmt: skip
 
 
+def run(
+    saved: Saved, source: Opened, target: str | None, threshold: float | None, json: bool
+) -> None:
+    """What `naively evaluate` prints."""
+    found = evaluate(saved, source, target, threshold)
+    if json:
+        layout.print_json(found.as_json())
+    else:
+        evaluated(found)
+
+
 def _lost(odds: Float64, truth: Truths) -> Float64:
     """-log P of whether each row has each label, in nats."""
     return np.where(truth, np.logaddexp(0.0, -odds), np.logaddexp(0.0, odds))

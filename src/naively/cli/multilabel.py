@@ -25,7 +25,6 @@ from naively.files.safetensors import Saved
 from naively.labels import Labels
 from naively.markup import magnitude
 from naively.multilabel import LabelsPosterior, Multilabel
-from naively.plain import rows_in_words
 from naively.tables.inference import Wishes
 from naively.tables.label_cells import USUAL, LabelCells, notice
 from naively.tables.learning import Question
@@ -147,7 +146,9 @@ def separator_of(saved: Saved) -> str:
 
 
 def rule(saved: Saved, costs: Path | None, unsure: float | None, lists: bool) -> Any:
-    """Which labels rows get. UsageError for options of models of one label a row."""
+    """Which labels rows get, if they have any number; UsageError for options of one label a row."""
+    if not saved.multilabel:
+        return None
     if costs is not None or unsure is not None:
         raise UsageError("--costs and --unsure are for models that give each row one label")
     return LabelRule.of(saved, lists)
@@ -189,10 +190,11 @@ def fitted(result: Fitted, question: Question, output: Path) -> None:
     model: Any = result.model
     out = layout.console()
     assert question.cells is not None
+    skipped = f" ({model.unlabelled:,} skipped: their labels are not known)"
     out.print(
         facts(
             target=clean(model.target),
-            rows=rows_in_words(model.rows, model.rows, model.unlabelled),
+            rows=f"{model.rows:,}" + (skipped if model.unlabelled else ""),
             labels=_labels(model),
             parted_by=repr(question.cells.separator),
             terms=f"{model.parts[0].met:,} of {clean(model.feature_names[0])}",
@@ -218,16 +220,17 @@ def _left_out(model: Any) -> dict[str, str]:
     return {"log-loss": f"{judged.log_loss:.4f} nats a row, of all labels, each row left out"}
 
 
-def inspect(
-    saved: Saved, path: str, most: int, column: Any, plot: Path | None, json: bool
-) -> None:  # fmt: skip
-    """What `naively inspect` shows."""
+def inspect(saved: Saved, path: str, most: int, column: Any, plot: Path | None, json: bool) -> bool:
+    """Whether rows have any number of labels; if so it shows what `naively inspect` shows."""
+    if not saved.multilabel:
+        return False
     if column or plot is not None:
         raise UsageError("--column and --plot are for models that give each row one label")
     if json:
         layout.print_json(as_json(saved, most))
     else:
         inspected(saved, path, most)
+    return True
 
 
 def inspected(saved: Saved, path: str, most: int) -> None:
@@ -297,7 +300,9 @@ def as_json(saved: Saved, most: int) -> dict[str, Any]:
 
 
 def of_label(saved: Saved, source: Opened, label: str | None) -> Saved:
-    """The same model of one label: of two classes, rows without it and rows that have it."""
+    """The same model; one of many labels as one of two classes: rows without a label, and with."""
+    if not saved.multilabel:
+        return saved
     target = models.target_of(saved)
     names = [name for name in source.names if name != target]
     model: Any = models.with_columns(saved, names, source.name)

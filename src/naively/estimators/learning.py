@@ -36,6 +36,10 @@ class Learning(Rereads):
     ) -> tuple[Model, dict[str, Any]]:
         """(a model of these rows alone, attributes to keep with it); self is unchanged."""
 
+    def _noted_in(self, extra: dict[str, str]) -> dict[str, Any]:
+        """What is kept beside the model, of the notes in a file."""
+        return {}
+
     def _declared(self, classes: Any) -> Labels:
         """Labels to make room for, checked."""
         return check_labels(classes, len(classes))

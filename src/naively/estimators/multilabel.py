@@ -201,9 +201,12 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         saved = Saved(self.model_, type(self).__name__, self.get_params(deep=False), dict(noted))
         save(saved, path, workers(self.n_jobs))
 
+    def _noted_in(self, extra: dict[str, str]) -> dict[str, Any]:
+        return {"indicator_": INDICATOR.items() <= extra.items()}
+
     # ---- predicting --------------------------------------------------------------------------
 
-    def _posterior(self, jobs: Workers | None = None) -> LabelsPosterior:  # type: ignore[override]
+    def _posterior(self, jobs: Workers | None = None) -> LabelsPosterior:
         """What the model answers as it is now."""
         check_is_fitted(self)
         model, jobs = self.model_, jobs or workers(self.n_jobs)
