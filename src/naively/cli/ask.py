@@ -43,9 +43,14 @@ def evaluate(
         Say from which probability on to flag rows to find this part of that class, as 0.9.
     """
     from naively.cli import costs as costing
-    from naively.cli import layout, models, scored, sources, work
+    from naively.cli import label_scores, layout, models, scored, sources, work
 
     saved = models.load(model)
+    if saved.multilabel:
+        label_scores.check(positive, at_recall, unsure, costs, threshold)
+        source = sources.opened_for(saved, data, format, query=query)
+        label_scores.run(saved, source, target, threshold, json)
+        return
     scored.check(saved, positive, threshold, at_recall)
     rule = costing.rule(saved.model.classes, costs, unsure)
     classes = models.names_of(saved.model.classes)
@@ -97,7 +102,7 @@ def predict(
         with --top, and the row unless --only.
     """
     from naively.cli import costs as costing
-    from naively.cli import models, predictions, sources, work
+    from naively.cli import models, multilabel, predictions, sources, work
 
     if top is not None and top < 1:
         raise UsageError(f"--top is a number of labels, 1 or more, not {top}")
@@ -107,8 +112,8 @@ def predict(
         predictions.check_output(output)
         sources.check_output(output, data, query)
     saved = models.load(model)
-    classes = saved.model.classes
-    rule = costing.rule(classes, costs, unsure)
+    classes = models.labels_of(saved.model)
+    rule = multilabel.rule(saved, costs, unsure, json) or costing.rule(classes, costs, unsure)
     source = sources.opened_for(saved, data, format, live=True, named=True, query=query)
     found = work.predict(saved, source, proba, rule, top)
     batches = predictions.tables(found, classes, only, bool(source.files.texts), source.file)
@@ -163,7 +168,7 @@ def explain(
     json
         Print a JSON object a row.
     """
-    from naively.cli import models, predictions, reasons, rows, sources
+    from naively.cli import models, multilabel, predictions, reasons, rows, sources
 
     asked = rows.Asked.of(row or ["1" if output is None else "all"])
     if sum((json, html is not None, output is not None)) > 1:
@@ -176,6 +181,7 @@ def explain(
         raise UsageError("--why-not goes with --row, --format and --json alone")
     saved = models.load(model)
     source = sources.opened_for(saved, data, format, query=query)
+    saved = multilabel.of_label(saved, source, label)
     if why_not is not None:
         reasons.against(rows.reasons_against(saved, source, asked, why_not), json)
         return
@@ -216,12 +222,14 @@ def inspect(
         Draw that too, in a file such as shapes.png, or what moves the scores most; needs
         naively[plot].
     """
-    from naively.cli import layout, models, pictures, report, shapes
+    from naively.cli import layout, models, multilabel, pictures, report, shapes
 
     given.check_count("features", features)
     if plot is not None:
         pictures.check(plot, [str(model)])
     saved = models.load(model)
+    if multilabel.inspect(saved, str(model), features, column, plot, json):
+        return
     table = models.shown(saved)
     chosen = shapes.chosen(table, column, plot is not None)
     if json and column:

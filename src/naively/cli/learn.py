@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from naively.cli import arguments as given
 from naively.cli.app import app
@@ -18,6 +21,8 @@ def fit(
     like: Path | None = None,
     part: given.Part = None,
     plot: Path | None = None,
+    multilabel: Annotated[bool, Parameter(negative="")] = False,
+    separator: str | None = None,
     json: given.Json = False,
 ) -> None:
     """Learn from the rows of a table, and write the model to a file.
@@ -46,12 +51,18 @@ def fit(
         A model file: its target, families and smoothing are taken, so that the two models add up.
         For parts of a table that are learned apart. Of a model that weighs evidence its plan is
         taken: rows are counted for it, however many, and none is kept.
+    multilabel
+        Each row has any number of labels, or none, in the target column: a list, or text with a
+        separator. Of one column of text; see --text.
+    separator
+        What parts the labels in text; unless given, the first of | ; , that some cell has.
     plot
         Draw how well rows that are left out are predicted with other smoothing (--alpha), and what
         it makes of the column that tells most, in a file such as smoothing.png; with --naive. Needs
         naively[plot].
     """
     from naively.cli import layout, models, parting, progress, report, smoothing, sources, work
+    from naively.cli import multilabel as labelled
     from naively.cli.errors import UsageError
     from naively.cli.options import noted, weighing
     from naively.files import locks, parted
@@ -60,6 +71,13 @@ def fit(
     given.check_count("features", features)
     parting.check(part)
     sources.check_output(output, data, options)
+    if multilabel:
+        if like is not None or plot is not None:
+            raise UsageError("--multilabel does not go with --like and --plot")
+        labelled.fit(data, target, output, options, separator, part, json)
+        return
+    if separator is not None:
+        raise UsageError("--separator is of labels: it goes with --multilabel")
     if like is None:
         source, question = sources.opened_new(data, target, options)
         question = weighing(question, options, source.files.size)
