@@ -126,7 +126,7 @@ def main() -> None:
         "MultilabelNB": MultilabelNB().fit,
         "MultilabelNB, weights=None": MultilabelNB(weights=None).fit,
         "one vs rest, TextNB weighed": OneVsRestClassifier(TextNB(weights="auto")).fit,
-        "one vs rest, TextNB": OneVsRestClassifier(TextNB()).fit,
+        "one vs rest, TextNB": OneVsRestClassifier(TextNB(weights=None)).fit,
         "logistic regression": logistic,
     }
     per = posts.labels.sum(axis=1)

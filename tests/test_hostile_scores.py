@@ -23,7 +23,8 @@ from naively.cli.ranking import Ranking
 from naively.study.rows import of_stream
 from naively.tables.holdout import Draw
 from naively.tables.inference import Wishes
-from naively.tables.learning import Question, learn
+from naively.tables.learning import Question
+from naively.tables.one_pass import learn
 from naively.tables.readers import open_source
 from naively.tables.targets import coded
 from naively.tables.telling import bits
@@ -109,7 +110,7 @@ def test_what_is_held_out_depends_on_no_batch_and_no_thread(monkeypatch):
     })  # fmt: skip
     for most in (100_000, 50):
         # of 100,000 rows, which take long to write and read
-        monkeypatch.setattr("naively.tables.learning.MOST", most)
+        monkeypatch.setattr("naively.tables.one_pass.MOST", most)
         found = []
         for size, threads in ((3000, 1), (700, 2), (64, 3)):
             model, held = learn(

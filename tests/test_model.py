@@ -30,7 +30,8 @@ from naively.schema import ASKED, Block, Schema
 from naively.statistics.powers import Powers
 from naively.tables.encoding import encode
 from naively.tables.inference import Wishes
-from naively.tables.learning import Question, learn, merge, plan, summarise
+from naively.tables.learning import Question, merge, plan, summarise
+from naively.tables.one_pass import learn
 from naively.tables.relabelling import with_typed_labels
 
 RNG = np.random.default_rng(0)

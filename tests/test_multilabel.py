@@ -123,6 +123,28 @@ def test_a_model_without_labels_takes_labels_of_either_kind_later():
         assert as_bytes(model) == as_bytes(before)
 
 
+@pytest.mark.parametrize("weights", [None, "auto"])
+def test_parts(weights, tmp_path):
+    """Labels and documents without any in parts, of which one knows no label."""
+    kept = MultilabelNB(weights=weights).fit(NEWS[:4], TOPICS[:4])
+    model = MultilabelNB(weights=weights).partial_fit(NEWS[4:6], [[], []], part="none")
+    model.partial_fit(NEWS[:4], TOPICS[:4], part="kept")
+    model.partial_fit(NEWS[4:], [["new", *own] for own in TOPICS[4:]], part="gone")
+    model.save(tmp_path / "m")
+    model = naively.load(tmp_path / "m") + MultilabelNB(weights=weights).partial_fit(
+        ["wheat again"], [["newer"]], part="gone"
+    )
+    model.forget(part="gone").forget(part="none")
+    assert_array_equal(model.classes_, kept.classes_)
+    assert naively.digest(model) == naively.digest(kept)
+    assert_array_equal(model.predict_proba(NEWS), kept.predict_proba(NEWS))
+
+
+def test_a_model_of_labels_is_not_compared_with_new_rows():
+    with pytest.raises(ValueError, match="one label each"):
+        naively.drift(MultilabelNB(weights=None).fit(NEWS, TOPICS), NEWS)
+
+
 def test_decay():
     texts, topics = corpus(60)
     model = MultilabelNB(weights=None).fit(texts, topics)
@@ -159,7 +181,7 @@ def test_each_label_is_the_textbook_of_two_classes(options, weighted):
     assert found.shape == (len(asked), 3)
     for k, label in enumerate(model.classes_.tolist()):
         having = [label in own for own in TOPICS]
-        two = TextNB(**options).fit(NEWS, having, sample_weight=weights)
+        two = TextNB(weights=None, **options).fit(NEWS, having, sample_weight=weights)
         assert_allclose(found[:, k], two.predict_proba(asked)[:, 1], rtol=1e-10, atol=1e-14)
         assert_allclose(model._posterior().of(label).proba(model_rows(asked))[:, 1], found[:, k],
                         rtol=1e-10, atol=1e-14)  # fmt: skip
@@ -173,7 +195,7 @@ def test_it_predicts_as_one_vs_rest():
     texts, topics = corpus(200)
     y = MultiLabelBinarizer().fit_transform(topics)
     ours = MultilabelNB(weights=None).fit(texts, y)
-    theirs = OneVsRestClassifier(TextNB()).fit(texts, y)
+    theirs = OneVsRestClassifier(TextNB(weights=None)).fit(texts, y)
     assert_array_equal(ours.predict(texts), theirs.predict(texts))
     assert_allclose(ours.predict_proba(texts), theirs.predict_proba(texts), atol=1e-12)
     assert ours.score(texts, y) == theirs.score(texts, y)

@@ -25,8 +25,9 @@ from naively import (
     Poisson,
 )
 from naively.tables.inference import Wishes
-from naively.tables.learning import Question, learn
+from naively.tables.learning import Question
 from naively.tables.left_out import left_out
+from naively.tables.one_pass import learn
 from naively.tables.readers import open_source
 
 MIXED_TABLE = DRAWN["mixed table"]
@@ -208,7 +209,7 @@ def test_holding_out_depends_on_no_thread(tmp_path, monkeypatch, threads):
     # of 6 MiB, which small files fill once
     monkeypatch.setattr("naively.tables.inputs.BLOCK", 2000)
     # of 100,000 rows, which take long to write and read
-    monkeypatch.setattr("naively.tables.learning.MOST", 50)
+    monkeypatch.setattr("naively.tables.one_pass.MOST", 50)
     path = tmp_path / "t.csv"
     pd.DataFrame({"x": numbers(3000), "y": np.arange(3000) % 2}).to_csv(path, index=False)
     question = Question("y", Wishes({}), holdout=0.3)

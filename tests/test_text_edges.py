@@ -13,7 +13,8 @@ from naively import NaiveBayes, Text, TextNB
 from naively.prior import Prior
 from naively.statistics.terms import Reference
 from naively.tables.inference import Wishes
-from naively.tables.learning import Question, learn
+from naively.tables.learning import Question
+from naively.tables.one_pass import learn
 from naively.tables.readers import open_source
 from naively.text.analysis import Analysis
 from naively.text.documents import Documents

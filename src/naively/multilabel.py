@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from naively.exact import ExactArray, Float64
+from naively.exact import ExactArray, Float64, Int64
 from naively.families.labelled_text import LabelledParameters
 from naively.label_sets import LabelSets
 from naively.labels import Labels
@@ -218,6 +218,11 @@ class LabelsPosterior(Posterior):
         """P(l | x), (n, L), each by itself."""
         return np.asarray(expit(self.log_odds(X, workers)))
 
+    def codes_and_proba(self, X: Data, workers: Workers | None = None) -> tuple[Int64, Float64]:
+        """(the most probable label of each row, `proba`)."""
+        proba = self.proba(X, workers)
+        return likeliest_codes(proba, 1)[:, 0], proba
+
     def label_sets(self, proba: Float64, threshold: float) -> LabelSets:
         """The labels of probability `threshold` or more of each row."""
         return LabelSets.of_indicator(self.classes, proba >= threshold)
@@ -232,7 +237,12 @@ class LabelsPosterior(Posterior):
         return Posterior(self.schema, names, self.parameters.of_label(code), prior, log_prior)
 
 
+def likeliest_codes(proba: Float64, most: int) -> Int64:
+    """The positions of the `most` most probable labels of each row, (n, k)."""
+    return np.argsort(-proba, axis=1, kind="stable")[:, :most]
+
+
 def likeliest_labels(proba: Float64, labels: Labels, most: int) -> tuple[Any, Float64]:
     """(the `most` most probable labels of each row, their probabilities), (n, k) both."""
-    order = np.argsort(-proba, axis=1, kind="stable")[:, :most]
+    order = likeliest_codes(proba, most)
     return labels[order], np.take_along_axis(proba, order, axis=1)

@@ -23,6 +23,8 @@ def fit(
     plot: Path | None = None,
     multilabel: Annotated[bool, Parameter(negative="")] = False,
     separator: str | None = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
     json: given.Json = False,
 ) -> None:
     """Learn from the rows of a table, and write the model to a file.
@@ -60,9 +62,15 @@ def fit(
         Draw how well rows that are left out are predicted with other smoothing (--alpha), and what
         it makes of the column that tells most, in a file such as smoothing.png; with --naive. Needs
         naively[plot].
+    checkpoint
+        A file that keeps what was learned so far: killed and started again, the same command goes
+        on from there, and ends with the same bits. It is removed once the model is written.
+    every
+        How many rows lie between two checkpoints, at least; by default 1,000,000.
     """
     from naively.cli import layout, models, parting, progress, report, smoothing, sources, work
     from naively.cli import multilabel as labelled
+    from naively.cli.checkpoints import begun, check
     from naively.cli.errors import UsageError
     from naively.cli.options import noted, weighing
     from naively.files import locks, parted
@@ -72,30 +80,42 @@ def fit(
     parting.check(part)
     sources.check_output(output, data, options)
     if multilabel:
-        if like is not None or plot is not None:
-            raise UsageError("--multilabel does not go with --like and --plot")
+        if like is not None or plot is not None or checkpoint is not None or every is not None:
+            raise UsageError(
+                "--multilabel does not go with --like, --plot, --checkpoint and --every"
+            )
         labelled.fit(data, target, output, options, separator, part, json)
         return
     if separator is not None:
         raise UsageError("--separator is of labels: it goes with --multilabel")
+    check(checkpoint, every, output, data)
+    if checkpoint is not None and options.sql is not None:
+        raise UsageError("--checkpoint is for files: a query may give other rows the next time")
+    digested = checkpoint is not None
     if like is None:
-        source, question = sources.opened_new(data, target, options)
+        source, question = sources.opened_new(data, target, options, digested=digested)
         question = weighing(question, options, source.files.size)
         if plot is not None:
             smoothing.check(question, options, plot, [*data, str(output)])
-        fitted = work.fit(source, question)
+        keeper = begun(checkpoint, every, question, options)
+        fitted = work.fit(source, question, checkpoint=keeper)
         said = {"weight": options.weight, "documents": source.files.kind}
         extra = {key: text for key, text in said.items() if text}
         saved = Saved(fitted.model, *noted(question, fitted.model), extra)
     else:
         if plot is not None:
             raise UsageError("--like takes the smoothing from the model: leave out --plot")
-        source, question, saved = sources.opened_like(data, target, options, like)
-        fitted = work.fit(source, question, saved.model)
+        source, question, saved = sources.opened_like(
+            data, target, options, like, digested=digested
+        )
+        keeper = begun(checkpoint, every, question, options, like, saved.model)
+        fitted = work.fit(source, question, saved.model, keeper)
         saved.model = fitted.model
     saved.parts = {} if part is None else {part: parted.kept(fitted.model)}
     with locks.alone(output):
         models.write(saved, output)
+    if keeper is not None:
+        keeper.remove()
     models.unread(fitted.model, fitted.model.invalid, "learned")
     if len(fitted.model.classes) == 1 and like is None:
         label = "" if options.label is None else " --label"

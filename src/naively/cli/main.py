@@ -12,12 +12,21 @@ from typing import Any
 
 from cyclopts import CycloptsError
 
-from naively.cli import ask, drift, export, learn, serve, verify  # which add their commands
+from naively.cli import (  # which add their commands
+    ask,
+    drift,
+    export,
+    follow,
+    learn,
+    serve,
+    study,
+    verify,
+)
 from naively.cli.app import DASH, app
 from naively.cli.arrow import without_pandas
 from naively.cli.errors import UserError, printable
 
-COMMANDS = [one.__name__ for one in (ask, drift, export, learn, serve, verify)]
+COMMANDS = [one.__name__ for one in (ask, drift, export, follow, learn, serve, study, verify)]
 
 
 def run(tokens: Sequence[str] | None = None) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from naively.cli import progress
+from naively.cli import followed, progress
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.layout import clean, counted
 from naively.cli.options import wishes_of
@@ -135,7 +135,8 @@ def merged(paths: Sequence[Path]) -> Saved:
             raise UserError(f"{path}: {said}") from None
     if total.schema.reasons is not None:
         total = reconsidered(wishes_of(saved[0]), total)
-    extra = {key: text for key, text in saved[0].extra.items() if key != safetensors.SERVED}
+    extra = followed.joined([one.extra for one in saved], paths)
+    extra.pop(safetensors.SERVED, None)
     parts = parted.merged(total, saved)
     return Saved(total, saved[0].estimator, saved[0].params, extra, parts=parts)
 

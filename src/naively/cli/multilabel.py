@@ -41,6 +41,8 @@ TAKEN = (
     "prior_smoothing",
     "missing",
     "format",
+    "sql",
+    "database",
 )
 """Options of `fit` that go with --multilabel."""
 USUAL_THRESHOLD = 0.5
@@ -69,7 +71,7 @@ def opened_new(
     if options.alpha != LEARNING.alpha and not options.naive:
         raise UsageError("--alpha is chosen with the weights: it goes with --naive")
     missing = missing_of(options)
-    source = opened(data, options.format, missing)
+    source = opened(data, options.format, missing, query=options)
     target = target_among(source, target)
     text, others = _columns(source, target, options)
     family = Text(alpha=options.alpha) if options.naive else WeighedText()

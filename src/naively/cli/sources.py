@@ -143,12 +143,12 @@ def opened_for(
 
 
 def opened_to_learn(
-    saved: Saved, data: Sequence[str], options: LearningOptions | ChangeOptions
+    saved: Saved, data: Sequence[str], options: LearningOptions | ChangeOptions, **more: Any
 ) -> tuple[Opened, Question]:
     """The same for a model that goes on learning, and what to learn: documents have a class."""
     classes, target, label = saved.model.classes, models.target_of(saved), options.label
     names = models.names_of(classes)
-    found = opened_for(saved, data, options.format, label, classes=names, query=options)
+    found = opened_for(saved, data, options.format, label, classes=names, query=options, **more)
     if found.files.texts and classes.dtype.kind not in "OUT":
         found.labels = dict(zip(names, classes.tolist(), strict=True))
     if label is not None and label not in names:
@@ -162,7 +162,7 @@ def opened_to_learn(
 
 
 def opened_like(
-    data: Sequence[str], target: str | None, options: LearningOptions, like: Path
+    data: Sequence[str], target: str | None, options: LearningOptions, like: Path, **more: Any
 ) -> tuple[Opened, Question, Saved]:
     """The same for a model that is to add up with another one; and that one."""
     if twice := [f"--{n}" for n in SETTLED if getattr(options, n) != getattr(LEARNING, n)]:
@@ -174,17 +174,17 @@ def opened_like(
         saved.model = known_of(saved.model, workers(None))
     except ValueError as error:
         raise UserError(f"{like}: {error}") from None
-    source, question = opened_to_learn(saved, data, options)
+    source, question = opened_to_learn(saved, data, options, **more)
     if target not in (None, question.target):
         raise UsageError(f"the target of {like} is {question.target!r}: leave out --target")
     return source, replace(question, holdout=options.holdout, seed=options.seed), saved
 
 
 def opened_new(
-    data: Sequence[str], target: str | None, options: LearningOptions
+    data: Sequence[str], target: str | None, options: LearningOptions, **more: Any
 ) -> tuple[Opened, Question]:
     """The tables or documents of which no model tells anything, and what to learn of them."""
-    source = opened(data, options.format, missing_of(options), options.label, options)
+    source = opened(data, options.format, missing_of(options), options.label, options, **more)
     return source, new_question(target_among(source, target), source.files.texts, options)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from naively.cli import models, progress
+from naively.cli.checkpoints import Checkpoint
 from naively.cli.decided import Decided
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.judged import LeftOutScores, judged
@@ -36,12 +37,12 @@ from naively.tables.learning import (
     Plan,
     Question,
     labelled,
-    learn,
     merge,
     summarise,
 )
 from naively.tables.left_out import no_information, unvaried_in
 from naively.tables.names import no_column
+from naively.tables.one_pass import learn
 from naively.tables.relabelling import with_typed_labels
 from naively.tables.targets import positions
 from naively.workers import Workers
@@ -83,13 +84,18 @@ class Evaluated:
     decided: Decided | None = None
 
 
-def fit(source: Opened, question: Question, known: Model | None = None) -> Fitted:
+def fit(
+    source: Opened, question: Question, known: Model | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Fitted:  # fmt: skip
     """Learn the rows of files; those held out are learned after they were a test."""
-    start = time.perf_counter()
-    kept = Kept(question.seed) if question.holdout == 0 and known is None else None
-    model, held = _learned("learning", source, question, known, kept)
+    start = time.perf_counter() - (0.0 if checkpoint is None else checkpoint.seconds)
+    kept = None
+    if question.holdout == 0 and known is None:
+        kept = Kept(question.seed) if checkpoint is None else checkpoint.kept
+    model, held = _learned("learning", source, question, known, kept, checkpoint)
     if len(model.classes) == 0 and not held.rows:
-        raise _unlearnable(source, question.target, model.unlabelled)
+        raise unlearnable(source, question.target, model.unlabelled)
     scores = None
     if question.holdout > 0:
         if len(model.classes) == 0:
@@ -141,7 +147,7 @@ def _held_out_scores(model: Model, held: Held, question: Question) -> Scores | N
     model.posterior(workers(None))
     tally = Tally(model.posterior().class_prior, model.class_weight.rounded())
     for part in held.tables:
-        tested = _tested(model, part, question.target, question.wishes.missing, workers(None))
+        tested = compared(model, part, question.target, question.wishes.missing, workers(None))
         tally.add(*tested[:2])
     scores = tally.scores()
     return scores if scores.rows else None
@@ -177,7 +183,7 @@ def evaluate(
     invalid: dict[str, Invalid] = {}
 
     def one(task: Any) -> Tested:
-        return _tested(model, pa.Table.from_batches([task()]), target, models.spellings(saved))
+        return compared(model, pa.Table.from_batches([task()]), target, models.spellings(saved))
 
     with progress.bar("evaluating", source.files):
         for truth, log_proba, skipped, labels, unread in in_order(
@@ -191,7 +197,7 @@ def evaluate(
             met = labels if len(met) == 0 else met
     scores = tally.scores()
     if scores.rows == 0:
-        raise _unlearnable(source, target, unlabelled)
+        raise unlearnable(source, target, unlabelled)
     if scores.unknown == scores.rows:
         raise UserError(
             f"{source.name}: no label in column {target!r} ({some(met)}) is a class of the model "
@@ -201,7 +207,7 @@ def evaluate(
     return Evaluated(model, target, scores, unlabelled, time.perf_counter() - start, decided)
 
 
-def _tested(
+def compared(
     model: Model, batch: pa.Table, target: str, missing: Sequence[str],
     threads: Workers | None = None,
 ) -> Tested:  # fmt: skip
@@ -215,7 +221,7 @@ def _tested(
     return truth, log_proba, batch.num_rows - len(kept), labels, invalid
 
 
-def _unlearnable(source: Opened, target: str, unlabelled: int) -> UserError:
+def unlearnable(source: Opened, target: str, unlabelled: int) -> UserError:
     """The error where no row has a label."""
     if unlabelled:
         return UserError(f"{source.name}: every cell of the target column {target!r} is empty")
@@ -302,16 +308,18 @@ def learned_alone(saved: Saved, source: Opened, question: Question) -> Model:
 
 
 def _learned(
-    what: str, source: Opened, question: Question, known: Model | None, kept: Kept | None = None
-) -> tuple[Model, Held]:
+    what: str, source: Opened, question: Question, known: Model | None, kept: Kept | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> tuple[Model, Held]:  # fmt: skip
     """(a model that learned the rows of files, those held out); some rows are kept besides."""
     check_columns(source, question)
     if known is not None:
         check_known(source, known, question)
     with progress.bar(what, source.files):
         try:
-            tasks = source.tasks() if kept is None else kept.passing(source.tasks())
-            return learn(tasks, question, workers(None).count, known)
+            tasks = source.tasks() if checkpoint is None else checkpoint.rest(source)
+            tasks = tasks if kept is None else kept.passing(tasks)
+            return learn(tasks, question, workers(None).count, known, checkpoint)
         except LearningError as error:
             raise UserError(f"{source.name}: {error}") from None
 

@@ -27,9 +27,10 @@ from naively.schema import Schema
 from naively.statistics.base import InvalidValueError
 from naively.tables.encoding import encode
 from naively.tables.inference import Wishes
-from naively.tables.learning import Question, labelled, learn
+from naively.tables.learning import Question, labelled
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import few, no_column
+from naively.tables.one_pass import learn
 from naively.tables.readers import Source
 from naively.tables.relabelling import with_typed_labels
 from naively.tables.scanning import streamed
@@ -75,7 +76,9 @@ class AnswersInBatches(NaiveBayesClassifier):
         inferred = partial(self._schema, known=known) if new else None
         question = Question(y, self._wishes(), self._prior())
         threads = workers(self.n_jobs).count
-        learned = with_typed_labels(learn(source.tasks(), question, threads, known, inferred)[0])
+        learned = with_typed_labels(
+            learn(source.tasks(), question, threads, known, inferred=inferred)[0]
+        )
         if known is None:
             check_classes(learned.classes, 1)
         return learned

@@ -40,11 +40,11 @@ INDICATOR = {"labels": "indicator"}
 class MultilabelNB(Learning, InsideLabels, TextOptions):
     r"""Naive Bayes for documents that have any number of labels, such as the topics of news.
 
-    Each label is judged by itself: documents that have it against all others, as by
-    ``OneVsRestClassifier(TextNB())``. But each document is cut into terms once, and its terms are
-    counted once in all documents and once in each of its labels: the counts without a label are the
-    difference, exactly. The vocabulary and the labels grow: ``partial_fit``, ``+`` and ``forget``
-    are exact for terms and labels never met before, too.
+    Each label is judged by itself: documents that have it against all others. Without weights that
+    is ``OneVsRestClassifier(TextNB(weights=None))``. But each document is cut into terms once, and
+    its terms are counted once in all documents and once in each of its labels: the counts without a
+    label are the difference, exactly. The vocabulary and the labels grow: ``partial_fit``, ``+``
+    and ``forget`` are exact for terms and labels never met before, too.
 
     Parameters
     ----------

@@ -138,7 +138,7 @@ def save(saved: Saved, path: str | os.PathLike[str], workers: Workers | None = N
     """Write a model to a file, whole or not at all.
 
     What its family keeps of an estimate is estimated now, on these workers: a file is written once
-    and read often.
+    and read often. Then `saved` has the stamp of the file.
 
     Raises
     ------
@@ -151,6 +151,8 @@ def save(saved: Saved, path: str | os.PathLike[str], workers: Workers | None = N
     content = to_bytes(saved)
     with replacing(path) as temporary:
         temporary.write_bytes(content)
+        stamp = stamp_of(temporary)  # not later: others may write the file as soon as it is there
+    saved.stamp = stamp
 
 
 def load(path: str | os.PathLike[str]) -> Saved:

@@ -11,8 +11,9 @@ from naively.model import Model
 from naively.serve.state import unread
 from naively.tables import union
 from naively.tables.inference import Wishes, reconsidered
-from naively.tables.learning import Question, learn
+from naively.tables.learning import Question
 from naively.tables.names import few
+from naively.tables.one_pass import learn
 from naively.tables.relabelling import with_typed_labels
 
 What = Literal["learn", "forget"]

@@ -31,41 +31,45 @@ class Kept:
     Parameters
     ----------
     seed : of the numbers.
+    pieces : how many pieces of the stream were seen before.
+    held, limit, threshold : rows of these, how many are kept at most, and what their numbers are
+        below.
     """
 
     seed: int
-    _held: Held = field(default_factory=Held)
-    _limit: int = ROWS
-    _threshold: float = 1.0
+    pieces: int = 0
+    held: Held = field(default_factory=Held)
+    limit: int = ROWS
+    threshold: float = 1.0
     _lock: Lock = field(default_factory=Lock)
 
     def passing(self, tasks: Iterable[Task]) -> Iterator[Task]:
         """The same tasks, whose batches are seen as they are made."""
-        for number, task in enumerate(tasks):
+        for number, task in enumerate(tasks, self.pieces):
             yield lambda number=number, task=task: self._seen(number, task())  # type: ignore[misc]
 
     def _seen(self, number: int, batch: pa.RecordBatch) -> pa.RecordBatch:
         draws = np.random.default_rng([self.seed, number, 2]).random(batch.num_rows)
         with self._lock:
             if number == 0:
-                self._limit = _limit(batch)
-            few = draws < self._threshold
+                self.limit = _limit(batch)
+            few = draws < self.threshold
             table = pa.Table.from_batches([batch])
-            self._held.add(table if few.all() else table.filter(pa.array(few)), draws[few])
-            if self._held.rows > 2 * self._limit:
+            self.held.add(table if few.all() else table.filter(pa.array(few)), draws[few])
+            if self.held.rows > 2 * self.limit:
                 self._cut()
         return batch
 
     def _cut(self) -> None:
-        self._threshold = self._held.smallest(self._limit)
-        deque(self._held.release(self._threshold), maxlen=0)
+        self.threshold = self.held.smallest(self.limit)
+        deque(self.held.release(self.threshold), maxlen=0)
 
     def learnable(self, model: Model, question: Question) -> Learnable:
         """The rows that were kept, as a model takes them that learned all; in no known order."""
-        if self._held.rows > self._limit:
+        if self.held.rows > self.limit:
             self._cut()
         rows, labels, weights = [], [], []
-        for table in self._held.tables:
+        for table in self.held.tables:
             classes, codes = labelled(
                 table, question.target, question.wishes.missing, model.classes
             )

@@ -1,15 +1,13 @@
-"""Learning from a stream of batches: one pass in constant memory, rows held out on the way."""
+"""Learning in three parts: what the head of a table decides, counting, adding up."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 
-from naively.engines.stream import in_order
 from naively.exact import Float64
 from naively.labels import Labels, check_whole
 from naively.model import Model
@@ -17,25 +15,14 @@ from naively.multilabel import Multilabel
 from naively.prior import Prior
 from naively.schema import Schema
 from naively.tables import union, values
-from naively.tables.held import Held, compact
-from naively.tables.holdout import Draw
-from naively.tables.inference import Wishes, first_rows, infer, reconsidered
-from naively.tables.inputs import TableError, Task, is_untyped
+from naively.tables.inference import Wishes, first_rows, infer
+from naively.tables.inputs import TableError, is_untyped
 from naively.tables.joining import together
 from naively.tables.label_cells import LabelCells
 from naively.tables.names import no_column
 from naively.tables.relabelling import with_labels_alike
-from naively.tables.summarising import slices
 from naively.tables.summarising import summarise as summarise_rows
 from naively.tables.targets import LabelCodes, coded, typed
-
-CELLS = 1 << 22  # of rows held out, at most
-MOST = 100_000  # rows held out, at most
-
-Drawn = tuple[Task, Float64 | None]
-"""A piece of work that makes a batch, and the draws of its rows (see `Draw`) if some are held out.
-"""
-
 
 Inferred = Callable[[pa.Table, LabelCodes], Schema]
 """The columns to learn from, given the first rows and their labels."""
@@ -107,15 +94,15 @@ def plan(
     names = list(dict.fromkeys(name for table in head for name in table.column_names))
     _check(names, question)
     if question.cells is not None:
-        schema = question.wishes.schema(head[0], _features(names, question))
+        schema = question.wishes.schema(head[0], features_of(names, question))
         schema = schema if known is None else known.schema
         return Plan(Multilabel(schema, question.prior, target=question.target), question)
     settled = question.wishes.settled
     seen = together([_without(table, settled) for table in head])
     untyped = known is None and _is_untyped(head, question.target)
     labels = labelled(seen, question.target, question.wishes.missing)
-    _check_classes(_read(labels[0], untyped), question)
-    features = _features(names, question)
+    check_classes(as_read(labels[0], untyped), question)
+    features = features_of(names, question)
     if inferred is not None:
         schema = inferred(_with_nulls(seen, features), labels)
     elif known is None:
@@ -148,100 +135,17 @@ def merge(model: Model, part: Model) -> Model:
     return union.merge(*with_labels_alike(model, part))
 
 
-def learn(
-    tasks: Iterable[Task], question: Question, threads: int, known: Model | None = None,
-    inferred: Inferred | None = None,
-) -> tuple[Model, Held]:  # fmt: skip
-    """(what was learned from all rows but those held out, these).
-
-    If the table is of a file in which all values are text, the labels are text as well, until
-    `relabelling.with_typed_labels` finds out what all of them read as.
-
-    Families are inferred from the first 100,000 rows, unless the model is known, or `inferred`
-    says what they are. Labels, levels
-    and whatever else the rows hold are counted as they come, and added in the order of the
-    stream; the result does not depend on how the rows are cut into batches, nor on the number of
-    threads.
-
-    Raises
-    ------
-    LearningError : if there is no such column, no row, or a weight that is none.
-    TableError : if the table cannot be read.
-    ValueError : if no column is left to learn from.
-    """
-    stream = _drawn(tasks, question, threads)
-    head = _head(stream, question)
-    if not any(batch.num_rows for batch, _ in head):
-        raise LearningError("there are no rows")
-    made = plan([_split(batch, draws, 1.0)[0] for batch, draws in head], question, known, inferred)
-    total = made.blank.copy()
-    width = len({name for batch, _ in head for name in batch.schema.names})
-    limit = max(1, min(MOST, CELLS // max(1, width)))
-    needed = {*total.schema.known, question.target, question.weight}
-    threshold = 1.0
-    held = Held()
-
-    def one(drawn: Drawn) -> tuple[list[Model], pa.Table, Float64]:
-        task, own = drawn
-        batch, out, draws = _split(task(), own, threshold)
-        return [summarise(made, part) for _, part in slices(batch)], out, draws
-
-    for parts, out, draws in in_order(one, chain(_again(head), stream), threads):
-        for part in parts:
-            total = merge(total, part)
-        late = draws >= threshold  # lowered since: what is held out depends on no thread's pace
-        if late.any():
-            total = merge(total, summarise(made, out.filter(pa.array(late))))
-        held.add(compact(out.filter(pa.array(~late)), needed), draws[~late])
-        if held.rows > 2 * limit:
-            threshold = held.smallest(limit)
-            for released in held.release(threshold):
-                total = merge(total, summarise(made, released))
-    if held.rows > limit:
-        for released in held.release(held.smallest(limit)):
-            total = merge(total, summarise(made, released))
-    _check_classes(_read(total.classes, total.untyped), question)
-    return reconsidered(question.wishes, total) if known is None else total, held
-
-
-def _check_classes(labels: Labels, question: Question) -> None:
+def check_classes(labels: Labels, question: Question) -> None:
+    """Refuse labels that measure something: LearningError."""
     try:
         check_whole(labels, f"the target column {question.target!r}")
     except ValueError as error:
         raise LearningError(str(error)) from None
 
 
-def _read(labels: Labels, untyped: bool) -> Labels:
+def as_read(labels: Labels, untyped: bool) -> Labels:
     """The labels as they will be, if they are the text of a file."""
     return typed(labels) if untyped and len(labels) else labels
-
-
-def _drawn(tasks: Iterable[Task], question: Question, threads: int) -> Iterator[Drawn]:
-    """The pieces of work with the draws of their rows; read before, if some are to be held out."""
-    if question.holdout == 0:
-        yield from ((task, None) for task in tasks)
-        return
-    draw = Draw(question.holdout, question.seed)
-
-    def read(task: Task) -> tuple[pa.RecordBatch, LabelCodes]:
-        batch = task()
-        return batch, labelled(
-            pa.Table.from_batches([batch]), question.target, question.wishes.missing
-        )
-
-    for batch, labels in in_order(read, tasks, threads):
-        yield (lambda batch=batch: batch), draw.of(labels)  # type: ignore[misc]
-
-
-def _split(
-    batch: pa.RecordBatch, draws: Float64 | None, threshold: float
-) -> tuple[pa.Table, pa.Table, Float64]:
-    """(rows to learn, rows to hold out, their draws) of a batch."""
-    table = pa.Table.from_batches([batch])
-    if draws is None:
-        return table, table.slice(0, 0), np.zeros(0)
-    chosen = draws < threshold
-    return table.filter(pa.array(~chosen)), table.filter(pa.array(chosen)), draws[chosen]
 
 
 def labelled(
@@ -272,32 +176,9 @@ def _with_nulls(table: pa.Table, names: Sequence[str]) -> pa.Table:
     return pa.table({name: table.column(name) if name in there else nothing for name in names})
 
 
-def _head(
-    stream: Iterator[Drawn], question: Question
-) -> list[tuple[pa.RecordBatch, Float64 | None]]:
-    """The batches of the first rows, from which families are inferred, with their draws."""
-    head: list[tuple[pa.RecordBatch, Float64 | None]] = []
-    rows = 0
-    for task, draws in stream:
-        batch = task()
-        head.append((batch, draws))
-        rows += batch.num_rows if draws is None else int(np.isinf(draws).sum())
-        features = _features(head[0][0].schema.names, question)
-        settled = question.wishes.settled.issuperset(features)
-        if rows >= (1 if settled else 1.05 * first_rows(len(features))):
-            break
-    return head
-
-
-def _features(names: Sequence[str], question: Question) -> list[str]:
+def features_of(names: Sequence[str], question: Question) -> list[str]:
+    """The columns to learn from."""
     return [name for name in names if name not in (question.target, question.weight)]
-
-
-def _again(head: list[tuple[pa.RecordBatch, Float64 | None]]) -> Iterator[Drawn]:
-    """The first batches as pieces of work; each is let go of as it is done."""
-    while head:
-        batch, draws = head.pop(0)
-        yield (lambda batch=batch: batch), draws  # type: ignore[misc]
 
 
 def _check(names: Sequence[str], question: Question) -> None:

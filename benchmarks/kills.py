@@ -1,0 +1,273 @@
+"""Commands killed at random moments (kill -9) and started again, beside the same without a kill.
+
+    python benchmarks/kills.py                   # 50 kills of each command
+    python benchmarks/kills.py --runs 4 --only follow
+
+Each command is run to its end once. Then it is started, killed after a random part of that time,
+and started again, until it ends; all over again until it was killed often enough. After each kill
+the files that are there must be whole, and hold each row once or not yet; at the end they must be,
+byte for byte, those of the run that was not killed. A command is one `Case`: add it to `CASES`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from naively.cli.followed import Followed
+from naively.files import bundles, safetensors
+
+COMMAND = [sys.executable, "-m", "naively"]
+MODEL = "the.model"
+
+
+class Case(ABC):
+    """A command that is to survive a kill; `folder` is where it runs.
+
+    Attributes
+    ----------
+    name : of the row of the report.
+    rows : that the model has in the end.
+    """
+
+    name: str
+    rows: int
+
+    @abstractmethod
+    def prepare(self, folder: Path) -> None:
+        """Make what it reads, once, in an empty folder."""
+
+    @abstractmethod
+    def begin(self, folder: Path) -> None:
+        """Make the folder as it is before the first start."""
+
+    @abstractmethod
+    def tokens(self) -> list[str]:
+        """The command."""
+
+    @abstractmethod
+    def check(self, folder: Path) -> bool:
+        """After a kill: whether an earlier start had got somewhere; AssertionError for damage."""
+
+    def before(self, folder: Path) -> None:  # noqa: B027 - most often nothing
+        """What happens in the folder before each start."""
+
+    def complete(self, folder: Path) -> bool:
+        """Whether the command need not be started once more after it ended."""
+        return True
+
+
+class Fit(Case):
+    """`naively fit --checkpoint` on a table of several blocks."""
+
+    name = "fit --checkpoint"
+
+    def __init__(self, rows: int = 600_000) -> None:
+        self.rows = rows
+
+    def prepare(self, folder: Path) -> None:
+        write(folder / "train.csv", table(self.rows, 1, width=40))
+
+    def begin(self, folder: Path) -> None:
+        for name in (MODEL, "half"):
+            (folder / name).unlink(missing_ok=True)
+
+    def tokens(self) -> list[str]:
+        return ["fit", "train.csv", "--target", "label", "--naive", "-o", MODEL, "--checkpoint",
+                "half", "--every", "1"]  # fmt: skip
+
+    def check(self, folder: Path) -> bool:
+        if (folder / MODEL).exists():
+            assert safetensors.load(folder / MODEL).model.rows == self.rows
+        if not (folder / "half").exists():
+            return False
+        _, parts = bundles.read(folder / "half")
+        learned = safetensors.from_bytes(parts["total"]).model.rows
+        assert learned == np.frombuffer(parts["ends"], "<i8")[-1], "rows lost or doubled"
+        return True
+
+
+class Follow(Case):
+    """`naively follow` on a folder in which files appear."""
+
+    name = "follow"
+
+    def __init__(self, files: int = 40, rows: int = 300, more: Sequence[str] = ()) -> None:
+        self.files, self.each, self.more = files, rows, more
+        self.rows = (files + 1) * rows
+        self.name = " ".join(["follow", *more])
+
+    def prepare(self, folder: Path) -> None:
+        whole = table((self.files + 1) * self.each, 2)
+        write(folder / "first.csv", whole.slice(0, self.each))
+        (folder / "waiting").mkdir()
+        for k in range(self.files):
+            part = whole.slice((k + 1) * self.each, self.each)
+            write(folder / "waiting" / f"{k:03d}.csv", part)
+        tokens = ["fit", "first.csv", "--target", "label", "--naive", "-o", "first.model"]
+        subprocess.run([*COMMAND, *tokens], cwd=folder, check=True, capture_output=True)
+
+    def begin(self, folder: Path) -> None:
+        shutil.rmtree(folder / "in", ignore_errors=True)
+        (folder / "in").mkdir()
+        shutil.copy(folder / "first.model", folder / MODEL)
+
+    def before(self, folder: Path) -> None:
+        """Some more files appear."""
+        files = sorted((folder / "waiting").iterdir())
+        there = len(list((folder / "in").iterdir()))
+        for file in files[there : there + 8]:
+            shutil.copy(file, folder / "in")
+
+    def tokens(self) -> list[str]:
+        return ["follow", "in", "-m", MODEL, "--every", "1", "--until-idle", "0.1", *self.more]
+
+    def check(self, folder: Path) -> bool:
+        saved = safetensors.load(folder / MODEL)
+        files = Followed.of(saved.extra, folder / MODEL).files
+        assert all(len(versions) == 1 for versions in files.values())
+        assert saved.model.rows == (1 + len(files)) * self.each, "rows lost or doubled"
+        return bool(files)
+
+    def complete(self, folder: Path) -> bool:
+        return len(list((folder / "in").iterdir())) == self.files
+
+
+@dataclass
+class Result:
+    """What came of one command."""
+
+    name: str
+    kills: int = 0
+    ends: int = 0
+    went_on: int = 0
+    seconds: float = 0.0
+    damage: list[str] = field(default_factory=list)
+
+
+def table(rows: int, seed: int, width: int = 0) -> pa.Table:
+    """A mixed table whose columns depend on the label; text of some width is all the same."""
+    random_ = np.random.default_rng(seed)
+    label = random_.integers(0, 3, rows)
+    columns = {
+        "size": np.round(random_.normal(size=rows) + label, 6),
+        "count": random_.poisson(3 + label),
+        "colour": np.array(["red", "green", "blue", "dark, grey"])[
+            (random_.integers(0, 4, rows) + label) % 4
+        ],
+        "rare": np.where(random_.random(rows) < 1e-4, "12.5", "7"),
+        "label": np.array(["a", "b", "c"])[label],
+    }
+    if width:
+        columns["constant"] = np.full(rows, "x" * width)
+    return pa.table(columns)
+
+
+def write(path: Path, rows: pa.Table) -> None:
+    pa.csv.write_csv(rows, path)
+
+
+def run(case: Case, kills: int, seed: int) -> Result:
+    """Kill a command so many times."""
+    result, chance = Result(case.name), random.Random(seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        case.prepare(folder)
+        case.begin(folder)
+        while True:
+            case.before(folder)
+            begun = time.perf_counter()
+            done = started(case, folder)
+            said = done.communicate()[1]
+            assert done.returncode == 0, said
+            result.seconds = max(result.seconds, time.perf_counter() - begun)
+            if case.complete(folder):
+                break
+        wanted = (folder / MODEL).read_bytes()
+        while result.kills < kills:
+            case.begin(folder)
+            while True:
+                case.before(folder)
+                seconds = chance.uniform(0.2, 1.1) * result.seconds
+                if not killed(case, folder, seconds, result) and case.complete(folder):
+                    break
+            result.ends += 1
+            saved = safetensors.load(folder / MODEL).model.rows
+            if saved != case.rows:
+                result.damage.append(f"{saved:,} rows in the end, not {case.rows:,}")
+            if (folder / MODEL).read_bytes() != wanted:
+                result.damage.append("another file in the end")
+    return result
+
+
+def started(case: Case, folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, *case.tokens()], cwd=folder, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def killed(case: Case, folder: Path, seconds: float, result: Result) -> bool:
+    """Start the command; whether it was killed before it ended."""
+    process = started(case, folder)
+    try:
+        _, said = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+    if process.returncode == 0:
+        return False
+    if process.returncode > 0:
+        raise RuntimeError(f"{case.name} ended with {process.returncode}: {said}")
+    result.kills += 1
+    try:
+        result.went_on += case.check(folder)
+    except (AssertionError, ValueError) as error:
+        result.damage.append(str(error))
+    return True
+
+
+CASES = {
+    "fit": Fit(),
+    "follow": Follow(),
+    "fading": Follow(files=16, more=("--half-life", "2000")),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=50, help="kills of each command")
+    parser.add_argument("--only", choices=CASES, action="append", help="a command; may be repeated")
+    parser.add_argument("--seed", type=int, default=0, help="when they are killed")
+    given = parser.parse_args(arguments)
+    print(
+        f"{'command':30} {'kills':>6} {'ends':>5} {'went on':>8} {'damage':>7}   seconds unkilled"
+    )
+    damaged = 0
+    for name in given.only or CASES:
+        found = run(CASES[name], given.runs, given.seed)
+        damaged += len(found.damage)
+        print(
+            f"{found.name:30} {found.kills:6} {found.ends:5} {found.went_on:8} "
+            f"{len(found.damage):7}   {found.seconds:.1f}", flush=True,
+        )  # fmt: skip
+        for one in found.damage[:5]:
+            print(f"    {one}")
+    return 1 if damaged else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,268 @@
+"""One pass over a stream in constant memory, rows held out on the way.
+
+It may stop between two pieces of the stream, and go on from there in another process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from naively.engines.stream import in_order
+from naively.exact import Float64
+from naively.model import Model
+from naively.tables.held import Held, compact
+from naively.tables.holdout import Draw
+from naively.tables.inference import first_rows, reconsidered
+from naively.tables.inputs import Task
+from naively.tables.learning import (
+    Inferred,
+    LearningError,
+    Plan,
+    Question,
+    as_read,
+    check_classes,
+    features_of,
+    labelled,
+    merge,
+    plan,
+    summarise,
+)
+from naively.tables.summarising import slices
+from naively.tables.targets import LabelCodes
+
+CELLS = 1 << 22  # of rows held out, at most
+MOST = 100_000  # rows held out, at most
+
+
+class Drawn(NamedTuple):
+    """A piece of work that makes a batch, and which of its rows are held out.
+
+    Attributes
+    ----------
+    task : Task
+    draws : of its rows (see `Draw`); None if none is held out.
+    met : rows of each class up to here, on which later draws depend.
+    """
+
+    task: Task
+    draws: Float64 | None = None
+    met: dict[str, int] | None = None
+
+
+class Counted(NamedTuple):
+    """What a piece came to: models of the rows to learn, the rows held out with their draws."""
+
+    parts: list[Model]
+    out: pa.Table
+    draws: Float64
+    rows: int
+    met: dict[str, int] | None
+
+
+@dataclass
+class Halfway:
+    """What was learned of a stream up to the end of a piece.
+
+    Attributes
+    ----------
+    made : Plan, what the head decided.
+    total : Model of the rows that were learned.
+    limit : rows held out, at most.
+    held : the rows held out.
+    threshold : of their draws.
+    met : rows of each class, on which later draws depend; empty if none is held out.
+    ends : rows up to the end of each piece.
+    """
+
+    made: Plan
+    total: Model
+    limit: int
+    held: Held = field(default_factory=Held)
+    threshold: float = 1.0
+    met: dict[str, int] = field(default_factory=dict)
+    ends: list[int] = field(default_factory=list)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there were so far."""
+        return self.ends[-1] if self.ends else 0
+
+    def count(self, drawn: Drawn) -> Counted:
+        """What a piece comes to; in any thread."""
+        batch, out, draws = _split(drawn.task(), drawn.draws, self.threshold)
+        parts = [summarise(self.made, part) for _, part in slices(batch)]
+        return Counted(parts, out, draws, batch.num_rows + out.num_rows, drawn.met)
+
+    def add(self, found: Counted) -> None:
+        """Add the next piece."""
+        for part in found.parts:
+            self.total = merge(self.total, part)
+        out, draws = found.out, found.draws
+        late = draws >= self.threshold  # lowered since: no thread's pace matters
+        if late.any():
+            self._learn(out.filter(pa.array(late)))
+        question = self.made.question
+        needed = {*self.made.blank.schema.known, question.target, question.weight}
+        self.held.add(compact(out.filter(pa.array(~late)), needed), draws[~late])
+        if self.held.rows > 2 * self.limit:
+            self.threshold = self.held.smallest(self.limit)
+            self._release(self.threshold)
+        self.met = found.met or {}
+        self.ends.append(self.rows + found.rows)
+
+    def end(self) -> None:
+        """Hold no more rows out than the limit."""
+        if self.held.rows > self.limit:
+            self._release(self.held.smallest(self.limit))
+
+    def _release(self, threshold: float) -> None:
+        for released in self.held.release(threshold):
+            self._learn(released)
+
+    def _learn(self, rows: pa.Table) -> None:
+        self.total = merge(self.total, summarise(self.made, rows))
+
+
+class Keeper(Protocol):
+    """Who keeps what was learned halfway.
+
+    Attributes
+    ----------
+    begun : what was kept of an earlier pass that ended early; None to begin anew.
+    """
+
+    begun: Halfway | None
+
+    def due(self, rows: int) -> bool:
+        """Whether to keep it, after so many rows."""
+
+    def keep(self, halfway: Halfway) -> None:
+        """Keep it: nothing else is going on."""
+
+
+def learn(
+    tasks: Iterable[Task],
+    question: Question,
+    threads: int,
+    known: Model | None = None,
+    keeper: Keeper | None = None,
+    inferred: Inferred | None = None,
+) -> tuple[Model, Held]:
+    """(what was learned from all rows but those held out, these).
+
+    If the table is of a file in which all values are text, the labels are text as well, until
+    `relabelling.with_typed_labels` finds out what all of them read as.
+
+    Families are inferred from the first 100,000 rows, unless the model is known. Labels, levels
+    and whatever else the rows hold are counted as they come, and added in the order of the
+    stream; the result does not depend on how the rows are cut into batches, nor on the number of
+    threads, nor on where a pass ended early and went on.
+
+    Parameters
+    ----------
+    tasks : pieces of work; of a pass that goes on, those that follow what was kept.
+    known : a model whose columns and families are taken over.
+    keeper : who keeps what was learned so far, from the head of the stream on.
+    inferred : says what the families are, given the first rows; else they are inferred.
+
+    Raises
+    ------
+    LearningError : if there is no such column, no row, or a weight that is none.
+    TableError : if the table cannot be read.
+    ValueError : if no column is left to learn from.
+    """
+    now = None if keeper is None else keeper.begun
+    stream = _drawn(tasks, question, threads, {} if now is None else now.met)
+    begin: Iterator[Drawn] = iter(())
+    if now is None:
+        head = _head(stream, question)
+        now, begin = _planned(head, question, known, inferred), _again(head)
+    rest: Iterator[Drawn | None] = stream if keeper is None else _keeping(stream, now, keeper)
+    for found in in_order(now.count, chain(begin, rest), threads):
+        now.add(found)
+    now.end()
+    total = now.total
+    check_classes(as_read(total.classes, total.untyped), question)
+    return reconsidered(question.wishes, total) if known is None else total, now.held
+
+
+def _planned(
+    head: list[tuple[pa.RecordBatch, Drawn]], question: Question, known: Model | None,
+    inferred: Inferred | None,
+) -> Halfway:  # fmt: skip
+    """What the head of a stream decides; nothing is learned yet."""
+    if not any(batch.num_rows for batch, _ in head):
+        raise LearningError("there are no rows")
+    first = [_split(batch, own.draws, 1.0)[0] for batch, own in head]
+    made = plan(first, question, known, inferred)
+    width = len({name for batch, _ in head for name in batch.schema.names})
+    return Halfway(made, made.blank.copy(), max(1, min(MOST, CELLS // max(1, width))))
+
+
+def _keeping(stream: Iterator[Drawn], now: Halfway, keeper: Keeper) -> Iterator[Drawn | None]:
+    """The same pieces; between two of them all before is added, and kept."""
+    for drawn in stream:
+        yield drawn
+        if keeper.due(now.rows):
+            yield None  # a pause, after which all before is added
+            keeper.keep(now)
+
+
+def _drawn(
+    tasks: Iterable[Task], question: Question, threads: int, met: dict[str, int]
+) -> Iterator[Drawn]:
+    """The pieces of work with the draws of their rows; read before, if some are to be held out."""
+    if question.holdout == 0:
+        yield from map(Drawn, tasks)
+        return
+    draw = Draw(question.holdout, question.seed)
+    draw.met.update(met)
+
+    def read(task: Task) -> tuple[pa.RecordBatch, LabelCodes]:
+        batch = task()
+        return batch, labelled(
+            pa.Table.from_batches([batch]), question.target, question.wishes.missing
+        )
+
+    for batch, labels in in_order(read, tasks, threads):
+        draws = draw.of(labels)
+        yield Drawn(lambda batch=batch: batch, draws, dict(draw.met))  # type: ignore[misc]
+
+
+def _split(
+    batch: pa.RecordBatch, draws: Float64 | None, threshold: float
+) -> tuple[pa.Table, pa.Table, Float64]:
+    """(rows to learn, rows to hold out, their draws) of a batch."""
+    table = pa.Table.from_batches([batch])
+    if draws is None:
+        return table, table.slice(0, 0), np.zeros(0)
+    chosen = draws < threshold
+    return table.filter(pa.array(~chosen)), table.filter(pa.array(chosen)), draws[chosen]
+
+
+def _head(stream: Iterator[Drawn], question: Question) -> list[tuple[pa.RecordBatch, Drawn]]:
+    """The batches of the first rows, from which families are inferred, with their draws."""
+    head: list[tuple[pa.RecordBatch, Drawn]] = []
+    rows = 0
+    for drawn in stream:
+        batch = drawn.task()
+        head.append((batch, drawn))
+        rows += batch.num_rows if drawn.draws is None else int(np.isinf(drawn.draws).sum())
+        features = features_of(head[0][0].schema.names, question)
+        settled = question.wishes.settled.issuperset(features)
+        if rows >= (1 if settled else 1.05 * first_rows(len(features))):
+            break
+    return head
+
+
+def _again(head: list[tuple[pa.RecordBatch, Drawn]]) -> Iterator[Drawn]:
+    """The first batches as pieces of work; each is let go of as it is done."""
+    while head:
+        batch, drawn = head.pop(0)
+        yield drawn._replace(task=lambda batch=batch: batch)  # type: ignore[misc]
