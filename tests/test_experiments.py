@@ -21,7 +21,14 @@ from naively import TextNB
 FOLDER = Path(__file__).parent.parent / "experiments"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("data", "uci"))
 DRAWN = {"sample_complexity"}  # whose rows are in no file
-WITHOUT_PICTURES = {"bets", "calibration", "ng_jordan_choices", "student", "tokens"}
+WITHOUT_PICTURES = {
+    "bets",
+    "calibration",
+    "crossposts",
+    "ng_jordan_choices",
+    "student",
+    "tokens",
+}
 
 
 @dataclass
@@ -189,6 +196,16 @@ def calibration(tables):
     assert all(np.less(table.numbers("calibration error"), table.numbers("of decisions")))
 
 
+def crossposts(tables):
+    (table,) = tables
+    assert table.numbers("micro F1", model="MultilabelNB")[0] > 0.9
+    one, rest = (
+        [table.numbers(name, model=model) for name in ("micro F1", "macro F1", "-log P")]
+        for model in ("MultilabelNB, weights=None", "one vs rest, TextNB")
+    )
+    assert one == rest
+
+
 def sentiment(tables):
     assert min(tables[0].numbers("naively")) > 1.2 * 100 * 134 / 246
 
@@ -226,6 +243,7 @@ CHECKS = {
     for check in (
         bets,
         calibration,
+        crossposts,
         digits,
         fmri,
         ladder,

@@ -15,6 +15,7 @@ _HOMES = {
     "GaussianNB": "naively.estimators.gaussian",
     "JointBayes": "naively.estimators.joint",
     "MultinomialNB": "naively.estimators.discrete",
+    "MultilabelNB": "naively.estimators.multilabel",
     "NBSVM": "naively.estimators.nbsvm",
     "NaiveBayes": "naively.estimators.naive_bayes",
     "PoissonNB": "naively.estimators.discrete",

@@ -88,11 +88,17 @@ class Model:
         """What was counted, for each of the schema's parts."""
         return self.schema.parts_of(self.statistics)
 
+    @property
+    def whole(self) -> tuple[Statistics, ExactArray]:
+        """(sums, weights) over all rows by class, against which hyperparameters are held."""
+        return self.statistics, self.class_weight
+
     # ---- the algebra -------------------------------------------------------------------------
 
     def blank(self, schema: Schema | None = None) -> Model:
         """A model of the same kind, or of another schema, that has learned nothing."""
-        return Model(schema or self.schema, self.prior, target=self.target, untyped=self.untyped)
+        new, kind = schema or self.schema, type(self)
+        return kind(new, self.prior, target=self.target, untyped=self.untyped)
 
     def summarise(
         self, X: Data, y: Labels | Coded, weights: Float64 | None = None,
@@ -128,14 +134,8 @@ class Model:
     ) -> None:
         """Add what another model learned, in place; classes merge by union.
 
-        Parameters
-        ----------
-        other : Model
-        schema, prior : those to go on with, if they are others than before.
-
-        Raises
-        ------
-        ValueError : if the models cannot be added; then self is unchanged.
+        Go on with `schema` and `prior`, if they are others than before. Raises ValueError if the
+        models cannot be added; then self is unchanged.
         """
         with self.lock:
             schema, prior = schema or self.schema, prior or self.prior
@@ -186,15 +186,16 @@ class Model:
             raise ValueError(f"{NEVER}{refused}")
         left = self.less(other)
         weight = left.class_weight
-        if problem := FORGOTTEN if weight.any_negative() else left.statistics.impossible(weight):
+        if problem := FORGOTTEN if weight.any_negative() else left.impossible():
             raise ValueError(f"{NEVER}{problem}")
         return left
 
-    def less(self, other: Model) -> Model:
-        """A copy without what another model learned, with all of the classes; nothing is checked.
+    def impossible(self) -> str | None:
+        """Why no rows can have what was counted, or None if some might."""
+        return self.statistics.impossible(self.class_weight)
 
-        For what was surely learned: `forget` is for what may not have been.
-        """
+    def less(self, other: Model) -> Model:
+        """A copy without what another one surely learned, with all classes; nothing is checked."""
         places = np.searchsorted(self.classes, other.classes)
         left = self.copy()
         left.class_weight = left.class_weight.accumulate(other.class_weight, rows=places, sign=-1)
@@ -275,8 +276,7 @@ class Model:
     def _own(self) -> None:
         """Drop the estimate; copy the sums, which are about to change, if others refer to them.
 
-        Some parameters are computed from the sums when they are first needed. Most often nobody
-        asks for them any more, and a row is learned without a copy.
+        Some parameters are computed from them when first needed. Mostly nobody asks for these.
         """
         asked = []
         if self._estimate is not None:
@@ -341,7 +341,7 @@ class Model:
         """Raise ValueError if the hyperparameters do not fit what was learned."""
         self.prior.estimate(self.class_weight, self.classes)
         try:
-            self.family.check(self.statistics, self.class_weight)
+            self.family.check(*self.whole)
         except FeatureError as error:
             if self.feature_names is None:
                 raise

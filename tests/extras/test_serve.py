@@ -27,7 +27,8 @@ pytest.importorskip("fastapi", reason="needs naively[serve]")
 pytest.importorskip("prometheus_client", reason="needs naively[serve]")
 
 import naively  # noqa: E402
-from naively import GaussianNB, NaiveBayes, TextNB  # noqa: E402
+from naively import GaussianNB, MultilabelNB, NaiveBayes, TextNB  # noqa: E402
+from naively.cli.errors import UserError  # noqa: E402
 from naively.cli.main import run  # noqa: E402
 from naively.cli.serving import service_of  # noqa: E402
 from naively.files import safetensors  # noqa: E402
@@ -399,6 +400,14 @@ def test_texts_are_learned_with_their_labels(texts, tmp_path):
         long = {"idempotency-key": "k" * 201}
         assert client.post("/learn", json=body, headers=long).status_code == 422
     assert safetensors.load(path).model.rows == safetensors.load(texts).model.rows + 1
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_models_of_many_labels_are_refused(tmp_path, read_only):
+    MultilabelNB(weights=None).fit(["a bank", "no"], [["money"], []]).save(path := tmp_path / "m")
+    with pytest.raises(UserError, match="any number of labels"):
+        service_of(path, None, read_only, LIMITS)
+    assert run(["update", str(path), str(path)]) == 1  # the file is not locked any more
 
 
 def test_a_model_that_forgot_all_says_so(tmp_path):

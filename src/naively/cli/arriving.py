@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from naively.cli import models, progress, work
 from naively.cli.amounts import Amount
-from naively.cli.errors import UserError
+from naively.cli.errors import UsageError, UserError
 from naively.cli.followed import Followed, Version
 from naively.cli.options import wishes_of
 from naively.engines.threads import workers
@@ -87,6 +87,8 @@ class Arriving:
                 f"{self.path}: the model has parts, which `naively update` and `naively forget` "
                 "change; follow a model without"
             )
+        if saved.multilabel and self.test is not None:
+            raise UsageError("--progressive is for models that give each row one label")
         notes = Followed.of(saved.extra, self.path)
         self.saved = saved
         self._made: Plan | None = None

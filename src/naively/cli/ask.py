@@ -1,4 +1,4 @@
-"""The commands that ask models and data: what they are called and take. Heavy imports wait."""
+"""The commands that ask models: what they are called and take. Heavy imports wait."""
 
 from __future__ import annotations
 
@@ -43,9 +43,14 @@ def evaluate(
         Say from which probability on to flag rows to find this part of that class, as 0.9.
     """
     from naively.cli import costs as costing
-    from naively.cli import layout, models, scored, sources, work
+    from naively.cli import label_scores, layout, models, scored, sources, work
 
     saved = models.load(model)
+    if saved.multilabel:
+        label_scores.check(positive, at_recall, unsure, costs, threshold)
+        source = sources.opened_for(saved, data, format, query=query)
+        label_scores.run(saved, source, target, threshold, json)
+        return
     scored.check(saved, positive, threshold, at_recall)
     rule = costing.rule(saved.model.classes, costs, unsure)
     classes = models.names_of(saved.model.classes)
@@ -97,7 +102,7 @@ def predict(
         with --top, and the row unless --only.
     """
     from naively.cli import costs as costing
-    from naively.cli import models, predictions, sources, work
+    from naively.cli import models, multilabel, predictions, sources, work
 
     if top is not None and top < 1:
         raise UsageError(f"--top is a number of labels, 1 or more, not {top}")
@@ -107,8 +112,8 @@ def predict(
         predictions.check_output(output)
         sources.check_output(output, data, query)
     saved = models.load(model)
-    classes = saved.model.classes
-    rule = costing.rule(classes, costs, unsure)
+    classes = models.labels_of(saved.model)
+    rule = multilabel.rule(saved, costs, unsure, json) or costing.rule(classes, costs, unsure)
     source = sources.opened_for(saved, data, format, live=True, named=True, query=query)
     found = work.predict(saved, source, proba, rule, top)
     batches = predictions.tables(found, classes, only, bool(source.files.texts), source.file)
@@ -163,7 +168,7 @@ def explain(
     json
         Print a JSON object a row.
     """
-    from naively.cli import models, predictions, reasons, rows, sources
+    from naively.cli import models, multilabel, predictions, reasons, rows, sources
 
     asked = rows.Asked.of(row or ["1" if output is None else "all"])
     if sum((json, html is not None, output is not None)) > 1:
@@ -176,6 +181,7 @@ def explain(
         raise UsageError("--why-not goes with --row, --format and --json alone")
     saved = models.load(model)
     source = sources.opened_for(saved, data, format, query=query)
+    saved = multilabel.of_label(saved, source, label)
     if why_not is not None:
         reasons.against(rows.reasons_against(saved, source, asked, why_not), json)
         return
@@ -216,12 +222,14 @@ def inspect(
         Draw that too, in a file such as shapes.png, or what moves the scores most; needs
         naively[plot].
     """
-    from naively.cli import layout, models, pictures, report, shapes
+    from naively.cli import layout, models, multilabel, pictures, report, shapes
 
     given.check_count("features", features)
     if plot is not None:
         pictures.check(plot, [str(model)])
     saved = models.load(model)
+    if multilabel.inspect(saved, str(model), features, column, plot, json):
+        return
     table = models.shown(saved)
     chosen = shapes.chosen(table, column, plot is not None)
     if json and column:
@@ -234,117 +242,3 @@ def inspect(
         report.inspected(saved, table, str(model), features)
     if plot is not None:
         shapes.draw(chosen, plot)
-
-
-@app.command
-def diagnose(
-    *data: given.Data,
-    target: given.Target = None,
-    columns: given.NamedColumns = None,
-    skip: given.Skip = None,
-    missing: given.Missing = None,
-    format: given.Format = None,
-    query: given.Query = given.NO_QUERY,
-    seed: int = 0,
-    pairs: int = 10,
-    json: given.Json = False,
-) -> None:
-    """Is the naive assumption true here, and which rung of the ladder fits the table?
-
-    Tests each pair of columns for dependence given the class, and compares models
-    from the class prior to the full joint table on rows that they did not learn.
-
-    Parameters
-    ----------
-    data
-        The tables to look at.
-    target
-        The column that holds the classes. Rows where it is empty are skipped.
-    seed
-        Which rows are held out, and which are looked at if there are more than 100,000.
-    pairs
-        How many pairs to show, those first that depend most on each other.
-    """
-    from naively.cli import diagnose as diagnosis
-    from naively.cli import layout, sources
-
-    given.check_count("pairs", pairs)
-    options = given.LearningOptions(
-        columns=columns, skip=skip, missing=missing, format=format, seed=seed, **vars(query)
-    )
-    source, question = sources.opened_new(data, target, options)
-    found = diagnosis.run(source, question)
-    if json:
-        layout.print_json(found.to_dict())
-    else:
-        diagnosis.diagnosed(found, pairs)
-
-
-@app.command
-def compare(
-    *data: given.Data,
-    target: given.TargetToLearn = None,
-    columns: given.NamedColumns = None,
-    text: given.Names = None,
-    skip: given.Skip = None,
-    estimators: given.Names = None,
-    missing: given.Missing = None,
-    format: given.Format = None,
-    query: given.Query = given.NO_QUERY,
-    only: given.Names = None,
-    seconds: float = float("inf"),
-    sizes: str | None = None,
-    splits: int = 5,
-    seed: int = 0,
-    accuracy: bool = False,
-    plot: Path | None = None,
-    json: given.Json = False,
-) -> None:
-    """Is naive Bayes enough here, and would more rows help?
-
-    Learning curves: the error on rows held out, by the number of rows learned, of
-    naive Bayes, AutoBayes, the other rungs of the ladder, logistic regression,
-    gradient boosting, the majority class, and any classifier of scikit-learn.
-
-    Parameters
-    ----------
-    data
-        The tables or documents to look at.
-    text
-        A column of text, even if its texts are short; may be repeated.
-    estimators
-        A classifier to compare too, as sklearn.ensemble.RandomForestClassifier or
-        "sklearn.svm.SVC(C=10)"; may be repeated.
-    only
-        A candidate to try, as the table calls it, such as AutoBayes or "gradient boosting"; may be
-        repeated. All unless given.
-    seconds
-        What each candidate may take; one that takes longer is not gone on with.
-    sizes
-        The numbers of rows to learn, as 10,100,1000; 10, 20, 50 and so on up to all unless given.
-    splits
-        How many random splits; each predicts that part of the rows.
-    seed
-        Of the splits, and of the sample that is looked at of more than 100,000 rows.
-    accuracy
-        Show the part of the rows that are right instead of wrong.
-    plot
-        Draw the curves too, in a file such as curves.png; needs naively[plot].
-    """
-    from naively.cli import compare as comparison
-    from naively.cli import layout, pictures, sources
-
-    if plot is not None:
-        pictures.check(plot, data)
-    options = given.LearningOptions(
-        columns=columns, text=text, skip=skip, missing=missing, format=format, seed=seed,
-        **vars(query),
-    )  # fmt: skip
-    source, question = sources.opened_new(data, target, options)
-    found = comparison.run(source, question, estimators, splits, only, seconds, sizes)
-    if json:
-        layout.print_json(found.to_dict())
-    else:
-        comparison.compared(found, accuracy)
-    if plot is not None:
-        comparison.draw(found, plot, accuracy)

@@ -12,7 +12,7 @@ from naively.cli.sources import Opened
 from naively.engines.threads import workers
 from naively.files.safetensors import Saved
 from naively.study import drift_text
-from naively.study.drift import Drift, check_level, examine
+from naively.study.drift import Drift, check_level, check_model, examine
 from naively.study.rows import unlabelled
 from naively.tables.encoding import encode
 from naively.tables.left_out import unvaried_in
@@ -30,6 +30,7 @@ def run(saved: Saved, source: Opened, level: float) -> Drift:
         check_level(level)
     except ValueError as error:
         raise UsageError(f"--level: {error}") from None
+    check_model(saved.model)
     target = models.target_of(saved)
     model = models.with_columns(saved, [n for n in source.names if n != target], source.name)
     with progress.bar("reading", source.files):

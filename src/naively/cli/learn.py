@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from naively.cli import arguments as given
 from naively.cli.app import app
@@ -19,6 +22,8 @@ def fit(
     part: given.Part = None,
     engine: str | None = None,
     plot: Path | None = None,
+    multilabel: Annotated[bool, Parameter(negative="")] = False,
+    separator: str | None = None,
     checkpoint: Path | None = None,
     every: int | None = None,
     json: given.Json = False,
@@ -52,6 +57,11 @@ def fit(
     engine
         Who reads and counts: spark, spark://HOST:PORT, spark://local[4], spark://yarn, or
         sc://HOST for Spark Connect. DATA are names that Spark reads. Needs naively[spark].
+    multilabel
+        Each row has any number of labels, or none, in the target column: a list, or text with a
+        separator. Of one column of text; see --text.
+    separator
+        What parts the labels in text; unless given, the first of | ; , that some cell has.
     plot
         Draw how well rows that are left out are predicted with other smoothing (--alpha), and what
         it makes of the column that tells most, in a file such as smoothing.png; with --naive. Needs
@@ -63,6 +73,7 @@ def fit(
         How many rows lie between two checkpoints, at least; by default 1,000,000.
     """
     from naively.cli import layout, models, parting, progress, report, smoothing, sources, work
+    from naively.cli import multilabel as labelled
     from naively.cli.checkpoints import begun, check
     from naively.cli.errors import UsageError
     from naively.cli.options import noted, weighing
@@ -72,6 +83,15 @@ def fit(
     given.check_count("features", features)
     parting.check(part)
     sources.check_output(output, data, options)
+    if multilabel:
+        if {like, plot, checkpoint, every, engine} != {None}:
+            raise UsageError(
+                "--multilabel does not go with --like, --plot, --checkpoint, --every and --engine"
+            )
+        labelled.fit(data, target, output, options, separator, part, json)
+        return
+    if separator is not None:
+        raise UsageError("--separator is of labels: it goes with --multilabel")
     check(checkpoint, every, output, data)
     if checkpoint is not None and options.sql is not None:
         raise UsageError("--checkpoint is for files: a query may give other rows the next time")

@@ -19,13 +19,14 @@ from naively.cli import (  # which add their commands
     follow,
     learn,
     serve,
+    study,
     verify,
 )
 from naively.cli.app import DASH, app
 from naively.cli.arrow import without_pandas
 from naively.cli.errors import UserError, printable
 
-COMMANDS = [one.__name__ for one in (ask, drift, export, follow, learn, serve, verify)]
+COMMANDS = [one.__name__ for one in (ask, drift, export, follow, learn, serve, study, verify)]
 
 
 def run(tokens: Sequence[str] | None = None) -> int:

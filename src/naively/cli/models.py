@@ -18,6 +18,7 @@ from naively.files.safetensors import Saved
 from naively.invalid import Invalid
 from naively.labels import Labels
 from naively.model import Model
+from naively.multilabel import Multilabel
 from naively.serve.log import LogError
 from naively.serve.store import pending
 from naively.tables import union, values
@@ -152,6 +153,11 @@ def shown(saved: Saved) -> Model | None:
     return model
 
 
+def labels_of(model: Model) -> Labels:
+    """The labels of a model: its classes, unless the first of these is all rows."""
+    return model.labels if isinstance(model, Multilabel) else model.classes
+
+
 def label_of(model: Model, text: str) -> int:
     """The position of the class that a text on the command line names."""
     place = int(positions(np.array([text], object), model.classes)[0])
@@ -250,8 +256,8 @@ def unread(model: Model, invalid: dict[str, Invalid], what: str = "read") -> Non
 
 def note_new_classes(source: str, learned: Model, saved: Saved) -> None:
     """A note on classes that a model did not know, which may be slips of the pen."""
-    known = saved.model.classes
-    new = [label for label in learned.classes.tolist() if label not in known.tolist()]
+    known = labels_of(saved.model)
+    new = [label for label in labels_of(learned).tolist() if label not in known.tolist()]
     if new and len(known):
         what = "class" if len(new) == 1 else "classes"
         progress.note(

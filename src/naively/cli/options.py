@@ -19,6 +19,7 @@ from naively.model import Model
 from naively.prior import Prior
 from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
+from naively.tables.label_cells import USUAL, LabelCells
 from naively.tables.learning import Question
 from naively.tables.names import named
 
@@ -129,7 +130,9 @@ def learned_question(saved: Saved, weight: str | None) -> Question:
     if model.target is None:
         raise UsageError("the model does not name its target; go on in Python with partial_fit")
     wishes = Wishes({}, missing=model.schema.missing)
-    return Question(model.target, wishes, model.prior, weight or saved.extra.get("weight"))
+    cells = LabelCells(saved.extra.get("separator", USUAL)) if saved.multilabel else None
+    weight = weight or saved.extra.get("weight")
+    return Question(model.target, wishes, model.prior, weight, cells=cells)
 
 
 def noted(question: Question, model: Model) -> tuple[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ from rich.text import Text
 from naively.cli import evidence, inside, judged, layout, parting, words
 from naively.cli.columns import cell, print_columns, telling
 from naively.cli.layout import clean, counted, facts, new_table, note, with_notes
-from naively.cli.models import target_of
+from naively.cli.models import labels_of, target_of
 from naively.cli.scored import comparison
 from naively.cli.work import Fitted
 from naively.families.base import Family
@@ -155,8 +155,9 @@ def _left_out_loss(model: Model) -> dict[str, str]:
 
 
 def _classes(model: Model) -> str:
-    weights = model.class_weight.rounded().tolist()
-    return layout.classes_listed(dict(zip(model.classes, weights, strict=True)))
+    labels = labels_of(model)
+    weights = model.class_weight.rounded()[len(model.classes) - len(labels) :].tolist()
+    return layout.classes_listed(dict(zip(labels, weights, strict=True)))
 
 
 def _estimator(saved: Saved) -> str:

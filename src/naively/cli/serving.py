@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +111,7 @@ def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int
 def _read(path: Path) -> tuple[Saved, Pending]:
     """A model file and its log, which another service may be writing."""
     while True:
-        saved, wrong = models.load(path, log_too=True), None
+        saved, wrong = _loaded(path), None
         try:
             found = pending(path, saved)
         except LogError as error:
@@ -123,9 +122,20 @@ def _read(path: Path) -> tuple[Saved, Pending]:
             return saved, found
 
 
+def _loaded(path: Path) -> Saved:
+    """A model that can be served. Raises UserError if rows have any number of labels."""
+    saved = models.load(path, log_too=True)
+    if saved.multilabel:
+        raise UserError(
+            f"{path}: its rows have any number of labels; a service gives each row one: ask "
+            "`naively predict`"
+        )
+    return saved
+
+
 def _store(path: Path) -> Store:
     try:
-        return Store(path, partial(models.load, log_too=True))
+        return Store(path, _loaded)
     except BlockingIOError:
         raise UserError(
             f"{path}: another program has it, perhaps `naively serve`: stop that one, or serve it "

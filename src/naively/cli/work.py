@@ -127,7 +127,7 @@ def check_learned(name: str, model: Model, question: Question) -> None:
             f"{name}: a plain product, as with --naive, for there is text "
             f"({some(texts)}); AutoBayes in Python weighs words"
         )
-    if said := no_information(model) or model.family.doubt(model.statistics):
+    if said := no_information(model) or model.family.doubt(model.whole[0]):
         progress.note(f"{name}: {said}")
 
 
@@ -135,7 +135,7 @@ def left_out(
     name: str, model: Model, kept: Kept | None, question: Question
 ) -> LeftOutScores | None:
     """How the model does on the rows that it learned, each judged without itself."""
-    if kept is None or len(model.classes) < 2:
+    if kept is None or question.cells is not None or len(model.classes) < 2:
         return None
     try:
         with progress.doing() as tell:
@@ -267,7 +267,7 @@ def predict(
         return Predicted(
             _as_first(batch, source.names), label(posterior, rows),
             posterior.proba(rows) if proba else None,
-            None if first is None else (model.classes[first[0]], first[1]),
+            None if first is None else (posterior.classes[first[0]], first[1]),
         )  # fmt: skip
 
     def one(task: Any) -> tuple[list[str], Predicted, dict[str, Invalid]]:
@@ -289,11 +289,11 @@ def predict(
             yield found
     if empty:
         none = pa.RecordBatch.from_arrays([pa.nulls(0)] * len(source.names), source.names)
-        no_rows = np.empty((0, len(model.classes)))
+        no_rows = np.empty((0, len(posterior.classes)))
         few = no_rows[:, :top]
         yield Predicted(
-            none, model.classes[:0], no_rows if proba else None,
-            None if top is None else (model.classes[few.astype(np.int64)], few),
+            none, posterior.classes[:0], no_rows if proba else None,
+            None if top is None else (posterior.classes[few.astype(np.int64)], few),
         )  # fmt: skip
     models.unread(model, invalid)
 

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from naively.engines.threads import workers
 from naively.estimators.given import is_flat
 from naively.model import Model
-from naively.study.drift import LEVEL, Drift, check_level, examine
+from naively.study.drift import LEVEL, Drift, check_level, check_model, examine
 from naively.tables.documents import TEXTS
 from naively.tables.encoding import encode
 from naively.tables.frames import SparseTable, to_arrow
@@ -53,6 +53,7 @@ def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:
     posterior = model._posterior()
     model = getattr(model, "bayes_", model)  # the counts of a `NBSVM`
     learned: Model = model.model_
+    check_model(learned)
     jobs = workers(model.n_jobs)
     if learned.schema.reasons is None:
         rows = model._rows(X)

@@ -13,7 +13,7 @@ from naively.files.safetensors import ModelFileError, Saved
 
 ESTIMATORS = (
     "AutoBayes", "BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianBayes", "GaussianNB",
-    "JointBayes", "MultinomialNB", "NBSVM", "NaiveBayes", "PoissonNB", "TextNB",
+    "JointBayes", "MultilabelNB", "MultinomialNB", "NBSVM", "NaiveBayes", "PoissonNB", "TextNB",
 )  # fmt: skip
 
 
@@ -49,11 +49,13 @@ def fitted(saved: Saved, path: str) -> Any:
     estimator = loaded._bayes() if saved.estimator == "NBSVM" else loaded
     of_table = saved.estimator in ("AutoBayes", "JointBayes", "NaiveBayes")
     try:
-        if (model.schema.reasons is not None) != of_table:
+        if (model.schema.reasons is not None) != of_table and not saved.multilabel:
+            raise ValueError(f"its model is no {saved.estimator}")
+        if saved.multilabel != (saved.estimator == "MultilabelNB"):
             raise ValueError(f"its model is no {saved.estimator}")
         _check_parameters(estimator)
         family = model.family if of_table else estimator._family()
-        estimator._keep(model, {})
+        estimator._keep(model, estimator._noted_in(saved.extra))
         estimator._parts = saved.parts
         if type(family) is not type(model.family):
             raise ValueError(f"{saved.estimator} is no {model.family.name} model")

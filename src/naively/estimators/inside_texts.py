@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -12,6 +13,8 @@ import pyarrow as pa
 from naively.exact import Float64
 from naively.explanations import writable
 from naively.families.text_parameters import HASHED
+from naively.labels import Labels
+from naively.multilabel import LabelsPosterior
 from naively.posterior import Posterior
 from naively.tables.telling import bits_of, telling_terms
 from naively.tables.why_not import WhyNot, document_table, why_not
@@ -65,24 +68,13 @@ class InsideTexts:
         ValueError : if terms are hashed, so that their names are not kept; or if k is no number of
             terms.
         """
-        if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 0:
-            raise ValueError(f"k must be a number of terms, 0 or more, not {k!r}")
+        _check_number(k)
         posterior: Posterior = self._posterior()
         parameters: Any = posterior.parameters
         if parameters.hashed:
             raise ValueError(HASHED)
         found = telling_terms(posterior, parameters, int(k))
-        labels = pa.array(posterior.classes.tolist())
-        sizes = [len(own) for own in found]
-        term, odds, bits = zip(*chain(*found), strict=True) if sum(sizes) else [()] * 3
-        return pa.table(
-            {
-                "class": labels.take(pa.array(np.repeat(np.arange(len(sizes)), sizes))),
-                "term": pa.array(map(writable, term), pa.string()),
-                "log_odds": pa.array(odds, pa.float64()),
-                "bits": pa.array(bits, pa.float64()),
-            }
-        )
+        return _told("class", posterior.classes, found)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
         """`terms_`, under the name that scikit-learn's `CountVectorizer` has for them."""
@@ -104,3 +96,66 @@ class InsideTexts:
         posterior: Posterior = self._posterior()
         parameters: Any = posterior.parameters
         return bits_of(parameters.events(()), posterior.class_prior)
+
+
+class InsideLabels:
+    """Reasons and telling terms where documents have any number of labels."""
+
+    _posterior: Any
+
+    def explain(self, X: Any, label: Any) -> TextExplanations:
+        """Why each document has the probability of a label that it has: what its terms, the prior
+        and the bias add to the log-odds of ``label`` against ``not label``.
+
+        Raises
+        ------
+        ValueError : if the label is none of `classes_`.
+        """
+        return TextExplanations.of(self._posterior().of(label), Documents.of(X))
+
+    def telling_terms(self, k: int = 10) -> pa.Table:
+        """The k terms of each label that tell most for it, as an Arrow table, a line each.
+
+        Its columns are ``label``, ``term``, ``log_odds`` (in nats: what the term adds to the label)
+        and ``bits`` (what one chance of it tells about the label), what tells most first. Only
+        terms that speak for the label are listed.
+
+        Raises
+        ------
+        ValueError : if terms are hashed, so that their names are not kept; or if k is no number of
+            terms.
+        """
+        _check_number(k)
+        posterior: LabelsPosterior = self._posterior()
+        if posterior.parameters.vocabulary is None:
+            raise ValueError(HASHED)
+        each = [posterior.of(label) for label in posterior.classes.tolist()]
+        found = [telling_terms(one, one.parameters, int(k))[1] for one in each]
+        return _told("label", posterior.classes, found)
+
+    @property
+    def terms_(self) -> npt.NDArray[Any]:
+        """The terms that count, sorted, (V,)."""
+        return np.array(self._posterior().parameters.terms, object)
+
+
+def _check_number(k: Any) -> None:
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 0:
+        raise ValueError(f"k must be a number of terms, 0 or more, not {k!r}")
+
+
+def _told(
+    called: str, classes: Labels, found: Sequence[Sequence[tuple[str, float, float]]]
+) -> pa.Table:
+    """The terms of each class with what they tell, a line each."""
+    labels = pa.array(classes.tolist())
+    sizes = [len(own) for own in found]
+    term, odds, bits = zip(*chain(*found), strict=True) if sum(sizes) else [()] * 3
+    return pa.table(
+        {
+            called: labels.take(pa.array(np.repeat(np.arange(len(sizes)), sizes))),
+            "term": pa.array(map(writable, term), pa.string()),
+            "log_odds": pa.array(odds, pa.float64()),
+            "bits": pa.array(bits, pa.float64()),
+        }
+    )

@@ -108,7 +108,7 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         learned, noted = chosen._summarise(X, y, sample_weight, known)
         if like is None:
             learned.check(workers(self.n_jobs))
-            if said := no_information(learned) or learned.family.doubt(learned.statistics):
+            if said := no_information(learned) or learned.family.doubt(learned.whole[0]):
                 warnings.warn(said, UserWarning, stacklevel=2)
         self._keep(learned, noted)
         return self

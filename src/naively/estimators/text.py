@@ -28,8 +28,8 @@ from naively.text.documents import Documents
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TextClassifier(InsideTexts, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What the classifiers of text share: what a term is, and which are left out."""
+class TextOptions(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What a term is, and which are left out."""
 
     alpha: float | Mapping[str, float] | Literal["auto"] = 1.0
     analyzer: Any = "word"
@@ -50,6 +50,10 @@ class TextClassifier(InsideTexts, ClassifierMixin, BaseEstimator):  # type: igno
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
         return tags
+
+
+class TextClassifier(InsideTexts, TextOptions):
+    """What the classifiers of text share that give each document one label."""
 
 
 OPTIONS = [one.name for one in fields(Text) if one.name != "reference"]

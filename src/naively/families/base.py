@@ -16,7 +16,7 @@ from naively.exact import ExactArray, Float64, Int64
 from naively.families.describing import ClassNumbers, Events, Evidences, Listed, Section
 from naively.families.formula import Formula
 from naively.labels import Labels
-from naively.statistics.base import Arrays, Data, InvalidValueError, Statistics, Summary
+from naively.statistics.base import Arrays, Data, Statistics, Summary
 from naively.workers import SERIAL, Workers
 
 SCORED = 1 << 18  # cells of a chunk's table of scores: 2 MiB
@@ -301,6 +301,22 @@ class Family(ABC, Generic[S, P]):
         """The same, on several workers where that pays."""
         return self.estimate(statistics, class_weight)
 
+    def check_labels(self) -> None:
+        """Raise ValueError unless rows may have any number of labels."""
+        raise ValueError(f"many labels a row are learned of text alone, not of {self.name} columns")
+
+    def estimate_labels(self, statistics: S, class_weight: ExactArray, workers: Workers) -> P:
+        """What tells labels, of which rows have any number: scores are log-odds, (L, n).
+
+        Class 0 of the statistics is all rows, class 1 + l those that have label l.
+        """
+        self.check_labels()
+        raise NotImplementedError
+
+    def restored_labels(self, statistics: S, class_weight: ExactArray, kept: Arrays) -> P:
+        """As `restored`, of `estimate_labels`."""
+        return self.restored(statistics, class_weight, kept)
+
     def restored(self, statistics: S, class_weight: ExactArray, kept: Arrays) -> P:
         """The parameters that were estimated from these statistics, of which this was kept.
 
@@ -327,10 +343,3 @@ def unlike(a: AnyFamily, b: AnyFamily) -> str:
         if repr(mine) != repr(theirs)
     ]
     return f"{a.name} with {', '.join(differ) or 'other reference documents'}"
-
-
-def raise_infinite(position: int, n_features: int) -> None:
-    """Raise the error for a kernel's report of an infinite value, if it is one."""
-    if position >= 0:
-        row, column = divmod(int(position), n_features)
-        raise InvalidValueError(row, column, "Input X contains infinity: {where} is infinite")

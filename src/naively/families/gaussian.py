@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import LARGEST, SMALLEST, ExactArray, Float64, Int64
-from naively.families.base import Family, Parameters, raise_infinite
+from naively.families.base import Family, Parameters
 from naively.families.describing import ClassNumbers
 from naively.families.formula import Formula, Parabola
 from naively.families.virtual_rows import VirtualRows, check_rows
 from naively.kernels import gaussian as kernel
-from naively.statistics.base import Data, dense, is_sparse
+from naively.statistics.base import Data, dense, is_sparse, raise_infinite
 from naively.statistics.powers import Moments, Powers, PowerStatistics
 from naively.workers import Workers
 

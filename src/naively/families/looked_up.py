@@ -80,3 +80,12 @@ class LookedUp:
             self._weighed = rows.stop
         self.places[columns] = places + 1  # last: other threads may look
         indices[new] = places
+
+
+def with_group(total: ExactArray, group: Int64, n_groups: int) -> ExactArray:
+    """Sums by which terms of different weights differ, (C or C + 1, V)."""
+    if n_groups == 1 or not total.limbs.size:
+        return total
+    limbs = np.zeros((1, *total.limbs.shape[1:]), np.int64)
+    limbs[0, :, 0] = group
+    return ExactArray(np.concatenate([total.limbs, limbs]), total.low)

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import LARGEST, SMALLEST, Float64, Int64
-from naively.families.base import SCORED, Parameters, raise_infinite
+from naively.families.base import SCORED, Parameters
 from naively.families.covariance import whiten
 from naively.families.describing import ClassNumbers, Listed
 from naively.families.near_classes import LOG_2PI, near_scores
 from naively.kernels import distances
 from naively.kernels.simd import TILE
-from naively.statistics.base import Data
+from naively.statistics.base import Data, raise_infinite
 from naively.statistics.product_sums import cell_count
 from naively.workers import Workers
 

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from scipy.special import betaln
 
 from naively.exact import LARGEST, SMALLEST, ExactArray, Float64, Int64
-from naively.families.base import Family, Parameters, raise_infinite
+from naively.families.base import Family, Parameters
 from naively.families.describing import ClassNumbers
 from naively.families.linear import log
-from naively.statistics.base import Data, dense
+from naively.statistics.base import Data, dense, raise_infinite
 from naively.statistics.powers import Moments, Powers, PowerStatistics
 
 FARTHEST = 1e154  # whose square is a float64

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from naively.exact import ExactArray, Int64
 from naively.families.base import AnyFamily, Family, FeatureError
 from naively.families.bernoulli import Bernoulli
 from naively.families.complement import Complement
+from naively.families.labelled_text import LabelledParameters
 from naively.families.linear import Alpha
 from naively.families.multinomial import Multinomial
-from naively.families.text_parameters import Estimated, TextParameters
+from naively.families.text_options import check_options
+from naively.families.text_parameters import Estimated, SelectedTerms, TextParameters
 from naively.statistics.powers import CountStatistics
 from naively.statistics.term_counts import LengthNorm, TermCounts, Weighting, reference_of
 from naively.statistics.terms import Reference, TermStatistics
@@ -25,7 +27,6 @@ from naively.text.vocabulary import Vocabulary
 from naively.workers import SERIAL, Workers
 
 Event = Literal["multinomial", "complement", "bernoulli", "binary"]
-MOST_BUCKETS = 1 << 30
 SELECTING = ("min_df", "max_df", "drop_most_frequent", "max_features")
 """What leaves out terms by how frequent they are."""
 
@@ -91,58 +92,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _among("event", self.event, "multinomial", "complement", "bernoulli", "binary")
-        _among("weighting", self.weighting, None, "log", "tfidf", "log-tfidf")
-        _among("length_norm", self.length_norm, None, "l1", "l2")
-        if self.event == "bernoulli" and (self.weighting or self.length_norm):
-            raise ValueError(
-                'weighting and length_norm change counts, which event="bernoulli" has not: use '
-                '"binary"'
-            )
-        if self.norm and self.event != "complement":
-            raise ValueError('norm is for event="complement" only')
-        named = self.alpha if isinstance(self.alpha, Mapping) else {"": self.alpha}
-        if "" in named and np.ndim(named[""]) > 0:
-            raise ValueError("alpha must be one number, or a dict by term")
-        for name in ("min_df", "max_df"):
-            value = getattr(self, name)
-            part = isinstance(value, float) and 0.0 <= value <= 1.0
-            if not part and not (_is_count(value) and value >= 1):
-                raise ValueError(
-                    f"{name} must be a number of documents, as an int, or a part of them, as a "
-                    f"float from 0 to 1, not {value!r}"
-                )
-        for name in ("max_features", "max_terms"):
-            value = getattr(self, name)
-            if value is not None and not (_is_count(value) and value >= 1):
-                raise ValueError(f"{name} must be an integer of at least 1, or None, not {value!r}")
-        dropped = self.drop_most_frequent
-        if not (_is_count(dropped) and dropped >= 0):
-            raise ValueError(f"drop_most_frequent must be a number of terms, not {dropped!r}")
-        if self.n_features is not None:
-            size = self.n_features
-            if not (_is_count(size) and 2 <= size <= MOST_BUCKETS and size & (size - 1) == 0):
-                raise ValueError(f"n_features must be a power of two up to 2**30, not {size!r}")
-            if self.selects or self.max_terms is not None:
-                raise ValueError(
-                    "with n_features terms are hashed, and cannot be left out by min_df, max_df, "
-                    "drop_most_frequent, max_features or max_terms"
-                )
-            if self.weighting in ("tfidf", "log-tfidf"):
-                raise ValueError("with n_features terms are hashed: weighting must be None or log")
-        if not isinstance(self.reference, Reference | None):
-            raise ValueError(f"reference must be a Reference or None, not {self.reference!r}")
-        if self.n_features is not None and named is self.alpha:
-            raise ValueError("with n_features terms are hashed, and alpha cannot name them")
-        for term, one in named.items():
-            if not isinstance(term, str):
-                raise ValueError(f"alpha names {term!r}, which is no term")
-            if term and np.ndim(one) > 0:
-                raise ValueError(f"alpha of the term {term!r} must be one number, not {one!r}")
-            try:
-                self._inner(one)
-            except ValueError as error:
-                raise ValueError(f"{error}, for {term!r}" if term else str(error)) from None
+        check_options(self)
 
     @cached_property
     def analysis(self) -> Analysis:
@@ -278,6 +228,32 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
             partial(self._sorted, statistics, present), met < len(statistics.vocabulary),
         )  # fmt: skip
 
+    def estimate_labels(
+        self, statistics: TermStatistics, class_weight: ExactArray, workers: Workers = SERIAL
+    ) -> LabelledParameters:
+        """What the terms that are not left out tell of each label; class 0 is all documents."""
+        terms = self._labelled(statistics, class_weight)
+        alpha = smoothing_of(terms.vocabulary, self.alpha)
+        apart = partial(TextParameters, self.summary)
+        return LabelledParameters(self.summary, terms, alpha, lambda own, _: apart(own))
+
+    def check_labels(self) -> None:
+        """Raise ValueError unless what terms tell of a label is their log-odds."""
+        if self.event not in ("multinomial", "binary"):
+            raise ValueError(
+                f'many labels are learned with event="multinomial" and "binary", not {self.event!r}'
+            )
+        if 0 in (self.alpha.values() if isinstance(self.alpha, Mapping) else [self.alpha]):
+            raise ValueError("alpha=0 would let one word rule a label out: use a larger alpha")
+
+    def _labelled(self, statistics: TermStatistics, class_weight: ExactArray) -> SelectedTerms:
+        """The sorted terms that are not left out, where class 0 is all documents."""
+        self.check_labels()
+        ordered, all_ = statistics.ordered(), np.zeros(1, np.int64)
+        whole = ordered.gather_classes(all_)
+        present = whole.observed(class_weight.gather(0, all_)).gather(1, 0)
+        return self._terms(ordered, whole, present)
+
     def _sorted(self, statistics: TermStatistics, present: ExactArray) -> Estimated:
         return self._estimated(statistics.ordered(), present)
 
@@ -288,13 +264,7 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
 
         `met` is how many of them have a count that is not 0, if some may have not.
         """
-        vocabulary, total = statistics.vocabulary, statistics.tables["sum"]
-        if self.selects:
-            chosen = self._selected(statistics, present)
-            assert vocabulary is not None
-            vocabulary, total = vocabulary.gather(chosen), total.gather(1, chosen)
-        elif vocabulary is not None and total.shape[1] > len(vocabulary):  # room for more
-            total = total.gather(1, slice(len(vocabulary)))
+        vocabulary, total = self._terms(statistics, statistics, present)
         counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
         if met is not None:
             counts.tables["events"] = total.summed(1).repeated(1)
@@ -302,6 +272,19 @@ class Text(Analysis, Family[TermStatistics, TextParameters]):
         alpha = smoothing_of(vocabulary, self.alpha)
         inner = self._inner(alpha).estimate(counts, present)
         return Estimated(inner, vocabulary, total, alpha)
+
+    def _terms(
+        self, statistics: TermStatistics, whole: TermStatistics, present: ExactArray
+    ) -> SelectedTerms:
+        """The terms that are not left out, by the documents of all classes of `whole`."""
+        vocabulary, total = statistics.vocabulary, statistics.tables["sum"]
+        if self.selects:
+            chosen = self._selected(whole, present)
+            assert vocabulary is not None
+            vocabulary, total = vocabulary.gather(chosen), total.gather(1, chosen)
+        elif vocabulary is not None and total.shape[1] > len(vocabulary):  # room for more
+            total = total.gather(1, slice(len(vocabulary)))
+        return SelectedTerms(vocabulary, total)
 
     def _selected(self, statistics: TermStatistics, present: ExactArray) -> Int64:
         """The columns of the terms that are neither too rare nor too frequent."""
@@ -328,13 +311,3 @@ def smoothing_of(vocabulary: Vocabulary | None, smoothing: Alpha | Mapping[str, 
         return smoothing
     assert vocabulary is not None  # hashed terms are never named
     return np.array([smoothing.get(term, 1.0) for term in vocabulary.terms()])
-
-
-def _among(name: str, value: Any, *known: Any) -> None:
-    if not (value is None or isinstance(value, str)) or value not in known:
-        names = ", ".join(repr(one) for one in known)
-        raise ValueError(f"{name} must be one of {names}, not {value!r}")
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -48,6 +48,19 @@ class Estimated(NamedTuple):
     alpha: Alpha
 
 
+class SelectedTerms(NamedTuple):
+    """Terms that are not left out.
+
+    Attributes
+    ----------
+    vocabulary : the terms; None if they are hashed.
+    total : (C, V) ExactArray, what was counted of them.
+    """
+
+    vocabulary: Vocabulary | None
+    total: ExactArray
+
+
 class TextParameters(Parameters):
     """The parameters of the selected terms.
 

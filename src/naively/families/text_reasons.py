@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from naively.text import counting
+from naively.text.counting import Members
 from naively.text.documents import Documents
 from naively.text.explained import ExplainedTerms
 from naively.text.vocabulary import Vocabulary
@@ -21,9 +22,8 @@ def explained(own: Any, X: Documents, i: int) -> ExplainedTerms:
     own : TextParameters
     """
     summary, scored = own.summary, own.known
-    met = counting.count(
-        X[i : i + 1], np.zeros(1, np.int64), 1, summary.analysis, 0, False, False, SERIAL
-    )
+    only = Members(np.zeros(1, np.int64))
+    met = counting.count(X[i : i + 1], only, 1, summary.analysis, 0, False, False, SERIAL)
     assert met.vocabulary is not None
     vocabulary = Vocabulary() if scored.vocabulary is None else scored.vocabulary
     numbers = vocabulary.number(met.vocabulary.as_units(), buckets=summary.buckets)[0]

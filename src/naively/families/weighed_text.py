@@ -11,12 +11,14 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from naively.evidence.entries import LIGHTEST
+from naively.evidence.label_scale import LabelsCounted, label_scale
 from naively.evidence.scale import Counted, Scale, read_scale, scales_of, unit_of
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import AnyFamily
+from naively.families.labelled_text import LabelledParameters, LabelTerms, Weighing
 from naively.families.linear import Alpha
-from naively.families.text import Text
-from naively.families.text_parameters import Estimated, TextParameters
+from naively.families.text import Text, smoothing_of
+from naively.families.text_parameters import Estimated, SelectedTerms, TextParameters
 from naively.families.weighed_text_parameters import WeighedTextParameters
 from naively.statistics.base import Arrays
 from naively.statistics.documents import LONGEST, ROOM, DocumentSample
@@ -164,6 +166,50 @@ class WeighedText(Text):
 
     estimate_on = estimate
 
+    def estimate_labels(
+        self, statistics: Any, class_weight: ExactArray, workers: Workers = SERIAL
+    ) -> LabelledParameters:
+        """What the terms tell of each label, weighed by what predicts all labels best."""
+        terms = self._labelled(statistics, class_weight)
+        group, n_groups = self._groups(terms)
+        sample = statistics.sample.canonical()
+        kept = sample.tables["kept"].rounded()
+        present = statistics.observed(class_weight).gather(1, 0).rounded()
+        row = np.flatnonzero(kept[0, : sample.first(WEIGHED, TEACHING)] >= LIGHTEST)
+        alpha: Any = None if self.alpha is None else smoothing_of(terms.vocabulary, self.alpha)
+        first = FIRST if alpha is None else alpha
+        known = Estimated(LabelTerms(terms.total, first), *terms, first)
+        rows = TextParameters(self.counts, known).matrix(sample.documents[row], workers)
+        own, places = np.unique(rows.indices, return_inverse=True)
+        total = np.asarray(terms.total.gather(0, 0).rounded())
+        documents = Counted(
+            csr_matrix((rows.data, places, rows.indptr), (len(row), len(own))),
+            np.zeros(len(row), np.int64), kept[0, row], np.ascontiguousarray(kept[:, row].T),
+            np.ascontiguousarray(terms.total.gather(1, own).rounded().T),
+            terms.total.summed(1).rounded(), present,
+            alpha if np.ndim(alpha) == 0 else np.asarray(alpha)[own], len(total),
+            0.0 if alpha is None else float(np.broadcast_to(first, len(total)).sum()),
+            group[own], n_groups, unit_of(total),
+        )  # fmt: skip
+        scale = label_scale(LabelsCounted(documents), workers)
+        return self._weighed_labels(terms, scale, group, n_groups)
+
+    def _weighed_labels(
+        self, terms: SelectedTerms, scale: Scale, group: Int64, n_groups: int
+    ) -> LabelledParameters:
+        """The parameters of these terms, weighed so."""
+
+        def apart(own: Estimated, label: int) -> TextParameters:
+            two = replace(scale, bias=np.array([0.0, scale.bias[label]]))
+            return WeighedTextParameters(self.counts, own, two, group, n_groups)
+
+        alpha: Any = scale.alpha
+        if alpha is None:
+            assert self.alpha is not None
+            alpha = smoothing_of(terms.vocabulary, self.alpha)
+        weighing = Weighing(scale, group, n_groups)
+        return LabelledParameters(self.counts, terms, alpha, apart, weighing)
+
     def doubt(self, statistics: Any) -> str | None:
         """Whether there are no documents to learn weights from; or as `Text` has it."""
         if not len(statistics.sample) and statistics.tables["sum"].nonzero().any():
@@ -181,6 +227,15 @@ class WeighedText(Text):
         return self.weighed(
             own, read_scale(kept, own.n_groups, class_weight.shape[0], self.chooses)
         )
+
+    def restored_labels(
+        self, statistics: Any, class_weight: ExactArray, kept: Arrays
+    ) -> LabelledParameters:
+        """The weights that were kept, and what the terms tell of each label."""
+        terms = self._labelled(statistics, class_weight)
+        group, n_groups = self._groups(terms)
+        scale = read_scale(kept, n_groups, class_weight.shape[0] - 1, self.alpha is None)
+        return self._weighed_labels(terms, scale, group, n_groups)
 
     @property
     def chooses(self) -> bool:
@@ -219,7 +274,7 @@ class WeighedText(Text):
             known = known._replace(inner=inner, alpha=scale.alpha)
         return WeighedTextParameters(self.counts, known, scale, own.group, own.n_groups)
 
-    def _groups(self, known: Estimated) -> tuple[Int64, int]:
+    def _groups(self, known: Estimated | SelectedTerms) -> tuple[Int64, int]:
         """(the group of each term, how many there are): words, pairs of words and so on."""
         low, high = self.ngram_range
         cut = isinstance(self.analyzer, str) and self.tokenizer is None

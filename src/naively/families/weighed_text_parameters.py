@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from naively.evidence.scale import Scale, stored_scale
-from naively.exact import ExactArray, Float64, Int64
+from naively.exact import Float64, Int64
 from naively.families.describing import Events
 from naively.families.linear import LinearParameters, Terms
-from naively.families.looked_up import LookedUp
+from naively.families.looked_up import LookedUp, with_group
 from naively.families.text_parameters import Estimated, TextParameters
 from naively.statistics.base import Arrays
 from naively.statistics.term_counts import TermCounts
@@ -63,7 +63,7 @@ class WeighedTextParameters(TextParameters):
         weights = scale.of_terms(known.total.summed(0).rounded(), group)
         self.scorer = WeighedTerms(known.inner, weights)
         if np.ndim(known.alpha) == 0:  # else terms of the same counts may differ
-            self._looked_up = LookedUp(self.scorer, _with_group(known.total, group, n_groups))
+            self._looked_up = LookedUp(self.scorer, with_group(known.total, group, n_groups))
         self.n_free += len(scale.bias) + 2 * n_groups + 1
 
     @property
@@ -77,11 +77,7 @@ class WeighedTextParameters(TextParameters):
 
     def _finish(self, rows: DocumentRows, scores: Float64) -> None:
         """Let the evidence fall with the length, and add the bias."""
-        lengths = np.zeros(scores.shape[1])
-        filled = np.flatnonzero(np.diff(rows.indptr))
-        if len(filled):
-            lengths[filled] = np.add.reduceat(rows.data, rows.indptr[filled])
-        scores *= self.scale.of_lengths(lengths)
+        scores *= self.scale.of_lengths(rows.lengths())
         scores += self.scale.bias[:, np.newaxis]
 
     def added(self, scored: Estimated, columns: Any, values: Float64) -> Float64:
@@ -101,12 +97,3 @@ class WeighedTextParameters(TextParameters):
     def linear_rows(self, X: Documents) -> Any:
         """Refused: see `linear`."""
         raise ValueError(self.not_linear)
-
-
-def _with_group(total: ExactArray, group: Int64, n_groups: int) -> ExactArray:
-    """Sums by which terms of different weights differ, (C or C + 1, V)."""
-    if n_groups == 1 or not total.limbs.size:
-        return total
-    limbs = np.zeros((1, *total.limbs.shape[1:]), np.int64)
-    limbs[0, :, 0] = group
-    return ExactArray(np.concatenate([total.limbs, limbs]), total.low)

@@ -69,8 +69,10 @@ def model(read: Model) -> None:
     for part, own in zip(read.schema.parts, read.parts, strict=True):
         _statistics(own, weight, len(part.names))
     if len(read.classes):
+        if problem := read.impossible():
+            raise ValueError(f"its sums contradict each other: {problem}")
         with suppress(FeatureError):  # it learned too little, so far
-            read.family.check(read.statistics, weight)
+            read.family.check(*read.whole)
 
 
 def _statistics(statistics: Statistics, weight: ExactArray, n_features: int) -> None:
@@ -87,8 +89,6 @@ def _statistics(statistics: Statistics, weight: ExactArray, n_features: int) -> 
     met = sum(statistics.tables[name].rounded() for name in statistics.of_rows)
     if np.any(met > rows * (1 + 1e-9)):  # decay rounds: they need not add up exactly
         raise ValueError("features were seen or missing in more rows than there are")
-    if problem := statistics.impossible(weight):
-        raise ValueError(f"its sums contradict each other: {problem}")
 
 
 def positions(values: list[Any], length: int) -> list[int]:

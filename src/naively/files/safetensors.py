@@ -41,6 +41,7 @@ from naively.files.parts import Part, decode_parts, encode_parts
 from naively.files.schemas import decode_invalid, decode_schema, encode_invalid, encode_schema
 from naively.files.statistics import decode_statistics, encode_statistics
 from naively.model import Model
+from naively.multilabel import Multilabel, check_labels
 from naively.prior import Prior
 from naively.statistics.base import Arrays
 from naively.workers import Workers
@@ -83,6 +84,11 @@ class Saved:
     learned: dict[str, Any] = field(default_factory=dict)
     parts: Mapping[str, Part] = field(default_factory=dict)
     stamp: Stamp | None = field(default=None, compare=False)
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether rows have any number of labels."""
+        return isinstance(self.model, Multilabel)
 
 
 def to_bytes(saved: Saved) -> bytes:
@@ -232,6 +238,8 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
         "extra": saved.extra,
         "learned": {name: encode(one, arrays) for name, one in saved.learned.items()},
     }
+    if isinstance(model, Multilabel):
+        document["multilabel"] = True
     if kept:
         arrays |= {ESTIMATE + name: storable(array) for name, array in kept.items()}
         document["estimate"] = estimate_digest(document, arrays)
@@ -282,7 +290,13 @@ def _decoded(document: Any, arrays: Arrays) -> Saved:
         decode_statistics(part.summary, len(part.names), arrays, low, f"statistics.{k}.")
         for k, part in enumerate(schema.parts)
     ]
-    model = Model(
+    kind = {None: Model, True: Multilabel}.get(document.get("multilabel"))
+    if kind is None:
+        raise ValueError("it does not say whether rows have many labels")
+    if kind is Multilabel:
+        schema.family.check_labels()
+        check_labels(classes)
+    model = kind(
         schema, prior, classes, weight, schema.statistics(parts),
         classes[checks.positions(document["declared"], len(classes))],
         document["rows"], document["unlabelled"], decode_invalid(document["invalid"]), target,

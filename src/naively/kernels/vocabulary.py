@@ -208,7 +208,8 @@ def count_terms(ids, indptr, classes, first, stride, counts, once, seen, stamp, 
     Parameters
     ----------
     ids, indptr : as `number_grams` makes them.
-    classes : class of each document, of which document 0 here is number `first`.
+    classes : class of each document, of which document 0 here is number `first`; those of -1 are
+        not counted.
     counts : flat, `stride` numbers a class.
     once : whether a term counts once a document.
     seen : of each term the stamp of the last document that had it; empty if nothing asks for it.
@@ -217,6 +218,8 @@ def count_terms(ids, indptr, classes, first, stride, counts, once, seen, stamp, 
     """
     for i in range(indptr.size - 1):
         base = classes[first + i] * stride
+        if base < 0:
+            continue
         if not once:
             for p in range(indptr[i], indptr[i + 1]):
                 counts[np.uint64(base + ids[p])] += 1

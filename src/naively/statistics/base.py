@@ -50,24 +50,51 @@ class InvalidValueError(ValueError):
         return type(self).__new__, (type(self), *self.args), vars(self)
 
 
+def raise_infinite(position: int, n_features: int) -> None:
+    """Raise the error for a kernel's report of an infinite value, if it is one."""
+    if position >= 0:
+        row, column = divmod(int(position), n_features)
+        raise InvalidValueError(row, column, "Input X contains infinity: {where} is infinite")
+
+
 @dataclass(frozen=True)
 class Batch:
-    """Which class each row of some data belongs to, and what it weighs.
+    """Which class each row of some data belongs to, and what it weighs; or which classes.
 
     Parameters
     ----------
-    codes : (n,) int64, positions in the classes of the batch.
+    codes : (m,) int64, positions in the classes of the batch; those of row after row.
     n_classes : int
-    weights : (n,) float64 above 0, or empty if every row weighs 1.
+    weights : (m,) float64 above 0, or empty if every row weighs 1.
+    starts : (n + 1,) where the codes of each row begin, and those of the last end; None if each row
+        has one, so that m = n. Summaries of documents alone take others.
     """
 
     codes: Int64
     n_classes: int
     weights: Float64 = field(default_factory=lambda: np.empty(0))
+    starts: Int64 | None = None
 
     def part(self, rows: slice) -> Batch:
-        """Of some of the rows, with the same classes."""
+        """Of some of the rows, each of which has one class, with the same classes."""
         return Batch(self.codes[rows], self.n_classes, self.weights[rows])
+
+    def some(self, rows: npt.NDArray[np.integer]) -> Batch:
+        """Of some of the rows, with the same classes."""
+        if self.starts is None:
+            chosen, starts = rows, None
+        else:
+            sizes = np.diff(self.starts)[rows]
+            starts = np.append(0, np.cumsum(sizes))
+            chosen = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], sizes)
+        weights = self.weights[chosen] if len(self.weights) else self.weights
+        return Batch(self.codes[chosen], self.n_classes, weights, starts)
+
+    def of_rows(self, values: Any) -> Any:
+        """What is known of each row, (n, ...), for each of the codes, (m, ...)."""
+        if self.starts is None:
+            return values
+        return values[np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))]
 
 
 @dataclass
@@ -122,6 +149,10 @@ class Statistics:
     def gather_classes(self, classes: Int64) -> Self:
         """Of some classes only."""
         return self._by_class(lambda table: table.gather(0, classes))
+
+    def against(self, code: int) -> Self:
+        """Of two classes, where class 0 is all rows: the rows but those of a class, and those."""
+        return self._by_class(lambda table: two_classes(table, code))
 
     def gather_columns(self, columns: Any) -> Self:
         """Of some features only, by a slice or by their positions."""
@@ -206,6 +237,12 @@ class Statistics:
         return True
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def two_classes(sums: ExactArray, code: int) -> ExactArray:
+    """Of sums by class, of which class 0 is all: what is not of a class, and what is; (2, ...)."""
+    both, own = sums.gather(0, np.array([0, code])), sums.gather(0, np.array([code]))
+    return both.accumulate(own, rows=np.zeros(1, np.int64), sign=-1)
 
 
 S = TypeVar("S", bound=Statistics)

@@ -66,9 +66,8 @@ class DocumentSample(Statistics):
         places: dict[bytes, int] = {}
         texts = [X.data[X.offsets[i] : X.offsets[i + 1]].tobytes() for i in rows.tolist()]
         kinds = np.array([places.setdefault(text, len(places)) for text in texts], np.int32)
-        weights = batch.weights[rows] if len(batch.weights) else batch.weights
-        own = Batch(batch.codes[rows], batch.n_classes, weights)
-        levels = Encoded(kinds.reshape(-1, 1), [np.arange(len(places))])
+        own = batch.some(rows)
+        levels = Encoded(own.of_rows(kinds).reshape(-1, 1), [np.arange(len(places))])
         count = count_levels(levels, own, workers).tables["count"]
         first = np.unique(kinds, return_index=True)[1]
         found = cls(count, [*places], hashes[rows[first]].tolist(), threshold)

@@ -17,7 +17,7 @@ from naively.statistics.sums import sum_powers
 from naively.statistics.terms import Reference, SampledTerms, TermStatistics
 from naively.text import counting
 from naively.text.analysis import Analysis
-from naively.text.counting import DocumentRows
+from naively.text.counting import DocumentRows, Members
 from naively.text.documents import Documents
 from naively.text.vocabulary import Vocabulary
 from naively.workers import SERIAL, Workers
@@ -72,8 +72,8 @@ class TermCounts(Summary[TermStatistics]):
         if self.weighs or len(batch.weights):
             return self._weighed(X, batch, missing, workers)
         counts = counting.count(
-            X, batch.codes, batch.n_classes, self.analysis, self.buckets, self.once,
-            self.by_document, workers,
+            X, Members(batch.codes, batch.starts), batch.n_classes, self.analysis, self.buckets,
+            self.once, self.by_document, workers,
         )  # fmt: skip
         most = 1 << 40  # documents have fewer bytes
         tables = {"sum": ExactArray.from_integers(counts.total, most), "missing": missing}
@@ -86,7 +86,7 @@ class TermCounts(Summary[TermStatistics]):
     ) -> TermStatistics:
         """The same of rows with weights, or of counts that are changed."""
         rows, vocabulary = counting.rows_and_vocabulary(X, self.analysis, self.buckets, workers)
-        matrix = self.matrix(rows, vocabulary)
+        matrix = batch.of_rows(self.matrix(rows, vocabulary))
         tables = {"sum": sum_powers(matrix, batch, workers)["sum"], "missing": missing}
         if self.by_document:
             matrix.data = np.ones_like(matrix.data)
@@ -169,7 +169,7 @@ class TermCounts(Summary[TermStatistics]):
 
 def reference_of(documents: Documents, analysis: Analysis, workers: Workers) -> Reference:
     """In how many of these documents each term is."""
-    classes = np.zeros(len(documents), np.int64)
+    classes = Members(np.zeros(len(documents), np.int64))
     counts = counting.count(documents, classes, 1, analysis, 0, True, False, workers)
     present = len(documents) if documents.valid is None else int(documents.valid.sum())
     assert counts.vocabulary is not None
@@ -179,4 +179,4 @@ def reference_of(documents: Documents, analysis: Analysis, workers: Workers) -> 
 def _missing(X: Documents, batch: Batch) -> ExactArray:
     """The weight of the missing documents of each class, (C, 1)."""
     absent = np.zeros((len(X), 1)) if X.valid is None else np.where(X.valid, 0.0, np.nan)[:, None]
-    return sum_powers(absent, batch, SERIAL)["missing"]
+    return sum_powers(batch.of_rows(absent), batch, SERIAL)["missing"]

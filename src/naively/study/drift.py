@@ -13,6 +13,7 @@ import pyarrow as pa
 from naively.exact import Int64
 from naively.invalid import Invalid
 from naively.model import Model
+from naively.multilabel import Multilabel
 from naively.plain import plain_json
 from naively.posterior import Posterior
 from naively.study import drift_text
@@ -111,6 +112,14 @@ class Drift:
             "adjusted": own.pop("share_p"),
         }
         return dict(plain_json(own))
+
+
+def check_model(model: Model) -> None:
+    """Raise ValueError for a model whose rows have any number of labels."""
+    if isinstance(model, Multilabel):
+        raise ValueError(
+            "drift compares rows that have one label each; those of this model have any number"
+        )
 
 
 def examine(

@@ -11,12 +11,14 @@ import pyarrow as pa
 from naively.exact import Float64
 from naively.labels import Labels, check_whole
 from naively.model import Model
+from naively.multilabel import Multilabel
 from naively.prior import Prior
 from naively.schema import Schema
 from naively.tables import union, values
 from naively.tables.inference import Wishes, first_rows, infer, reconsidered
 from naively.tables.inputs import TableError, is_untyped
 from naively.tables.joining import together
+from naively.tables.label_cells import LabelCells
 from naively.tables.names import no_column
 from naively.tables.relabelling import with_labels_alike
 from naively.tables.summarising import summarise as summarise_rows
@@ -42,6 +44,7 @@ class Question:
     weight : name of the column of row weights, or None.
     holdout : part of the rows of each class to hold out, from 0 to below 1: at most 100,000 rows.
     seed : which ones.
+    cells : how labels are written where a row has any number of them; None where it has one.
     """
 
     target: str
@@ -50,6 +53,7 @@ class Question:
     weight: str | None = None
     holdout: float = 0.0
     seed: int = 0
+    cells: LabelCells | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,10 @@ def plan(
     """
     names = list(dict.fromkeys(name for table in head for name in table.column_names))
     _check(names, question)
+    if question.cells is not None:
+        schema = question.wishes.schema(head[0], features_of(names, question))
+        schema = schema if known is None else known.schema
+        return Plan(Multilabel(schema, question.prior, target=question.target), question)
     settled = question.wishes.settled
     seen = together([_without(table, settled) for table in head])
     untyped = known is None and _is_untyped(head, question.target)
@@ -113,6 +121,11 @@ def summarise(plan: Plan, batch: pa.Table) -> Model:
     weights = None
     if question.weight is not None:
         weights = weights_of(batch, question.weight, missing)
+    if question.cells is not None:
+        try:
+            return question.cells.summarised(plan.blank, batch, missing, weights)
+        except ValueError as error:
+            raise LearningError(f"the target column {question.target!r}: {error}") from None
     labels = labelled(batch, question.target, missing, plan.like)
     return summarise_rows(plan.blank, batch, labels, weights)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -38,6 +38,14 @@ class DocumentRows(NamedTuple):
     indices: Ids
     indptr: Int64
     shape: tuple[int, int]
+
+    def lengths(self) -> Float64:
+        """What the terms of each document count together, (n,)."""
+        found = np.zeros(len(self.indptr) - 1)
+        filled = np.flatnonzero(np.diff(self.indptr))
+        if len(filled):
+            found[filled] = np.add.reduceat(self.data, self.indptr[filled])
+        return found
 
 
 class Indexer:
@@ -90,6 +98,32 @@ class Indexer:
         return DocumentRows(self._ones[: len(ids)], ids, indptr, shape)
 
 
+@dataclass(frozen=True)
+class Members:
+    """The classes of documents: one each, or any number.
+
+    Attributes
+    ----------
+    codes : of document after document.
+    starts : (n + 1,) where those of each begin, and the last end; None if each has one.
+    """
+
+    codes: Int64
+    starts: Int64 | None = None
+
+    def in_turn(self, first: int, last: int) -> Iterator[Int64]:
+        """The first class of each of some documents, then the second ones: -1 if it has no more."""
+        if self.starts is None:
+            yield self.codes[first:last]
+            return
+        begins, sizes = self.starts[first:last], np.diff(self.starts[first : last + 1])
+        for k in range(int(sizes.max(initial=0))):
+            more = np.flatnonzero(sizes > k)
+            own = np.full(last - first, -1, np.int64)
+            own[more] = self.codes[begins[more] + k]
+            yield own
+
+
 @dataclass
 class Counts:
     """How often each term was met in the documents of each class.
@@ -120,15 +154,16 @@ class Counter:
         self.seen = np.zeros(stride if once or documents else 0, np.int64)
         self.stamp = 1
 
-    def count(self, documents: Documents, classes: Int64, first: int, last: int) -> None:
-        """Count the terms of documents first:last."""
+    def count(self, documents: Documents, classes: Members, first: int, last: int) -> None:
+        """Count the terms of documents first:last in each of their classes."""
         ids, indptr = self.terms.numbers(documents, first, last)
         if not self.terms.buckets:
             self._widen(len(self.terms.vocabulary))
-        self.stamp = kernel.count_terms(
-            ids, indptr, classes, first, self.total.shape[1], self.total.reshape(-1), self.once,
-            self.seen, self.stamp, self.documents.reshape(-1),
-        )  # fmt: skip
+        for own in classes.in_turn(first, last):
+            self.stamp = kernel.count_terms(
+                ids, indptr, own, 0, self.total.shape[1], self.total.reshape(-1), self.once,
+                self.seen, self.stamp, self.documents.reshape(-1),
+            )  # fmt: skip
 
     def _widen(self, width: int) -> None:
         """Make room for so many terms."""
@@ -174,14 +209,14 @@ def _wider(table: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
 
 
 def count(
-    documents: Documents, classes: Int64, n_classes: int, analysis: Analysis, buckets: int,
+    documents: Documents, classes: Members, n_classes: int, analysis: Analysis, buckets: int,
     once: bool, by_document: bool, workers: Workers,
 ) -> Counts:  # fmt: skip
     """How often each term is met in the documents of each class.
 
     Parameters
     ----------
-    classes : (n,) class of each document.
+    classes : of each document.
     buckets : 0, or into how many buckets terms are hashed.
     once : whether a term counts once a document.
     by_document : whether to count documents besides.

@@ -1,0 +1,220 @@
+"""Learning, forgetting and adding up: what every estimator does that has a `Model`."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from naively.engines.threads import workers
+from naively.estimators.rereading import Rereads
+from naively.estimators.validation import check_labels, settled
+from naively.files import parted
+from naively.files.parts import REST, Part
+from naively.files.safetensors import Saved, save
+from naively.labels import Labels
+from naively.model import Model
+from naively.posterior import Posterior
+from naively.workers import Workers
+
+
+class Learning(Rereads):
+    """All that changes a model, and its files."""
+
+    n_features_in_: int
+    get_params: Any
+    n_jobs: int | None
+    _noted: tuple[str, ...] = ()
+    """Attributes that are kept beside the model."""
+    _parts: Mapping[str, Part]
+    """What named parts learned; see `naively.files.parted`."""
+
+    @abstractmethod
+    def _summarise(
+        self, X: Any, y: Any, sample_weight: Any, known: Model | None
+    ) -> tuple[Model, dict[str, Any]]:
+        """(a model of these rows alone, attributes to keep with it); self is unchanged."""
+
+    def _notes(self) -> dict[str, str]:
+        """What a file notes beside the model."""
+        return {}
+
+    def _noted_in(self, extra: dict[str, str]) -> dict[str, Any]:
+        """What is kept beside the model, of the notes in a file."""
+        return {}
+
+    def _declared(self, classes: Any) -> Labels:
+        """Labels to make room for, checked."""
+        return check_labels(classes, len(classes))
+
+    def _chosen(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Itself; or a classifier like it with parameters that these rows choose."""
+        return self
+
+    def _refuse_auto(self) -> None:
+        """Raise ValueError if parameters are to be chosen, which `partial_fit` cannot."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from the rows of X alone.
+
+        Parameters
+        ----------
+        X : (n, d) array, data frame or sparse matrix; NaN is a missing value.
+        y : (n,) labels; of one class alone the model predicts that one.
+        sample_weight : (n,) non-negative weights; a row of weight w counts as w rows.
+
+        Raises
+        ------
+        ValueError : saying what is wrong and where.
+        """
+        delta, noted = self._chosen(X, y, sample_weight)._summarise(X, y, sample_weight, None)
+        delta.check(workers(self.n_jobs))
+        if said := delta.family.doubt(delta.whole[0]):
+            warnings.warn(said, UserWarning, stacklevel=2)
+        self._keep(delta, noted)
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *,
+        part: str | None = None,
+    ) -> Self:  # fmt: skip
+        """Learn from more rows. New classes may appear in any call; so may levels and columns.
+
+        Any split of the rows into calls gives the same model, bit for bit; of a table once all
+        columns are known or named, for a family is inferred when its column is first met.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`.
+        classes : labels to make room for before their rows are met; not required.
+        part : a name for these rows, by which they can be forgotten later without them: what the
+            part learned is kept beside the sum, and saved with it.
+
+        Raises
+        ------
+        ValueError : saying what is wrong and where; the model is as it was.
+        """
+        known = getattr(self, "model_", None)
+        if known is None:
+            self._refuse_auto()
+        delta, noted = self._summarise(X, y, sample_weight, known)
+        if classes is not None:
+            delta.declare_classes(self._declared(classes))
+        name = part or REST
+        if known is None:
+            parts = parted.begun({}, delta.blank(), delta, name)
+            self._keep(delta, noted)
+        else:
+            parts = parted.begun(self._parts, known, delta, name)
+            self._go_on(delta, noted)
+        self._parts = parted.added(parts, self.model_, delta, name)
+        return self
+
+    def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
+        """Absorb a model, under the parameters of this estimator."""
+        self.model_.absorb(delta)
+
+    def forget(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, *, part: str | None = None
+    ) -> Self:
+        """Unlearn rows: the model is again, bit for bit, one that never met them.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`; all rows of the part if there are none.
+        part : the name with which the rows were learned, if they had one: see `partial_fit`.
+
+        Raises
+        ------
+        ValueError : if these rows were not learned, as far as the sums can tell; the model is
+            as it was.
+        """
+        check_is_fitted(self)
+        whole = part is not None and X is None and y is None
+        gone = None if whole else self._to_forget(X, y, sample_weight)
+        if not self._parts and part is None and gone is not None:
+            self.model_.forget(gone)
+            return self
+        self._become(lambda saved: parted.forget(saved, {part or REST: gone}))
+        return self
+
+    def _become(self, change: Callable[[Saved], Any]) -> None:
+        """Take what becomes of the model and its parts."""
+        saved = Saved(self.model_, parts=self._parts)
+        change(saved)
+        self._keep(saved.model, {name: getattr(self, name) for name in self._noted})
+        self._parts = saved.parts
+
+    def _to_forget(self, X: Any, y: Any, sample_weight: Any) -> Model:
+        """A model of these rows alone, which have the columns that are known."""
+        return self._summarise(X, y, sample_weight, self.model_)[0]
+
+    def decay(self, gamma: float) -> Self:
+        """Let all that was learned so far count `gamma` times, 0 < gamma <= 1."""
+        check_is_fitted(self)
+        if self._parts:
+            self._become(lambda saved: parted.decayed(saved, gamma))
+        else:
+            self.model_.decay(gamma)
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        """The model that learned what both did, with the parameters of the left one.
+
+        Those of the right one may be others, as long as they counted the same: its smoothing,
+        prior and the like do not matter.
+        """
+        if type(other) is not type(self):
+            return NotImplemented
+        check_is_fitted(self)
+        check_is_fitted(other)
+        total = clone(self)
+        noted = {name: getattr(self, name) for name in self._noted}
+        total._keep(self.model_.copy(), noted)
+        with other.model_.lock:  # another thread may be teaching it
+            total._go_on(other.model_, noted)
+            own = [Saved(one.model_, parts=one._parts) for one in (self, other)]
+            total._parts = parted.merged(total.model_, own)
+        return total
+
+    def __radd__(self, other: Any) -> Self:
+        """So that ``sum(models)`` works."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def _keep(self, model: Model, noted: dict[str, Any]) -> None:
+        """Take a model as this estimator's own, with what was noted beside it."""
+        model.prior.check_room(model.classes)
+        names = model.feature_names
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = np.array(list(names), object)
+        self.n_features_in_ = model.n_features
+        for name, value in noted.items():
+            setattr(self, name, value)
+        self._parts = {}
+        self.model_ = model
+
+    def _posterior(self, jobs: Workers | None = None) -> Posterior:
+        """What the model answers as it is now; to be asked for once an answer, as it may change."""
+        check_is_fitted(self)
+        model, jobs = self.model_, jobs or workers(self.n_jobs)
+        if not self._checked and len(model.classes):
+            model.check(jobs)
+            self._checked = True
+        return settled(model, jobs)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model, with its exact statistics, to a file: see `naively.load`."""
+        check_is_fitted(self)
+        said = self.get_params(deep=False)
+        saved = Saved(self.model_, type(self).__name__, said, self._notes(), parts=self._parts)
+        save(saved, path, workers(self.n_jobs))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._learned is not None

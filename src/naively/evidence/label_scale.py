@@ -1,0 +1,251 @@
+"""How much the terms of documents count that have any number of labels.
+
+The log-odds of a label are those of `naively.evidence.scale` of two classes, the documents that
+have it and the others. But γ, α and the weights of terms are the same for all labels, and only the
+bias b_l is a label's own::
+
+    log π_l / (1 - π_l) + b_l + L^-γ Σ_t x_t (w_g + v_g log (n / n_t)) log θ_tl / θ'_tl
+
+Most labels are rare: of ten documents nobody learns weights. All labels together tell them well.
+The weights and biases maximise the probability of all labels, each document's by counts without
+it, less a ridge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from threadpoolctl import threadpool_limits
+
+from naively.evidence.entries import HEAVIEST
+from naively.evidence.judged import Judged
+from naively.evidence.scale import (
+    ALPHAS,
+    FARTHEST,
+    LIKELY,
+    QUARTERS,
+    SMALL,
+    TRIED,
+    Counted,
+    Scale,
+    by_length,
+    textbook,
+)
+from naively.evidence.weights import GROUPS, Float32
+from naively.exact import Float64, Int64
+from naively.kernels import label_odds as kernel
+from naively.workers import Workers
+
+PAIRS, TRIED_PAIRS = 1 << 20, 1 << 17
+"""Pairs of a document and a label that weights are learned from, at most, and by which α and γ are
+chosen;"""
+LEAST = 2048
+"""but so many documents teach weights, if there are."""
+TOGETHER = 64
+"""Labels that are looked at together, by one worker."""
+WEIGHT_RIDGE, BIAS_RIDGE = 0.1, 0.1
+"""Ridges of the weights and the biases."""
+STEPS, AGAIN = 30, 4
+"""Steps of Newton's method, and where only some of the documents are others."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the terms of documents tell of labels.
+
+    Attributes
+    ----------
+    told : (K, L, n) float32, log-odds in nats, of each document by counts without it.
+    base : (L,) log π_l / (1 - π_l).
+    having, whole : (L, n), (n,) how many documents equal to each have the label, and are there.
+    """
+
+    told: Float32
+    base: Float64
+    having: Float32
+    whole: Float32
+
+    def weights(
+        self, start: tuple[Float64, Float64] | None = None, without: int | None = None,
+        steps: int = STEPS,
+    ) -> tuple[float, Float64, Float64]:  # fmt: skip
+        """(the loss, the weights (K,), the biases (L,)), by Newton's method.
+
+        Parameters
+        ----------
+        start : weights and biases to begin with.
+        without : a group of the documents to leave out.
+        steps : at most.
+        """
+        blocks, labels, n = self.told.shape
+        kept = np.ones(n, np.float32)
+        if without is not None:
+            kept[without::GROUPS] = 0.0
+        having, whole = self.having * kept, self.whole * kept
+        w, b = (np.zeros(blocks), np.zeros(labels)) if start is None else start
+        loss, odds = self._loss(w, b, having, whole)
+        for _ in range(steps):
+            p = expit(odds)
+            off = whole * p - having
+            curve = whole * p * (1 - p)
+            slope_w = np.einsum("kln,ln->k", self.told, off, dtype=np.float64)
+            slope_w += WEIGHT_RIDGE * w
+            slope_b = off.sum(axis=1, dtype=np.float64) + BIAS_RIDGE * b
+            of_b = curve.sum(axis=1, dtype=np.float64) + BIAS_RIDGE
+            bent = self.told * curve
+            both = bent.sum(axis=2, dtype=np.float64)
+            of_w = np.einsum("kln,jln->kj", bent, self.told, dtype=np.float64)
+            of_w += WEIGHT_RIDGE * np.eye(blocks) - (both / of_b) @ both.T
+            step_w = -np.linalg.solve(of_w, slope_w - (both / of_b) @ slope_b)
+            step_b = -(slope_b + step_w @ both) / of_b
+            descent, length = -float(slope_w @ step_w + slope_b @ step_b), 1.0
+            if descent < 1e-5 * max(1.0, abs(loss)):
+                break
+            while length > 1e-6:
+                new = w + length * step_w, b + length * step_b
+                new_loss, new_odds = self._loss(*new, having, whole)
+                if new_loss <= loss - 1e-4 * length * descent:
+                    break
+                length /= 4
+            else:
+                break
+            (w, b), loss, odds = new, new_loss, new_odds
+        return loss, w, b
+
+    def log_odds(self, w: Float64, b: Float64) -> Float32:
+        """Of each label and document, (L, n)."""
+        told = np.einsum("kln,k->ln", self.told, w.astype(np.float32))
+        return told + (self.base + b).astype(np.float32)[:, np.newaxis]
+
+    def _loss(
+        self, w: Float64, b: Float64, having: Float32, whole: Float32
+    ) -> tuple[float, Float32]:
+        """(the loss in nats with the ridges, the log-odds)."""
+        odds = self.log_odds(w, b)
+        loss = float(lost(odds, having, whole).sum(dtype=np.float64))
+        return loss + 0.5 * (WEIGHT_RIDGE * float(w @ w) + BIAS_RIDGE * float(b @ b)), odds
+
+
+def lost(odds: Float32, having: Float32, whole: Float32) -> Float32:
+    """What is lost of each label and document, in nats, (L, n)."""
+    return np.logaddexp(0, odds) * whole - having * odds
+
+
+@dataclass(frozen=True)
+class LabelsCounted:
+    """Documents with their labels, and what was counted of their terms.
+
+    Attributes
+    ----------
+    documents : Counted, whose class 0 is all documents, and whose others are the labels: `equal`
+        (n, 1 + L), `counts` (V, 1 + L), `of_class` and `class_weight` (1 + L,).
+    """
+
+    documents: Counted
+
+    @property
+    def open(self) -> Int64:
+        """The labels that some documents have, and some have not."""
+        weight = self.documents.class_weight
+        return np.flatnonzero((weight[1:] > 0) & (weight[1:] < weight[0]))
+
+    def told(self, alpha: Any, most: int, workers: Workers) -> tuple[Float32, Float64]:
+        """(log-odds (2 G, L, n) of the open labels, by counts without each document; lengths).
+
+        Of the first so many documents; surprise is in units.
+        """
+        own, chosen = self.documents.first(most), 1 + self.open
+        given = own.alpha is not None
+        alpha_whole = own.alpha_whole if given else alpha * own.n_terms
+        smoothing = np.asarray(alpha, np.float64)
+        logs = np.log(np.arange(SMALL) + smoothing) if smoothing.ndim == 0 else np.empty(0)
+        each = np.ascontiguousarray(np.broadcast_to(smoothing, len(own.counts)))
+        whole, total = own.equal[:, 0].copy(), own.counts[:, 0].copy()
+        out = np.empty((2 * own.n_groups, len(chosen), len(whole)), np.float32)
+
+        def some(start: int) -> Float64:
+            labels = chosen[start : start + TOGETHER]
+            counts = np.ascontiguousarray(own.counts[:, labels])
+            odds = np.empty_like(counts)
+            kernel.first_odds(counts, total, each, logs, odds)
+            found = np.zeros((len(whole), 2 * own.n_groups, len(labels)))
+            lengths = np.zeros(len(whole))
+            kernel.label_odds(
+                own.rows.indptr, own.rows.indices, own.rows.data, whole,
+                np.ascontiguousarray(own.equal[:, labels]), counts, total, odds, logs, each,
+                float(own.of_class[0]), own.of_class[labels], own.group, alpha_whole, found,
+                lengths,
+            )  # fmt: skip
+            found[:, own.n_groups :] /= own.unit
+            out[:, start : start + TOGETHER] = found.transpose(1, 2, 0)
+            return lengths
+
+        return out, workers.map(some, range(0, len(chosen), TOGETHER))[0]
+
+    def evidence(self, told: Float32, lengths: Float64, quarters: int) -> Evidence:
+        """What was told of the first documents, where it falls so with their lengths."""
+        own, chosen = self.documents, 1 + self.open
+        whole = own.equal[: len(lengths), 0]
+        share = min(1.0, HEAVIEST / whole.max(initial=1.0))
+        weight = own.class_weight
+        base = np.log(weight[chosen]) - np.log(weight[0] - weight[chosen])
+        falling = by_length(lengths, quarters).astype(np.float32)
+        having = np.ascontiguousarray(own.equal[: len(lengths), chosen].T)
+        return Evidence(
+            np.clip(told * falling, -FARTHEST, FARTHEST), base,
+            (having * share).astype(np.float32), (whole * share).astype(np.float32),
+        )  # fmt: skip
+
+
+def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
+    """The weights that predict all labels best, of each document by counts without it.
+
+    Returns
+    -------
+    Scale : with a bias a label, 0 of those that all documents have, or none.
+    """
+    documents, chosen = labels.documents, labels.open
+    n_labels = documents.equal.shape[1] - 1
+    n, chooses = documents.equal.shape[0], documents.alpha is None
+    if not len(chosen) or not documents.rows.nnz:
+        return replace(textbook(documents, True), bias=np.zeros(n_labels))
+    most = min(n, max(LEAST, PAIRS // len(chosen)))
+    few = min(most, TRIED, max(LEAST // 8, TRIED_PAIRS // len(chosen)))
+    with threadpool_limits(1, "blas"):  # with more threads it adds in another order
+
+        def loss(told: Float32, lengths: Float64, quarters: int) -> float:
+            return labels.evidence(told, lengths, quarters).weights()[0]
+
+        alphas: Sequence[Any] = ALPHAS if chooses else [documents.alpha]
+        tried = [labels.told(one, few, workers) for one in alphas]
+        best = int(np.argmin([loss(*one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
+        alpha = alphas[best]
+        quarters = min(QUARTERS, key=lambda one: loss(*tried[best], one))
+        evidence = labels.evidence(*labels.told(alpha, most, workers), quarters)
+        _, w, b = evidence.weights()
+        judged = _judged(evidence, w, b)
+    bias = np.zeros(n_labels)
+    bias[chosen] = b
+    flat, surprised = np.split(w, [documents.n_groups])
+    return Scale(
+        float(alpha) if chooses else None, quarters, flat, surprised / documents.unit, bias, judged
+    )
+
+
+def _judged(evidence: Evidence, w: Float64, b: Float64) -> Judged:
+    """How documents were predicted by weights that others taught: nats a document, all labels."""
+    total = 0.0
+    for group in range(GROUPS):
+        _, *own = evidence.weights((w, b), group, AGAIN)
+        out = slice(group, None, GROUPS)
+        odds = evidence.log_odds(*own)[:, out]
+        losses = lost(odds, evidence.having[:, out], evidence.whole[out])
+        total += float(losses.sum(dtype=np.float64))
+    none = np.empty(0, np.float32)
+    return Judged(
+        total / float(evidence.whole.sum(dtype=np.float64)), none, np.empty(0, bool), none
+    )

@@ -1,0 +1,134 @@
+"""Documents that have any number of labels: what their terms tell of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from naively.evidence.scale import Scale, stored_scale
+from naively.exact import ExactArray, Float64, Int64
+from naively.families.linear import Alpha, LinearParameters, Terms, columns_of, counts_of, log
+from naively.families.looked_up import LookedUp, with_group
+from naively.families.multinomial import MultinomialParameters, total_alpha
+from naively.families.text_parameters import Estimated, SelectedTerms, TextParameters
+from naively.statistics.base import Arrays, two_classes
+from naively.statistics.term_counts import TermCounts
+from naively.text.counting import DocumentRows
+
+
+class LabelTerms(LinearParameters):
+    """The log-odds of each term for each label: log θ_tl / θ'_tl.
+
+    θ is the share of the term in the documents that have the label, θ' that in all others, both
+    smoothed, as the multinomial of two classes has it.
+
+    Parameters
+    ----------
+    total : ExactArray (1 + L, V), how often each term was met in all documents, and in those that
+        have each label.
+    alpha : virtual counts of each term, above 0.
+    weights : (V,) how much each term counts; None for 1.
+    """
+
+    has_zero = False
+
+    def __init__(self, total: ExactArray, alpha: Alpha, weights: Float64 | None = None) -> None:
+        labels, size = total.shape[0] - 1, total.shape[1]
+        super().__init__(labels, size)
+        self.total, self.alpha, self.weights = total, np.asarray(alpha, np.float64), weights
+        having, without = _apart(total.summed(1))
+        whole = total_alpha(self.alpha, labels, size)
+        self.log_totals = np.log(without + whole) - np.log(having + whole)
+        self.n_free = 2 * labels * max(0, size - 1)
+
+    def terms(self, columns: Any) -> Terms:
+        """x_t w_t log θ_tl / θ'_tl."""
+        having, without = _apart(self.total.gather(1, columns))
+        alpha = columns_of(self.alpha, columns)
+        slope = log(having + alpha) - log(without + alpha) + self.log_totals[:, np.newaxis]
+        return Terms(slope if self.weights is None else slope * self.weights[columns])
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
+        """Refused: no model says how labels come together."""
+        raise ValueError("labels are judged one by one: no document can be drawn of several")
+
+
+def _apart(sums: ExactArray) -> tuple[Float64, Float64]:
+    """(sums of each label, sums of all documents but those), from those of all, and each."""
+    having = sums.gather(0, slice(1, None))
+    all_ = sums.gather(0, slice(0, 1))
+    everywhere = ExactArray(np.repeat(all_.limbs, having.shape[0], axis=0), sums.low)
+    return counts_of(having), counts_of(everywhere - having)
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """How the terms are weighed.
+
+    Attributes
+    ----------
+    scale : how much the terms count, with a bias a label.
+    group, n_groups : of each term: words, pairs of words and so on.
+    """
+
+    scale: Scale
+    group: Int64
+    n_groups: int
+
+
+class LabelledParameters(TextParameters):
+    """What the selected terms tell of each label.
+
+    Scores are log-odds without the prior: (L, n).
+
+    Attributes
+    ----------
+    scale : how much the terms count, with a bias a label; None if each counts in full.
+    bias : (L,), what every document has besides the log-odds of the prior, in nats.
+
+    Parameters
+    ----------
+    terms : their vocabulary, sorted, and what was counted of them, (1 + L, V).
+    alpha : virtual counts of each, above 0.
+    apart : makes the parameters of two classes, documents without a label and those that have it,
+        from the terms and the number of the label.
+    """
+
+    not_linear = "each label has log-odds of its own"
+
+    def __init__(
+        self, summary: TermCounts, terms: SelectedTerms, alpha: Alpha,
+        apart: Callable[[Estimated, int], TextParameters], weighing: Weighing | None = None,
+    ) -> None:  # fmt: skip
+        total, groups, weights = terms.total, terms.total, None
+        if weighing is not None:
+            all_terms = total.gather(0, 0).rounded()
+            weights = weighing.scale.of_terms(all_terms, weighing.group)
+            groups = with_group(total, weighing.group, weighing.n_groups)
+        inner = LabelTerms(total, alpha, weights)
+        super().__init__(summary, Estimated(inner, terms.vocabulary, total, alpha))
+        self.scale = None if weighing is None else weighing.scale
+        if self.scale is not None:
+            self.bias, self.judged = self.scale.bias, self.scale.judged
+        if np.ndim(alpha) == 0:  # else terms of the same counts may differ
+            self._looked_up = LookedUp(self.scorer, groups)
+        self._apart = apart
+
+    def kept(self) -> Arrays:
+        """The weights, if there are any."""
+        return {} if self.scale is None else stored_scale(self.scale)
+
+    def _finish(self, rows: DocumentRows, scores: Float64) -> None:
+        """Let the evidence fall with the length, and add the biases."""
+        if self.scale is not None:
+            scores *= self.scale.of_lengths(rows.lengths())
+            scores += self.scale.bias[:, np.newaxis]
+
+    def of_label(self, label: int) -> TextParameters:
+        """The parameters of two classes: documents without a label, and those that have it."""
+        own = two_classes(self.total, 1 + label)
+        inner = MultinomialParameters(own, np.asarray(self.alpha, np.float64))
+        return self._apart(Estimated(inner, self.vocabulary, own, self.alpha), label)
