@@ -125,8 +125,8 @@ def main() -> None:
     models = {
         "MultilabelNB": MultilabelNB().fit,
         "MultilabelNB, textbook": MultilabelNB(weights=None).fit,
-        "one vs rest, weighed": OneVsRestClassifier(TextNB(weights="auto")).fit,
-        "one vs rest, textbook": OneVsRestClassifier(TextNB()).fit,
+        "one vs rest, weighed": OneVsRestClassifier(TextNB()).fit,
+        "one vs rest, textbook": OneVsRestClassifier(TextNB(weights=None)).fit,
         "logistic regression": logistic,
     }
     per = posts.labels.sum(axis=1)
