@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -161,6 +160,5 @@ def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) 
 
 
 def _mean(values: Float64, weights: Float64) -> float:
-    """The mean by weight, in whatever order the rows are; NaN of no rows."""
-    whole = math.fsum(weights)
-    return math.fsum(values * weights) / whole if whole > 0 else math.nan
+    """The mean by weight; NaN of no rows."""
+    return float((values * weights).sum() / weights.sum()) if weights.sum() > 0 else np.nan

@@ -101,7 +101,6 @@ class Stream:
     ) -> None:
         self.name = name
         self._digest = hashlib.blake2b(digest_size=DIGEST) if digested else None
-        self._fresh = bytearray()
         self.raw = Raw(file)
         self.owned = owned
         head = self.raw.head
@@ -120,23 +119,11 @@ class Stream:
 
     def read(self, size: int) -> bytes:
         """So many bytes; fewer only at the end."""
-        return self._digested(self._read(size, live=False))
+        return self._read(size, live=False)
 
     def some(self, size: int) -> bytes:
         """So many bytes, or of a live stream what is there, at least one; none only at the end."""
-        return self._digested(self._read(size, self.live))
-
-    def _digested(self, data: bytes) -> bytes:
-        """The same bytes, which count as read unless they are given back soon."""
-        if self._digest is not None:
-            self._fresh += data
-            if len(self._fresh) > BLOCK + 4 * HEAD:
-                self._flush(self._digest)
-        return data
-
-    def _flush(self, digest: Any) -> None:
-        digest.update(self._fresh)
-        self._fresh.clear()
+        return self._read(size, self.live)
 
     def _read(self, size: int, live: bool) -> bytes:
         pieces, have, end = [], 0, 0.0
@@ -186,13 +173,13 @@ class Stream:
                 f"{self.name}: cannot be decompressed ({brief(error)}); is the file whole?"
             ) from None
         self.ended = not piece
+        if self._digest is not None:
+            self._digest.update(piece)
         return piece
 
     def unread(self, data: bytes) -> None:
         """Let `data` be read next."""
         self._pending = data + self._pending
-        if self._digest is not None:
-            del self._fresh[len(self._fresh) - len(data) :]
         self.ended = self.ended and not self._pending
 
     def as_file(self) -> Any:
@@ -215,7 +202,6 @@ class Stream:
         assert self._digest is not None
         while self._file is not None and not self.closed and self.read(BLOCK):
             pass
-        self._flush(self._digest)
         return self._digest.digest()
 
     def close(self) -> None:
