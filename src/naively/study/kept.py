@@ -10,6 +10,7 @@ from threading import Lock
 import numpy as np
 import pyarrow as pa
 
+from naively.exact import Float64
 from naively.model import Model
 from naively.study.folds import Learnable
 from naively.tables.encoding import encode
@@ -26,12 +27,12 @@ ROWS, CELLS, BYTES = 100_000, 1 << 22, 1 << 26
 class Kept:
     """Every row gets a random number, by its place in the stream; the smallest are kept.
 
-    So which rows are kept depends on no thread's pace.
+    So which rows are kept, and their order, depends on no thread's pace.
 
     Parameters
     ----------
     seed : of the numbers.
-    pieces : how many pieces of the stream were seen before.
+    pieces : how many pieces of the stream were seen, without gaps.
     held, limit, threshold : rows of these, how many are kept at most, and what their numbers are
         below.
     """
@@ -41,6 +42,8 @@ class Kept:
     held: Held = field(default_factory=Held)
     limit: int = ROWS
     threshold: float = 1.0
+    _early: dict[int, tuple[pa.Table, Float64, int]] = field(default_factory=dict)
+    """Rows of pieces that some before them are still to be added for, which are slower."""
     _lock: Lock = field(default_factory=Lock)
 
     def passing(self, tasks: Iterable[Task]) -> Iterator[Task]:
@@ -50,22 +53,32 @@ class Kept:
 
     def _seen(self, number: int, batch: pa.RecordBatch) -> pa.RecordBatch:
         draws = np.random.default_rng([self.seed, number, 2]).random(batch.num_rows)
+        few = draws < self.threshold
+        table = pa.Table.from_batches([batch])
+        if not few.all():
+            table = table.filter(pa.array(few))
         with self._lock:
-            if number == 0:
-                self.limit = most_rows(batch)
-            few = draws < self.threshold
-            table = pa.Table.from_batches([batch])
-            self.held.add(table if few.all() else table.filter(pa.array(few)), draws[few])
-            if self.held.rows > 2 * self.limit:
-                self._cut()
+            self._early[number] = table, draws[few], most_rows(batch)
+            while self.pieces in self._early:
+                self._add(*self._early.pop(self.pieces))
         return batch
+
+    def _add(self, table: pa.Table, draws: Float64, limit: int) -> None:
+        """Keep rows of the next piece."""
+        if self.pieces == 0:
+            self.limit = limit
+        self.pieces += 1
+        few = draws < self.threshold  # which may be lower by now
+        self.held.add(table if few.all() else table.filter(pa.array(few)), draws[few])
+        if self.held.rows > 2 * self.limit:
+            self._cut()
 
     def _cut(self) -> None:
         self.threshold = self.held.smallest(self.limit)
         deque(self.held.release(self.threshold), maxlen=0)
 
     def learnable(self, model: Model, question: Question) -> Learnable:
-        """The rows that were kept, as a model takes them that learned all; in no known order."""
+        """The rows that were kept, as a model takes them that learned all."""
         if self.held.rows > self.limit:
             self._cut()
         rows, labels, weights = [], [], []
