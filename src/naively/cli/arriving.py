@@ -225,8 +225,18 @@ class Arriving:
         self.now.notes = theirs
         if self.now.gamma < 1.0:
             there.model.decay(self.now.gamma)
-        there.model = merge(there.model, self.now.own)
+        there.model = _sum(there.model, self.now.own)
         return True
+
+
+def _sum(model: Model, own: Model) -> Model:
+    """What both learned; the families of a model hold, if its columns have changed theirs since."""
+    try:
+        return merge(model, own)
+    except ValueError:
+        if not own.schema.why.keys() <= model.schema.why.keys():
+            raise
+        return merge(model, under(own, model.schema))
 
 
 def _step(half_life: int) -> int:
