@@ -57,6 +57,21 @@ def cut(size):
         yield
 
 
+def without_weights(chosen):
+    """These options, of the textbook if they do not choose weights: the laws here are its own."""
+    return chosen if {"weights", "models"} & chosen.keys() else {"weights": None} | chosen
+
+
+def textbook(event="multinomial", **chosen):
+    """A `TextNB` of these options."""
+    return TextNB(event, **without_weights(chosen))
+
+
+def new_textbook(chosen, **more):
+    """As `new_text`."""
+    return new_text(without_weights(chosen | more))
+
+
 def learn(classifier, texts, y, weights=None):
     """partial_fit; but rows that all weigh nothing are absent."""
     if len(texts) and (weights is None or np.any(weights)):
@@ -81,13 +96,13 @@ def assert_same(a, b, texts=()):
 def test_threads_and_pieces_give_the_same_model(name):
     texts, y = corpus(250)
     with cut(1 << 30):
-        whole = new_text(VARIANTS[name]).set_params(n_jobs=1).partial_fit(texts, y)
+        whole = new_textbook(VARIANTS[name]).set_params(n_jobs=1).partial_fit(texts, y)
         expected = bits(whole, texts)
     weights = np.ones(len(y))
     for n_jobs, size in ((1, 100), (2, 1), (2, 1000), (3, 20_000)):
         with cut(size):
             for w in (None, weights):
-                other = new_text(VARIANTS[name]).set_params(n_jobs=n_jobs)
+                other = new_textbook(VARIANTS[name]).set_params(n_jobs=n_jobs)
                 other.partial_fit(texts, y, sample_weight=w)
                 assert other.model_ == whole.model_
             assert_array_equal(bits(other, texts), expected)
@@ -101,11 +116,13 @@ def test_threads_and_pieces_give_the_same_model(name):
 
 
 NAMES = ["aa", "bb", "cc", "dd", "ee"]
+BY_NAME = {"stop_words", "n_features", "max_features", "drop_most_frequent"}
+"""Options by which names matter: of equally frequent terms the first of the alphabet is chosen."""
 PLAIN = st.lists(st.sampled_from(NAMES), max_size=7)
 
 
 @given(
-    options().filter(lambda chosen: not {"stop_words", "n_features", "max_features"} & set(chosen)),
+    options().filter(lambda chosen: not BY_NAME & chosen.keys()),
     st.lists(st.tuples(PLAIN, st.integers(0, 2)), min_size=1, max_size=8),
     st.permutations(NAMES),
 )
@@ -117,7 +134,7 @@ def test_renamed_words_give_the_permuted_model(chosen, given_rows, others):
     y = [label for _, label in given_rows]
     texts = [" ".join(words) for words, _ in given_rows]
     renamed = [" ".join(rename[word] for word in words) for words, _ in given_rows]
-    a, b = TextNB(**chosen).partial_fit(texts, y), TextNB(**chosen).partial_fit(renamed, y)
+    a, b = textbook(**chosen).partial_fit(texts, y), textbook(**chosen).partial_fit(renamed, y)
     assert sorted(rename[term] for term in a.terms_) == b.terms_.tolist()
     order = [b.terms_.tolist().index(rename[term]) for term in a.terms_]
     assert_array_equal(b.feature_count_[:, order], a.feature_count_)
@@ -136,8 +153,8 @@ def test_the_order_of_words_is_no_matter(chosen, given_rows, data):
         None if text is None else " ".join(data.draw(st.permutations(text.split())))
         for text in texts
     ]
-    a = new_text(chosen).partial_fit(texts, y, sample_weight=weights)
-    assert_same(a, new_text(chosen).partial_fit(mixed, y, sample_weight=weights), texts)
+    a = new_textbook(chosen).partial_fit(texts, y, sample_weight=weights)
+    assert_same(a, new_textbook(chosen).partial_fit(mixed, y, sample_weight=weights), texts)
 
 
 # ---- 5. posteriors are probabilities -------------------------------------------------------------
@@ -182,7 +199,7 @@ def assert_told(classifier, texts):
 @given(options(), rows(), st.lists(TEXTS, max_size=3))
 def test_what_is_told_adds_up_to_the_score(chosen, given_rows, more):
     texts, y, weights = given_rows
-    classifier = new_text(chosen).partial_fit(texts, y, sample_weight=weights)
+    classifier = new_textbook(chosen).partial_fit(texts, y, sample_weight=weights)
     assert_told(classifier, [*PROBE, *texts, *more])
     explained = classifier.model_.posterior().explain(Documents.of([*PROBE, *texts]))
     joint = classifier.predict_joint_log_proba([*PROBE, *texts])
@@ -193,7 +210,7 @@ def test_what_is_told_adds_up_to_the_score(chosen, given_rows, more):
 @pytest.mark.parametrize("chosen", [{}, {"analyzer": "char", "ngram_range": (1, 2)}], ids=str)
 def test_what_is_told_of_bytes(chosen):
     texts = [b"caf\xe9 \xff\xfe the", "naïve the".encode(), b"\xc3", b"ab\xe4\xb8 ab \xf0\x9f"]
-    classifier = TextNB(**chosen).fit(texts, [0, 1, 1, 0])
+    classifier = textbook(**chosen).fit(texts, [0, 1, 1, 0])
     scores = classifier.predict_joint_log_proba(texts)
     for i, text in enumerate(texts):
         told = classifier.model_.posterior().parameters.explain_document(Documents.of(texts), i)
@@ -204,7 +221,7 @@ def test_what_is_told_of_bytes(chosen):
 
 def test_what_is_told():
     texts = ["free prize, FREE", "lunch at noon", "a prize at noon", "free lunch"]
-    classifier = TextNB().fit(texts, ["spam", "ham", "spam", "ham"])
+    classifier = textbook().fit(texts, ["spam", "ham", "spam", "ham"])
     told = classifier.model_.posterior().parameters.explain_document(
         Documents.of(["A free x-mas prize: free!"]), 0
     )
@@ -225,9 +242,9 @@ def test_what_is_told():
 
 def test_samples_of_the_complement_are_those_of_counts():
     texts, y = corpus(300)
-    first = TextNB("complement", alpha=0.3).fit(texts, y)
+    first = textbook("complement", alpha=0.3).fit(texts, y)
     drawn, labels = first.sample(4000, random_state=11)
-    same, others = TextNB(alpha=0.3).fit(texts, y).sample(4000, random_state=11)
+    same, others = textbook(alpha=0.3).fit(texts, y).sample(4000, random_state=11)
     assert drawn == same
     assert_array_equal(labels, others)
 
@@ -235,7 +252,7 @@ def test_samples_of_the_complement_are_those_of_counts():
 def test_only_single_words_are_drawn():
     for chosen in ({"analyzer": "char"}, {"ngram_range": (1, 2)}, {"n_features": 8}):
         with pytest.raises(ValueError, match=r"single words|names are not kept"):
-            TextNB(**chosen).fit(*corpus(50)).sample(3)
+            textbook(**chosen).fit(*corpus(50)).sample(3)
 
 
 # ---- 9. a file holds the model -------------------------------------------------------------------
@@ -244,7 +261,7 @@ def test_only_single_words_are_drawn():
 @pytest.mark.parametrize("name", ["plain", "tfidf-l2", "bernoulli", "hashed", "min_df"])
 @pytest.mark.parametrize("texts", [["", None, "."], ["aa", "bb", "cc"]], ids=["no terms", "terms"])
 def test_empty_models_are_saved(name, texts, tmp_path):
-    classifier = TextNB(**VARIANTS[name]).partial_fit(texts, [0, 1, 1])
+    classifier = textbook(**VARIANTS[name]).partial_fit(texts, [0, 1, 1])
     for one in (classifier, copy.deepcopy(classifier).forget(texts, [0, 1, 1])):
         one.save(tmp_path / "m")
         loaded = naively.load(tmp_path / "m")
@@ -258,7 +275,7 @@ def test_empty_models_are_saved(name, texts, tmp_path):
     ids=lambda chosen: next(iter(chosen)),
 )
 def test_functions_are_not_saved(chosen, tmp_path):
-    classifier = TextNB(**chosen).fit(["aa bb", "cc"], [0, 1])
+    classifier = textbook(**chosen).fit(["aa bb", "cc"], [0, 1])
     with pytest.raises(ValueError, match="cannot be saved: a value of type method_descriptor"):
         classifier.save(tmp_path / "m")
     assert not list(tmp_path.iterdir())
@@ -268,7 +285,7 @@ def test_functions_are_not_saved(chosen, tmp_path):
 
 @pytest.mark.parametrize("name", ["plain", "tfidf-l2", "hashed-bernoulli"])
 def test_damage_is_noticed(name, tmp_path):
-    classifier = TextNB(**VARIANTS[name]).fit(["aa ab", "ΟΔΟΣ aa", None], ["x", "y", "x"])
+    classifier = textbook(**VARIANTS[name]).fit(["aa ab", "ΟΔΟΣ aa", None], ["x", "y", "x"])
     classifier.save(tmp_path / "m")
     content = (tmp_path / "m").read_bytes()
     generator = np.random.default_rng(1)
@@ -288,7 +305,7 @@ def test_damage_is_noticed(name, tmp_path):
 
 
 def test_forged_tensors_are_refused(tmp_path):
-    TextNB(max_terms=9).fit(["aa bb", "cc aa", "dd"], [0, 1, 1]).save(tmp_path / "m")
+    textbook(max_terms=9).fit(["aa bb", "cc aa", "dd"], [0, 1, 1]).save(tmp_path / "m")
     document, arrays = parts(tmp_path / "m")
     assert arrays["statistics.0.terms"].tobytes() == b"aabbccdd"
 
@@ -327,7 +344,7 @@ def test_forged_tensors_are_refused(tmp_path):
 
 
 def test_forged_options_are_refused(tmp_path):
-    TextNB().fit(["aa bb", "cc aa", "dd"], [0, 1, 1]).save(tmp_path / "m")
+    textbook().fit(["aa bb", "cc aa", "dd"], [0, 1, 1]).save(tmp_path / "m")
     document, arrays = parts(tmp_path / "m")
     for option, value in {
         "event": "gaussian", "alpha": -1.0, "norm": True, "weighting": "idf", "length_norm": "l3",
@@ -350,7 +367,7 @@ def test_forged_options_are_refused(tmp_path):
 
 
 def test_words_and_classes_may_come_later():
-    model = TextNB().partial_fit(["aa bb"], ["one"])
+    model = textbook().partial_fit(["aa bb"], ["one"])
     assert model.predict_proba(["zz"]).tolist() == [[1.0]]
     model.partial_fit(["aa cc", "dd"], ["two", "three"]).partial_fit(["bb ee"], ["a class"])
     assert model.classes_.tolist() == ["a class", "one", "three", "two"]
@@ -364,7 +381,7 @@ def test_words_and_classes_may_come_later():
 
 
 def test_terms_left_out_come_back():
-    model = TextNB(min_df=2).fit(["aa bb", "aa cc", "dd"], [0, 1, 1])
+    model = textbook(min_df=2).fit(["aa bb", "aa cc", "dd"], [0, 1, 1])
     assert model.terms_.tolist() == ["aa"]
     model.partial_fit(["cc bb"], [0])
     assert model.terms_.tolist() == ["aa", "bb", "cc"]
@@ -382,10 +399,10 @@ def test_terms_left_out_come_back():
     st.data(),
 )
 def test_counts_of_bounded_memory_lack_no_more_than_is_said(chosen, limit, batches, data):
-    bounded, whole = TextNB(max_terms=limit, **chosen), TextNB(**chosen)
+    bounded, whole = textbook(max_terms=limit, **chosen), textbook(**chosen)
     for k, (texts, y, weights) in enumerate(batches):
         if k and data.draw(st.booleans()):
-            bounded = bounded + TextNB(max_terms=limit, **chosen).partial_fit(
+            bounded = bounded + textbook(max_terms=limit, **chosen).partial_fit(
                 texts, y, None, weights
             )
         else:
@@ -410,7 +427,7 @@ def all_counts(classifier):
 
 def test_frequent_terms_survive(tmp_path):
     generator = np.random.default_rng(0)
-    model = TextNB(max_terms=200)
+    model = textbook(max_terms=200)
     for _ in range(100):
         rare = [f"rare{k}" for k in generator.integers(0, 10**9, 60)]
         model.partial_fit([" ".join(["often", "always", "always", *rare])], [0])
@@ -430,7 +447,7 @@ def test_frequent_terms_survive(tmp_path):
 
 @given(rows(most=6), rows(most=6), st.sampled_from(["tfidf", "log-tfidf"]), st.data())
 def test_the_reference_is_that_of_the_first_documents(first, second, weighting, data):
-    model = TextNB(weighting=weighting, n_jobs=2)
+    model = textbook(weighting=weighting, n_jobs=2)
     with cut(data.draw(st.sampled_from([1, 1 << 18]))):
         model.partial_fit(first[0], first[1])
     reference = model.model_.family.reference
@@ -451,7 +468,7 @@ def test_the_reference_is_that_of_the_first_documents(first, second, weighting, 
 
 
 def test_models_that_refer_to_other_documents_do_not_add():
-    a, b = (TextNB(weighting="tfidf").fit(texts, [0, 1])
+    a, b = (textbook(weighting="tfidf").fit(texts, [0, 1])
             for texts in (["aa bb", "aa"], ["aa bb", "bb"]))  # fmt: skip
     before = copy.deepcopy((a, b))
     with pytest.raises(ValueError, match="cannot combine"):
@@ -459,19 +476,21 @@ def test_models_that_refer_to_other_documents_do_not_add():
     with pytest.raises(ValueError, match="cannot combine"):
         sum([b, a])
     assert (a.model_, b.model_) == tuple(one.model_ for one in before)
-    same = TextNB(weighting="tfidf").fit(["aa", "bb aa"], [1, 0])
+    same = textbook(weighting="tfidf").fit(["aa", "bb aa"], [1, 0])
     assert (a + same).class_count_.tolist() == [2, 2]
-    plain = TextNB().fit(["aa bb", "aa"], [0, 1])
-    for other in (TextNB(weighting="log"), TextNB("binary"), TextNB(lowercase=False)):
+    plain = textbook().fit(["aa bb", "aa"], [0, 1])
+    for other in (textbook(weighting="log"), textbook("binary"), textbook(lowercase=False)):
         with pytest.raises(ValueError, match="cannot combine"):
             plain + other.fit(["aa bb", "aa"], [0, 1])
-    assert (plain + TextNB("complement", alpha=2).fit(["cc", "dd"], [0, 1])).event == "multinomial"
+    assert (
+        plain + textbook("complement", alpha=2).fit(["cc", "dd"], [0, 1])
+    ).event == "multinomial"
 
 
 def test_fit_begins_with_other_documents():
-    model = TextNB(weighting="tfidf").fit(["aa bb", "aa"], [0, 1])
+    model = textbook(weighting="tfidf").fit(["aa bb", "aa"], [0, 1])
     model.fit(["cc", "cc dd", "dd ee"], [0, 1, 1])
-    assert_same(model, TextNB(weighting="tfidf").fit(["cc", "cc dd", "dd ee"], [0, 1, 1]))
+    assert_same(model, textbook(weighting="tfidf").fit(["cc", "cc dd", "dd ee"], [0, 1, 1]))
     assert model.model_.family.reference.total == 3
 
 
@@ -534,7 +553,7 @@ def test_columns_that_refer_to_documents(tmp_path):
     texts, y = corpus(60)
     texts = [text or None for text in texts]
     model = NaiveBayes(columns={"a": Text(**chosen)}).partial_fit({"a": texts[:30]}, y[:30])
-    alone = TextNB(**chosen).partial_fit(texts[:30], y[:30])
+    alone = textbook(**chosen).partial_fit(texts[:30], y[:30])
     (block,) = model.model_.schema.blocks
     assert block.family.reference == alone.model_.family.reference
     other = copy.deepcopy(model).forget({"a": texts[:30]}, y[:30])
@@ -567,7 +586,7 @@ def test_a_table_of_prose_as_it_comes(tmp_path):
     assert loaded.model_ == model.model_
     assert_array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
     alone = NaiveBayes(columns={"a": "text"}).fit({"a": texts}, y)
-    assert_same_tables_of_one(alone, TextNB().fit([text or None for text in texts], y), texts)
+    assert_same_tables_of_one(alone, textbook().fit([text or None for text in texts], y), texts)
 
 
 def assert_same_tables_of_one(table_model, text_model, texts):
@@ -591,34 +610,37 @@ def test_samples_of_a_table_with_text():
 # ---- as scikit-learn does it ---------------------------------------------------------------------
 
 PEERS = {
-    "multinomial": (TextNB(), make_pipeline(CountVectorizer(), MultinomialNB())),
-    "alpha": (TextNB(alpha=0.01), make_pipeline(CountVectorizer(), MultinomialNB(alpha=0.01))),
+    "multinomial": (textbook(), make_pipeline(CountVectorizer(), MultinomialNB())),
+    "alpha": (textbook(alpha=0.01), make_pipeline(CountVectorizer(), MultinomialNB(alpha=0.01))),
     "complement": (
-        TextNB("complement", prior="uniform"),
+        textbook("complement", prior="uniform"),
         make_pipeline(CountVectorizer(), ComplementNB()),
     ),
     "complement-norm": (
-        TextNB("complement", norm=True, prior="uniform"),
+        textbook("complement", norm=True, prior="uniform"),
         make_pipeline(CountVectorizer(), ComplementNB(norm=True)),
     ),
-    "bernoulli": (TextNB("bernoulli"), make_pipeline(CountVectorizer(binary=True), BernoulliNB())),
+    "bernoulli": (
+        textbook("bernoulli"),
+        make_pipeline(CountVectorizer(binary=True), BernoulliNB()),
+    ),
     "binary": (
-        TextNB("binary", ngram_range=(1, 2)),
+        textbook("binary", ngram_range=(1, 2)),
         make_pipeline(CountVectorizer(binary=True, ngram_range=(1, 2)), MultinomialNB()),
     ),
     "char_wb": (
-        TextNB(analyzer="char_wb", ngram_range=(2, 4)),
+        textbook(analyzer="char_wb", ngram_range=(2, 4)),
         make_pipeline(CountVectorizer(analyzer="char_wb", ngram_range=(2, 4)), MultinomialNB()),
     ),
     "stop words": (
-        TextNB(stop_words="english", strip_accents="unicode"),
+        textbook(stop_words="english", strip_accents="unicode"),
         make_pipeline(
             CountVectorizer(stop_words="english", strip_accents="unicode"), MultinomialNB()
         ),
     ),
     **{
         f"tfidf-{norm}-{event}": (
-            TextNB(event, weighting="tfidf", length_norm=norm, prior="uniform"),
+            textbook(event, weighting="tfidf", length_norm=norm, prior="uniform"),
             make_pipeline(TfidfVectorizer(norm=norm, binary=event == "binary"), peer),
         )
         for norm in (None, "l1", "l2")
@@ -662,13 +684,13 @@ def test_predictions_are_those_of_scikit_learn(name, weighted):
 @given(st.lists(TEXTS, min_size=2, max_size=8), st.data())
 def test_words_may_be_empty(chosen, event, texts, data):
     y = np.arange(len(texts)) % 2
-    whole = TextNB(event, **chosen).fit(texts, y)
+    whole = textbook(event, **chosen).fit(texts, y)
     peer = CountVectorizer(binary=event == "bernoulli", token_pattern=None).set_params(**chosen)
     counts = peer.fit_transform(texts).toarray()
     assert whole.terms_.tolist() == peer.get_feature_names_out().tolist()
     assert_array_equal(whole.feature_count_, [counts[y == c].sum(axis=0) for c in (0, 1)])
     at = data.draw(st.integers(1, len(texts) - 1))
-    a, b = (TextNB(event, **chosen).partial_fit(texts[part], y[part])
+    a, b = (textbook(event, **chosen).partial_fit(texts[part], y[part])
             for part in (slice(at), slice(at, None)))  # fmt: skip
     assert_same(a + b, whole, [text for text in texts if text])
     assert (a + b).forget(texts[at:], y[at:]).model_ == a.model_
@@ -689,7 +711,7 @@ def test_terms_are_selected_as_by_scikit_learn(chosen, event):
     texts, y = corpus(200, seed=2)
     texts = [text or "" for text in texts]
     peer = CountVectorizer(binary=event == "binary", **chosen)
-    mine = TextNB(event, **chosen).fit(texts, y)
+    mine = textbook(event, **chosen).fit(texts, y)
     counts = np.asarray(peer.fit_transform(texts).sum(axis=0)).ravel()
     theirs = dict(zip(peer.get_feature_names_out(), counts, strict=True))
     own = dict(zip(mine.terms_, mine.feature_count_.sum(axis=0), strict=True))
@@ -703,11 +725,11 @@ def test_terms_are_selected_as_by_scikit_learn(chosen, event):
 def test_model_selection(form):
     texts, y = corpus(120)
     texts = form([text or "" for text in texts])
-    scores = cross_val_score(TextNB(), texts, y, cv=3)
+    scores = cross_val_score(textbook(), texts, y, cv=3)
     assert scores.shape == (3,)
     assert scores.min() > 0.6
     search = GridSearchCV(
-        TextNB(), {"alpha": [0.1, 1], "event": ["multinomial", "complement"]}, cv=2
+        textbook(), {"alpha": [0.1, 1], "event": ["multinomial", "complement"]}, cv=2
     )
     assert search.fit(texts, y).score(texts, y) > 0.9
 
@@ -715,7 +737,7 @@ def test_model_selection(form):
 def test_an_estimator_of_scikit_learn():
     texts, y = corpus(50)
     for chosen in VARIANTS.values():
-        classifier = TextNB(**chosen)
+        classifier = textbook(**chosen)
         assert clone(classifier).get_params() == classifier.get_params()
         assert {**classifier.get_params(), **chosen} == classifier.get_params()
         classifier.fit(texts, y)
@@ -723,6 +745,6 @@ def test_an_estimator_of_scikit_learn():
         again = pickle.loads(pickle.dumps(classifier))
         assert_same(classifier, again)
         assert 0 <= classifier.score(texts, y) <= 1
-    changed = TextNB().set_params(event="bernoulli", ngram_range=(1, 2))
+    changed = textbook().set_params(event="bernoulli", ngram_range=(1, 2))
     assert changed.fit(texts, y).model_.family.ngram_range == (1, 2)
     assert repr(TextNB("binary", alpha=0.5)) == "TextNB(alpha=0.5, event='binary')"
