@@ -52,8 +52,9 @@ def options(draw, event=None, weights=None):
     """What a TextNB can be told, together."""
     found = {"event": event or draw(st.sampled_from(EVENTS))}
     found |= {"alpha": draw(st.sampled_from([1.0, 0.1, 0.0, 1e-10]))}
+    found["weights"] = weights
     if weights is not None:
-        found |= {"weights": weights, "alpha": found["alpha"] or None}
+        found["alpha"] = found["alpha"] or None
     found |= draw(st.sampled_from(ANALYSES)) | draw(st.sampled_from(SELECTIONS))
     if found["event"] == "complement":
         found["norm"] = draw(st.booleans())

@@ -329,7 +329,7 @@ def test_newsgroups_counts(monkeypatch):
     rows, judged = counts[: len(posts), words], counts[len(posts) :, words]
     for name, given in models.items():
         of_counts = own["MODELS"][name].fit(rows, posts.labels)
-        of_texts = TextNB(**given, stop_words=others).fit(posts.texts, posts.labels)
+        of_texts = TextNB(**given, stop_words=others, weights=None).fit(posts.texts, posts.labels)
         assert of_texts.terms_.tolist() == terms[words].tolist()
         assert_allclose(
             of_counts.predict_proba(judged), of_texts.predict_proba(rest.texts), rtol=1e-9

@@ -156,7 +156,7 @@ PAIRS = [(a, b) for a in FAMILIES for b in FAMILIES]
 SHARING = [(a, b) for a, b in PAIRS if FAMILIES[a]().summary == FAMILIES[b]().summary]
 
 
-TAKE_ARRAYS = [p for p in SHARING if p[0] not in ("text", "weighed_text", "joint")]
+TAKE_ARRAYS = [p for p in SHARING if p[0] not in ("text", "weighed_text", "pooled_text", "joint")]
 
 
 @pytest.mark.parametrize(("name", "other"), TAKE_ARRAYS)
