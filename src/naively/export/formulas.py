@@ -23,8 +23,8 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
     NotExportableError : if a column cannot be said so, naming it and the reason.
     """
     posterior = model.posterior()
-    schema, whole = posterior.schema, posterior.parameters
-    parts: list[Parameters] = [whole] if schema.is_single else whole.parts  # type: ignore[attr-defined]
+    schema = posterior.schema
+    parts: list[Parameters] = schema.parts_of(posterior.parameters)
     found = Formula(posterior.log_prior)
     for block, part in zip(schema.blocks, parts, strict=True):
         try:
