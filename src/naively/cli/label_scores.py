@@ -15,14 +15,13 @@ from naively.cli import layout, models, progress
 from naively.cli.errors import UsageError, UserError
 from naively.cli.layout import clean, counted, facts, new_table, with_notes
 from naively.cli.multilabel import LabelRule, separator_of
-from naively.cli.sources import Opened
+from naively.cli.sources import Opened, compared_target
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.exact import Float64, Int64
 from naively.files.safetensors import Saved
 from naively.tables.encoding import encode
 from naively.tables.label_cells import LabelCells
-from naively.tables.names import no_column
 
 LISTED = 30
 """Labels of which a terminal shows how they were found, those of most rows."""
@@ -145,14 +144,7 @@ def evaluate(
 ) -> LabelScores:
     """Compare the labels of rows with those that the model gives them."""
     start = time.perf_counter()
-    target = target or models.target_of(saved)
-    if target is None:
-        raise UsageError("the model file does not name its target: give it with --target COLUMN")
-    if target not in source.names:
-        raise UserError(
-            f"{source.name}: {no_column(target, source.names)}; without the true labels there is "
-            "nothing to compare"
-        )
+    target = compared_target(saved, source, target or models.target_of(saved))
     names = [name for name in source.names if name != target]
     model = models.with_columns(saved, names, source.name)
     posterior: Any = model.posterior()

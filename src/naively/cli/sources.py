@@ -206,6 +206,20 @@ def target_among(table: Opened, asked: str | None) -> str:
     )
 
 
+def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
+    """The column of true labels, with which those of a model are compared."""
+    if target is None:
+        raise UsageError("the model file does not name its target: give it with --target COLUMN")
+    if target not in table.names:
+        raise UserError(
+            f"{table.name}: {no_column(target, table.names)}; without the true labels there is "
+            "nothing to compare"
+        )
+    if target in models.features_of(saved):
+        raise UserError(f"{target!r} is a feature of the model, and cannot be its target")
+    return target
+
+
 def check_columns(table: Opened, question: Question) -> None:
     """Refuse names of columns that are not there."""
     for name in filter(None, (question.target, question.weight, *question.wishes.columns)):

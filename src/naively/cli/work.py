@@ -13,10 +13,10 @@ import pyarrow as pa
 from naively.cli import models, progress
 from naively.cli.checkpoints import Checkpoint
 from naively.cli.decided import Decided
-from naively.cli.errors import UsageError, UserError, some
+from naively.cli.errors import UserError, some
 from naively.cli.judged import LeftOutScores, judged
 from naively.cli.metrics import Scores, Tally
-from naively.cli.sources import Opened, check_columns, check_known
+from naively.cli.sources import Opened, check_columns, check_known, compared_target
 from naively.decisions import DecisionRule, likeliest
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
@@ -41,7 +41,6 @@ from naively.tables.learning import (
     summarise,
 )
 from naively.tables.left_out import no_information, unvaried_in
-from naively.tables.names import no_column
 from naively.tables.one_pass import learn
 from naively.tables.relabelling import with_typed_labels
 from naively.tables.targets import positions
@@ -170,15 +169,7 @@ def evaluate(
     target = target or models.target_of(saved)
     if target is None and source.files.texts and LABEL in source.names:
         target = LABEL
-    if target is None:
-        raise UsageError("the model file does not name its target: give it with --target COLUMN")
-    if target not in source.names:
-        raise UserError(
-            f"{source.name}: {no_column(target, source.names)}; without the true labels there is "
-            "nothing to compare"
-        )
-    if target in models.features_of(saved):
-        raise UserError(f"{target!r} is a feature of the model, and cannot be its target")
+    target = compared_target(saved, source, target)
     names = [name for name in source.names if name != target]
     model = models.with_columns(saved, names, source.name)
     wanted = None if positive is None else models.label_of(model, positive)
