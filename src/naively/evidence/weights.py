@@ -91,7 +91,7 @@ class Piece:
 
     def expected(self, w: Float32, bias: Float32) -> tuple[Float32, Float32]:
         """(the probabilities but of the first class, (C - 1, n); what each entry loses, (n,))."""
-        proba = (w @ self.flat).reshape(self.base.shape)
+        proba = _product(w, self.flat).reshape(self.base.shape)
         losses = np.empty(len(self.y), np.float32)
         kernel.expect(proba, self.base, bias[1:] - bias[0], self.y, losses)
         return proba, losses
@@ -106,7 +106,7 @@ class Piece:
         off, losses = self.expected(*self.parted(x))
         kernel.take_own(off, self.y, weight)
         of_bias = off.sum(axis=1, dtype=np.float64)
-        found = np.concatenate([self.flat @ off.ravel(), [-of_bias.sum()], of_bias])
+        found = np.concatenate([_product(self.flat, off.ravel()), [-of_bias.sum()], of_bias])
         return float((weight * losses).sum(dtype=np.float64)), found[: len(x)]
 
     def every(self, step: int) -> Piece:
@@ -128,10 +128,10 @@ class Piece:
         if len(x) > blocks:
             found[blocks:, :blocks] = np.einsum("kcn,cn->ck", off, share)
             found[:blocks, blocks:] = found[blocks:, :blocks].T
-            found[blocks:, blocks:] = np.diag(share.sum(axis=1)) - share @ proba.T
+            found[blocks:, blocks:] = np.diag(share.sum(axis=1)) - _product(share, proba.T)
         off *= np.sqrt(share)
         flat = off.reshape(blocks, -1)
-        found[:blocks, :blocks] = flat @ flat.T
+        found[:blocks, :blocks] = _product(flat, flat.T)
         return found
 
 
@@ -225,6 +225,8 @@ class Pool:
     ) -> tuple[Float64, Float64]:
         """(the weights without a group, the curvature): Newton's method, with few curvatures."""
         loss, slope = self._slope(x, penalty, without)
+        if not np.isfinite(loss):
+            raise FloatingPointError("the evidence that is weighed is not finite")
         inverse = None
         for step in range(steps):
             if curve is None or step in RENEWED:
@@ -264,3 +266,13 @@ class Pool:
 def _weight(piece: Piece, without: int | None) -> Float32:
     """What entries weigh, those of a group nothing."""
     return piece.weight if without is None else piece.weight * (piece.group != without)
+
+
+def _product(a: Float32, b: Float32) -> Float32:
+    """a @ b.
+
+    Seldom, and not again for the same numbers, BLAS says that a sound product was invalid: it may
+    read beside what it multiplies (numpy issue 13173). The loss tells whether it was sound.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        return a @ b
