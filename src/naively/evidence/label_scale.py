@@ -25,6 +25,7 @@ from naively.evidence.entries import HEAVIEST
 from naively.evidence.judged import Judged
 from naively.evidence.scale import (
     ALPHAS,
+    ASPECTS,
     FARTHEST,
     LIKELY,
     QUARTERS,
@@ -230,10 +231,10 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
         judged = _judged(evidence, w, b)
     bias = np.zeros(n_labels)
     bias[chosen] = b
-    flat, surprised = np.split(w, [documents.n_groups])
-    return Scale(
-        float(alpha) if chooses else None, quarters, flat, surprised / documents.unit, bias, judged
-    )
+    weights = np.zeros((ASPECTS, documents.n_groups))  # what a term tells of all labels is not used
+    weights[:2] = w.reshape(2, -1)
+    weights[1] /= documents.unit
+    return Scale(float(alpha) if chooses else None, quarters, weights, bias, judged)
 
 
 def _judged(evidence: Evidence, w: Float64, b: Float64) -> Judged:

@@ -105,8 +105,10 @@ class LabelledParameters(TextParameters):
     ) -> None:  # fmt: skip
         total, groups, weights = terms.total, terms.total, None
         if weighing is not None:
-            all_terms = total.gather(0, 0).rounded()
-            weights = weighing.scale.of_terms(all_terms, weighing.group)
+            every = total.gather(0, slice(0, 1))
+            weights = weighing.scale.of_terms(
+                every.rounded(), every.summed(1).rounded(), weighing.group
+            )
             groups = with_group(total, weighing.group, weighing.n_groups)
         inner = LabelTerms(total, alpha, weights)
         super().__init__(summary, Estimated(inner, terms.vocabulary, total, alpha))
