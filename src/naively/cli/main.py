@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -62,6 +63,7 @@ def run(tokens: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """The entry point."""
+    gc.set_threshold(100_000)  # the process is ours: modules that are loaded make no garbage
     if sys.stderr is None:  # closed, as by 2>&-; print would take standard output instead
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - open to the end
     sys.stderr.reconfigure(errors="replace")  # type: ignore[union-attr]
