@@ -72,7 +72,7 @@ class _Recipe:
         self.base = _relative(np.log(self.priors))
         bins = [*map(Column.bins, self.columns, entries.levels)]
         self.coded = [
-            Coded(one.codes[:, entries.row], one.sizes)
+            Coded(one.codes.take(entries.row, axis=1), one.sizes)
             for one in (
                 Lookup.of(self.columns, bins, way).coded(entries.codes)
                 for way in (FINE, PAIR, CLOSE, TRIPLE)
