@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from naively.families.registry import FAMILIES
+
 COMPILER = "numba.cpython.heapq"
 """What numba loads in order to compile."""
 LOADED = "print(*sorted({one for one in sys.modules if one in HEAVY}))"
@@ -51,6 +53,12 @@ def test_a_prediction_loads_what_it_needs(folder, options):
     predict = command("predict", "m", "data.csv")
     found = loaded("import naively.cli.arrow as one; one.without_pandas()\n" + predict)
     assert found == {"cyclopts", "numba", "numpy", "pyarrow", "rich"}
+
+
+def test_a_family_has_the_name_of_its_module():
+    assert {one.name: one.__module__ for one in FAMILIES.values()} == {
+        name: f"naively.families.{name}" for name in FAMILIES
+    }
 
 
 BEGUN = "import numpy as np; from naively.kernels.limbs import add_value, decompose"
