@@ -5,8 +5,8 @@
     python benchmarks/startup.py --first                  # with nothing compiled: minutes
 
 Each line is the median of processes of their own, which take turns: seconds of processor time
-(user and system, all threads) and of the clock. Kernels are compiled beforehand, into a temporary
-folder; with `--first` each process begins with an empty one. The table has five mixed columns.
+(user and system, all threads) and of the clock. Kernels are compiled before, where they were not;
+with `--first` each process begins with an empty folder of kernels. The table has five mixed columns.
 """
 
 from __future__ import annotations
@@ -59,12 +59,9 @@ def write_tables(folder: Path) -> None:
         (folder / name).write_text("\n".join([*lines, ""]))
 
 
-def run(command: list[str], checkout: Path, folder: Path, kernels: Path) -> tuple[float, float]:
-    """Seconds of (processor, clock) of one process."""
-    environment = os.environ | {
-        "PYTHONPATH": str(checkout / "src"),
-        "NUMBA_CACHE_DIR": str(kernels),
-    }
+def run(command: list[str], checkout: Path, folder: Path, **also: str) -> tuple[float, float]:
+    """Seconds of (processor, clock) of one process, some variables of its environment set."""
+    environment = os.environ | {"PYTHONPATH": str(checkout / "src")} | also
     start = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, *command], cwd=folder, env=environment, stdout=subprocess.DEVNULL,
@@ -100,7 +97,7 @@ def main() -> None:
             folder.mkdir()
             write_tables(folder)
             for options in (["pooled.model"], ["naive.model", "--naive"]):
-                run([*FIT, *options], checkout, folder, folder / "kernels")
+                run([*FIT, *options], checkout, folder)
             folders.append(folder)
         print("| seconds, processor (clock) |", *(f" {one.name} |" for one in checkouts))
         print("| --- |", *("--: |" for _ in checkouts))
@@ -108,8 +105,8 @@ def main() -> None:
             found: list[list[tuple[float, float]]] = [[] for _ in checkouts]
             for turn in range(asked.runs + (not asked.first)):
                 for checkout, folder, own in zip(checkouts, folders, found, strict=True):
-                    kernels = folder / (f"empty {line} {turn}" if asked.first else "kernels")
-                    taken = run(WARM[line], checkout, folder, kernels)
+                    kernels = {"NUMBA_CACHE_DIR": str(folder / f"{line} {turn}")}
+                    taken = run(WARM[line], checkout, folder, **(kernels if asked.first else {}))
                     if turn or asked.first:  # the first of the others compiles and writes bytecode
                         own.append(taken)
             cells = (

@@ -42,17 +42,21 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def command(*tokens):
-    return f"from naively.cli.main import run\nassert run({[*tokens]!r}) == 0"
+PREDICT = """
+from naively.cli.main import main
+sys.argv[1:] = ["predict", "m", "data.csv"]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+"""
 
 
 @pytest.mark.parametrize("options", [["--naive"], []], ids=["naive", "evidence"])
 def test_a_prediction_loads_what_it_needs(folder, options):
     fit = ["fit", "data.csv", "--target", "label", "-o", "m", *options]
     subprocess.run([sys.executable, "-m", "naively", *fit], check=True, capture_output=True)
-    predict = command("predict", "m", "data.csv")
-    found = loaded("import naively.cli.arrow as one; one.without_pandas()\n" + predict)
-    assert found == {"cyclopts", "numba", "numpy", "pyarrow", "rich"}
+    assert loaded(PREDICT) == {"cyclopts", "numba", "numpy", "pyarrow", "rich"}
 
 
 def test_a_family_has_the_name_of_its_module():
