@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from naively.evidence.bins import CLOSE, FINE, PAIR, TRIPLE, Coded, Column, Lookup, columns_of
+from naively.evidence.blas import one_thread
 from naively.evidence.entries import PARTS, Entries
 from naively.evidence.judged import Judged
 from naively.evidence.normal import Normal, normals
@@ -41,7 +41,7 @@ def plan(entries: Entries, interactions: Interactions, workers: Workers) -> Plan
     3. Pairs and triples: what a cell tells beyond what the model so far expects of its rows. Those
        that gain most are added and weighed with all others, as long as left-out rows gain.
     """
-    with threadpool_limits(1, "blas"):  # with more threads it adds in another order
+    with one_thread():  # with more threads it adds in another order
         return _Recipe(entries, interactions, workers).made()
 
 
@@ -72,7 +72,7 @@ class _Recipe:
         self.base = _relative(np.log(self.priors))
         bins = [*map(Column.bins, self.columns, entries.levels)]
         self.coded = [
-            Coded(one.codes[:, entries.row], one.sizes)
+            Coded(one.codes.take(entries.row, axis=1), one.sizes)
             for one in (
                 Lookup.of(self.columns, bins, way).coded(entries.codes)
                 for way in (FINE, PAIR, CLOSE, TRIPLE)

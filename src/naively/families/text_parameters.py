@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix, vstack
+import scipy
 
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Parameters
@@ -244,10 +244,10 @@ class TextParameters(Parameters):
             with self._borrowed() as terms:
                 rows = self._rows(terms, X, *part, merged=True)
                 parts = rows.data.copy(), rows.indices.copy(), rows.indptr
-                return csr_matrix(parts, rows.shape)
+                return scipy.sparse.csr_matrix(parts, rows.shape)
 
-        none = csr_matrix((0, self.total.shape[1]))
-        return vstack([none, *workers.map(one, X.pieces(PIECE))], format="csr")
+        none = scipy.sparse.csr_matrix((0, self.total.shape[1]))
+        return scipy.sparse.vstack([none, *workers.map(one, X.pieces(PIECE))], format="csr")
 
     def having(self, X: Documents, places: Int64, workers: Workers) -> npt.NDArray[np.bool_]:
         """Whether each document has each of some terms, in the order of the vocabulary: (n, k)."""
