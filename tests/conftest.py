@@ -26,9 +26,9 @@ settings.load_profile("naively")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Deal neighbours to one process, so that each compiles other kernels and makes other fixtures.
+    """Deal neighbours to one process: what tests of a file share is made once, not in each process.
 
-    `pytest -n auto` deals tests in turn: then all processes compile the same at the same time.
+    A process without tests takes over half of those that another still has.
     """
     if config.getvalue("dist") != "load":
         return None
