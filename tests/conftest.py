@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Tests run side by side. Threads of OpenMP that wait for each other take the processor meanwhile,
+# which makes scikit-learn's boosting ten times slower; here they sleep. Read as it is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 pytest.register_assert_rewrite("kit")
 
 # The first call of a kernel compiles it, so no example has a deadline. Examples are the same in
@@ -18,6 +22,19 @@ settings.register_profile(
     "thorough", settings.get_profile("naively"), max_examples=300, derandomize=False
 )
 settings.load_profile("naively")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Deal neighbours to one process: what tests of a file share is made once, not in each process.
+
+    A process without tests takes over half of those that another still has.
+    """
+    if config.getvalue("dist") != "load":
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
 
 
 @pytest.fixture(scope="session")

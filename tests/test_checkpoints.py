@@ -19,7 +19,14 @@ from naively.cli import main
 from naively.files import bundles
 from naively.tables import inference, inputs
 
-COMMAND = [sys.executable, "-m", "naively"]
+IN_BLOCKS = """
+import sys
+from naively.cli import main
+from naively.tables import inference, inputs
+inputs.BLOCK, inputs.HEAD, inference.CELLS = 6000, 2000, 1
+sys.exit(main.run(sys.argv[1:]))
+"""
+"""The program with blocks as small as those of `folder`."""
 ROWS = 2400
 
 
@@ -246,12 +253,9 @@ def test_options_that_make_no_sense_are_refused(tokens, said, folder, capsys):
 
 def test_standard_input_is_given_again(folder, monkeypatch):
     """Pipes of any pace: what is skipped has the same digests."""
-    rows = table(rows=500_000)  # more than two blocks
-    write = pa.BufferOutputStream()
-    pa.csv.write_csv(rows, write)
-    content = write.getvalue().to_pybytes()
-    assert len(content) > 2 * (6 << 20)
-    tokens = [*COMMAND, "fit", "-", "-t", "y", "--naive", "-o"]
+    content = Path("t.csv").read_bytes()
+    assert len(content) > 5 * 6000
+    tokens = [sys.executable, "-c", IN_BLOCKS, "fit", "-", "-t", "y", "--naive", "-o"]
     assert subprocess.run([*tokens, "whole"], input=content, check=True, capture_output=True)
     tokens += ["parts", "--checkpoint", "half", "--every", "1"]
     cut = len(content) - 1000
@@ -271,16 +275,14 @@ def test_standard_input_is_given_again(folder, monkeypatch):
 
 
 def test_a_full_disk_leaves_the_old_checkpoint_whole(folder, monkeypatch):
-    monkeypatch.undo()  # another process has blocks of the usual size
-    monkeypatch.chdir(folder)
-    write(Path("t.csv"), rows=500_000)
     begun(monkeypatch)
     before = Path("half").read_bytes()
 
     def full():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
-    done = subprocess.run([*COMMAND, *FIT], preexec_fn=full, capture_output=True, text=True)
+    tokens = [sys.executable, "-c", IN_BLOCKS, *FIT]
+    done = subprocess.run(tokens, preexec_fn=full, capture_output=True, text=True)
     assert done.returncode == 1
     assert "File too large" in done.stderr
     assert Path("half").read_bytes() == before

@@ -23,6 +23,7 @@ import naively
 from naively import CategoricalNB, GaussianNB, JointBayes, MultinomialNB, NaiveBayes, TextNB
 from naively.cli.rows import Asked
 from naively.explanation import RowExplanation
+from naively.text import explained
 from naively.text.explained import MARKED
 
 FLAT = ["row", "predicted", "probability", "label", "against", "column", "value", "log_odds"]
@@ -120,18 +121,20 @@ def test_a_long_text_is_told_in_full_and_shown_in_part(folder, capsys, long):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_marks_of_a_long_text_have_their_part_of_the_log_odds(variant, long):
+def test_marks_of_a_long_text_have_their_part_of_the_log_odds(variant, long, monkeypatch):
     """Cut or not, a word that is met has its share of what its term adds."""
+    most = 10_000  # of 100,000 characters, which take long
+    monkeypatch.setattr(explained, "MARKED", most)
     model = fitted(**VARIANTS[variant])
-    (whole,) = model.explain([long[: MARKED - 7]])  # all of it is marked
-    (cut,) = model.explain([long[: MARKED + 5000]])
-    assert cut.marked == long[:MARKED]
-    for one, text in ((whole, long[: MARKED - 7]), (cut, long[: MARKED + 5000])):
+    (whole,) = model.explain([long[: most - 7]])  # all of it is marked
+    (cut,) = model.explain([long[: most + 500]])
+    assert cut.marked == long[:most]
+    for one, text in ((whole, long[: most - 7]), (cut, long[: most + 500])):
         assert sum(one.counts) == sum(
             term in places for cut, places in one.cuts for term in cut.terms(text)
         )
     marks = cut.marks("spam", "ham")
-    assert all(end <= MARKED for _, end, _ in marks)
+    assert all(end <= most for _, end, _ in marks)
     assert cut.marked[marks[-1][0] : marks[-1][1]]
     odds = cut.log_odds("spam", "ham")[1]
     if "unsmoothed" in variant or "char" in VARIANTS[variant].get("analyzer", ""):

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from kit import ONE_EACH, assert_same, domain, new, numbers
 from scipy import sparse
+from sklearn.base import clone
+
+from naively import GaussianBayes
 
 
 def run(code, **environment):
@@ -84,6 +87,31 @@ def test_read_only_arrays(name):
     assert_same(plain, new(name).fit(X, y).partial_fit(X, y, sample_weight=weights), X)
     assert_same(plain, new(name).fit(S, y).partial_fit(S, y, sample_weight=weights), X)
     np.testing.assert_allclose(plain.predict_proba(S), plain.predict_proba(X), rtol=1e-10)
+
+
+def compiled():
+    """How often all kernels that are there were compiled."""
+    homes = [home for name, home in sys.modules.items() if name.startswith("naively.kernels.")]
+    found = {id(one): one for home in homes for one in vars(home).values()}
+    return sum(len(one.signatures) for one in found.values() if hasattr(one, "signatures"))
+
+
+@pytest.mark.parametrize(
+    "classifier", [*map(new, ONE_EACH), GaussianBayes(), GaussianBayes("tied")], ids=str
+)
+def test_read_only_arrays_compile_nothing_anew(classifier):
+    X, y = numbers(domain("categorical"), 90, 3)
+    weights = np.linspace(1, 2, 90)
+    counts = []
+    for _ in range(2):
+        for data in (X, sparse.csr_array(X)):
+            if data is X or not isinstance(classifier, GaussianBayes):
+                clone(classifier).fit(data, y, sample_weight=weights)
+                clone(classifier).fit(data, y).predict_proba(X)
+        counts.append(compiled())
+        for array in (X, weights):
+            array.flags.writeable = False
+    assert counts[0] == counts[1] > 0
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f8", ">i4", "g", "i1", "i2", "i4", "i8",

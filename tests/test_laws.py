@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from cases import COUNTED, DRAWN, FIXED, POSITIVE, SIGNED, examples
-from hypothesis import example, given, note
+from hypothesis import example, given, is_hypothesis_test, note, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -21,6 +21,8 @@ def law(cases, holds=lambda case: True):
     def over(test):
         name = test.__name__
         held = {key: case for key, case in cases.items() if name not in case.but and holds(case)}
+        if is_hypothesis_test(test):  # of each case; there are many
+            test = settings(max_examples=2 * settings.default.max_examples // 3)(test)
         return pytest.mark.parametrize("case", held.values(), ids=held)(test)
 
     return over

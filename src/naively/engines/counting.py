@@ -15,6 +15,7 @@ from naively.files.safetensors import Saved, from_bytes, to_bytes
 from naively.model import Model
 from naively.tables.learning import LearningError, Plan, merge, settled, summarise
 from naively.tables.summarising import BATCH
+from naively.tables.values import bytes_of
 
 MOST = 1 << 26
 """Bytes of rows that are counted at a time, about."""
@@ -77,7 +78,7 @@ def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     for batch in batches:
         if batch.num_rows:
             waiting.append(batch)
-            rows, size = rows + batch.num_rows, size + batch.nbytes
+            rows, size = rows + batch.num_rows, size + bytes_of(batch)
         if rows >= BATCH or size >= MOST:
             yield pa.Table.from_batches(waiting)
             waiting, rows, size = [], 0, 0

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Number
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from naively.exact import Float64
 from naively.labels import check_whole
@@ -168,9 +169,17 @@ def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
     if sample_weight is None:
         return None
     refuse_masked("sample_weight", sample_weight)
-    weights = np.ascontiguousarray(
-        _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
-    )
+    n = X.shape[0]
+    if isinstance(sample_weight, Number):
+        sample_weight = np.full(n, sample_weight, np.float64)
+    weights: Float64 = check_array(
+        sample_weight, dtype=np.float64, order="C", ensure_2d=False, ensure_min_samples=0,
+        input_name="sample_weight",
+    )  # fmt: skip
+    if weights.shape != (n,):
+        raise ValueError(
+            f"sample_weight must be a 1D array of {n} weights: its shape is {weights.shape}"
+        )
     if (weights < 0).any():
         row = int((weights < 0).argmax())
         raise ValueError(f"Negative values in sample_weight: row {row} weighs {weights[row]:g}")

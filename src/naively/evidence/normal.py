@@ -22,6 +22,7 @@ from naively.evidence.entries import PARTS, Entries
 from naively.exact import Float64, Int64
 from naively.kernels import distances
 from naively.kernels.simd import TILE
+from naively.statistics.base import shown
 from naively.statistics.levels import Levels
 
 FARTHEST = 6.0  # standard deviations at which a number is drawn in
@@ -136,9 +137,9 @@ class Normal:
         packed, base = self._packed
         found = np.zeros((len(self.means), n))
         if len(self.factors) == 1:
-            distances.projections(Z, 0, n, np.zeros(k), packed, base, found)
+            distances.projections(shown(Z), 0, n, np.zeros(k), packed, base, found)
         else:
-            distances.add_distances(Z, 0, n, self.means, packed, 0, k, found)
+            distances.add_distances(shown(Z), 0, n, self.means, packed, 0, k, found)
             found = base[:, np.newaxis] - 0.5 * found
         return np.maximum(found - found.max(axis=0), LEAST).T
 

@@ -17,7 +17,7 @@ from naively.families.describing import Events, Listed, Section, first_levels, i
 from naively.families.formula import Formula, LevelCut, Table, Term
 from naively.families.linear import IMPOSSIBLE, counts_of, log
 from naively.kernels import levels as kernel
-from naively.statistics.base import Data, InvalidValueError, dense, is_sparse
+from naively.statistics.base import Data, InvalidValueError, dense, is_sparse, shown
 from naively.statistics.level_counts import TABLE, no_level
 from naively.statistics.levels import Encoded, Levels, LevelStatistics, find
 from naively.workers import Workers
@@ -169,7 +169,7 @@ class CategoricalParameters(Parameters):
         """The row of the table that each value names. Refuses what is no level."""
         out = np.empty(X.shape, np.int64)
         coded, *lookup = self._coded(X)
-        row, column = kernel.encode(coded, 0, X.shape[0], *lookup, self._beyond, out)
+        row, column = kernel.encode(shown(coded), 0, X.shape[0], *lookup, self._beyond, out)
         if row >= 0:
             raise no_level(X, row, column, first)
         return out
@@ -187,7 +187,7 @@ class CategoricalParameters(Parameters):
             self._refuse_unseen(X[start:stop], first)
         coded, *lookup = self._coded(X)
         row, column = kernel.score_levels(
-            coded, start, stop, *lookup, self._beyond, *self._padded, out
+            shown(coded), start, stop, *lookup, self._beyond, *self._padded, out
         )
         if row >= 0:
             raise no_level(X, row, column, first - start)

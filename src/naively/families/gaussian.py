@@ -17,7 +17,7 @@ from naively.families.describing import ClassNumbers
 from naively.families.formula import Formula, Parabola
 from naively.families.virtual_rows import VirtualRows, check_rows
 from naively.kernels import gaussian as kernel
-from naively.statistics.base import Data, dense, is_sparse, raise_infinite
+from naively.statistics.base import Data, dense, is_sparse, raise_infinite, shown
 from naively.statistics.powers import Moments, Powers, PowerStatistics
 from naively.workers import Workers
 
@@ -161,7 +161,7 @@ class GaussianParameters(Parameters):
     """
 
     def __init__(self, mean: Float64, variance: Float64, epsilon: Any, tie: Tie) -> None:
-        self.mean = mean
+        self.mean = np.ascontiguousarray(mean)  # as the kernel takes it
         self.variance = variance
         self.epsilon = epsilon
         self.tie = tie
@@ -225,7 +225,7 @@ class GaussianParameters(Parameters):
             )
         else:
             scale, norm, base = self._scored
-            bad = kernel.gaussian_dense(X, start, stop, self.mean, scale, base, norm, out)
+            bad = kernel.gaussian_dense(shown(X), start, stop, self.mean, scale, base, norm, out)
         raise_infinite(bad, X.shape[1])
 
     def contributions(self, X: Data) -> Float64:

@@ -14,7 +14,7 @@ from naively.families.base import Parameters
 from naively.families.formula import Formula, Line
 from naively.kernels import linear as kernel
 from naively.kernels.simd import LANES
-from naively.statistics.base import Data, dense, is_sparse, raise_infinite
+from naively.statistics.base import Data, dense, is_sparse, raise_infinite, shown
 from naively.statistics.logs import blocks
 from naively.workers import SERIAL, Workers
 
@@ -78,7 +78,7 @@ class Scorer:
             )  # fmt: skip
         else:
             bad = kernel.linear_dense(
-                X, start, stop, self.weight, self.zero, self.base, threshold, out
+                shown(X), start, stop, self.weight, self.zero, self.base, threshold, out
             )
         raise_infinite(bad, X.shape[1])
 

@@ -16,7 +16,7 @@ from naively.families.describing import ClassNumbers, Listed
 from naively.families.near_classes import LOG_2PI, near_scores
 from naively.kernels import distances
 from naively.kernels.simd import TILE
-from naively.statistics.base import Data, raise_infinite
+from naively.statistics.base import Data, raise_infinite, shown
 from naively.statistics.product_sums import cell_count
 from naively.workers import Workers
 
@@ -116,13 +116,14 @@ class MultivariateParameters(Parameters):
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """log N(x; μ_c, Σ_c); of a tied covariance, up to the term that all classes share."""
+        rows = shown(X)
         if self.linear_scores:
             bias = self._linear[1]
-            distances.projections(X, start, stop, self.centre, self._packed_linear, bias, out)
+            distances.projections(rows, start, stop, self.centre, self._packed_linear, bias, out)
         else:
             packed, base = self._each
             out[:] = 0.0
-            distances.add_distances(X, start, stop, self.mean, packed, 0, X.shape[1], out)
+            distances.add_distances(rows, start, stop, self.mean, packed, 0, X.shape[1], out)
             out *= -0.5
             out += base[:, np.newaxis]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -188,7 +189,9 @@ class MultivariateParameters(Parameters):
         if self.linear_scores:
             lost[:] = True
             none, centre = np.zeros(len(scores)), self.centre * SMALL
-            distances.projections(X * SMALL, 0, len(X), centre, self._packed_linear, none, nearness)
+            distances.projections(
+                shown(X * SMALL), 0, len(X), centre, self._packed_linear, none, nearness
+            )
         else:
             size = np.maximum(abs(X).max(axis=1), abs(self.mean).max())[:, np.newaxis]
             for code, mean in enumerate(self.mean):
@@ -239,7 +242,9 @@ class MultivariateParameters(Parameters):
                 if one.linear_scores:
                     size = np.zeros((1, len(x)))
                     centre = one.centre[np.newaxis]
-                    distances.add_distances(x, 0, len(x), centre, one.packed, 0, x.shape[1], size)
+                    distances.add_distances(
+                        shown(x), 0, len(x), centre, one.packed, 0, x.shape[1], size
+                    )
                     size[np.isnan(size)] = np.inf
                     out[members] = one._base[0] - 0.5 * size[0]
         return out

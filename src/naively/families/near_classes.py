@@ -11,6 +11,7 @@ import numpy.typing as npt
 from naively.exact import Float64, Int64
 from naively.kernels import distances
 from naively.kernels.simd import TILE
+from naively.statistics.base import shown
 
 LOG_2PI = math.log(2.0 * math.pi)
 
@@ -43,7 +44,7 @@ def near_scores(
             one = slice(code, code + 1)
             part = out[one, which]
             distances.add_distances(
-                rows[which], 0, len(which), mean[one], packed[one], first, last, part
+                shown(rows[which]), 0, len(which), mean[one], packed[one], first, last, part
             )
             out[code, which] = part[0]
 
@@ -51,7 +52,7 @@ def near_scores(
     top = base[:, np.newaxis] + before
     first, *later = [d // 4 // TILE * TILE, d // 2 // TILE * TILE, d]
     out[:] = 0.0
-    distances.add_distances(rows, 0, len(rows), mean, packed, 0, first, out)
+    distances.add_distances(shown(rows), 0, len(rows), mean, packed, 0, first, out)
     scale = np.log(diagonals[:, :first]).sum(axis=1) - 0.5 * first * LOG_2PI
     likeliest = (scale[:, np.newaxis] + before - 0.5 * out).argmax(axis=0)
     best = np.full(len(rows), -np.inf)

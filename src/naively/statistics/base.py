@@ -301,3 +301,13 @@ def is_sparse(X: Data) -> bool:
 def dense(X: Data) -> npt.NDArray[Any]:
     """The data as a NumPy array."""
     return cast("npt.NDArray[Any]", X.toarray()) if is_sparse(X) else X
+
+
+def shown(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array as kernels are given rows: read-only, whether it may be written or not.
+
+    Numba compiles a kernel once more for arrays that may not be written; so it compiles once.
+    """
+    view = X.view()
+    view.flags.writeable = False
+    return view

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from naively.exact import ExactArray, Int64
 from naively.kernels import levels as kernel
-from naively.statistics.base import Arrays, Batch, Data, InvalidValueError, Summary, dense
+from naively.statistics.base import Arrays, Batch, Data, InvalidValueError, Summary, dense, shown
 from naively.statistics.levels import Encoded, Levels, LevelStatistics, joined, read_levels
 from naively.statistics.sums import Limbs, slabs, window
 from naively.workers import Workers
@@ -71,7 +71,7 @@ def _count_encoded(X: Encoded, batch: Batch, workers: Workers) -> LevelStatistic
     def one(rows: slice) -> Int64:
         counts = np.zeros((batch.n_classes, int(offsets[-1])), np.int64)
         kernel.count_levels(
-            X.codes, batch.codes, rows.start, rows.stop, offsets,
+            shown(X.codes), batch.codes, rows.start, rows.stop, offsets,
             counts.reshape(-1), np.empty(0, np.int64), np.zeros(2, np.int64),
         )  # fmt: skip
         return counts
@@ -115,7 +115,7 @@ def _count_directly(X: npt.NDArray[Any], batch: Batch, workers: Workers) -> Leve
         while True:
             offsets = np.concatenate([[0], np.cumsum(sizes)])
             status, row = kernel.count_levels(
-                X, batch.codes, row, rows.stop, offsets,
+                shown(X), batch.codes, row, rows.stop, offsets,
                 counts.reshape(-1), missing.reshape(-1), report,
             )  # fmt: skip
             if status == kernel.DONE:

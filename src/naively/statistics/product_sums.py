@@ -12,7 +12,7 @@ import numpy.typing as npt
 from naively.exact import ExactArray, Float64, Int64
 from naively.kernels import labels, limbs
 from naively.kernels import products as kernel
-from naively.statistics.base import Batch
+from naively.statistics.base import Batch, shown
 from naively.statistics.sums import MOST, Limbs, Window, product, slabs, window
 from naively.workers import SERIAL, Workers
 
@@ -45,7 +45,7 @@ def sum_products(
     (C, d, d), Σ w x_i over the rows that have i and lack j; ``both_gone`` (C, d (d + 1) / 2), the
     weight of the rows that lack both.
     """
-    n, d = X.shape
+    X, (n, d) = shown(X), X.shape
     if n > MOST:
         total, others = (
             sum_products(X[some], batch.part(some), workers, pooled=pooled, missing=missing)
@@ -120,7 +120,7 @@ def _by_deposits(
     pooled: bool, missing: bool,
 ) -> dict[str, ExactArray]:  # fmt: skip
     """Product by product; each worker takes some of the features with all those after them."""
-    classes, d = batch.n_classes, X.shape[1]
+    classes, d, weights = batch.n_classes, X.shape[1], shown(batch.weights)
     cells, groups = cell_count(d), 1 if pooled else classes
     any_missing = missing and len(rows) > 0
     each = window(batch.weights.min(), batch.weights.max()) if len(batch.weights) else (0, 1)
@@ -133,7 +133,7 @@ def _by_deposits(
         edges = row_edges(d, parts)
         workers.map(
             lambda k: kernel.deposit_rows(
-                X, batch.codes, batch.weights, rows, edges[k], edges[k + 1], pooled,
+                X, batch.codes, weights, rows, edges[k], edges[k + 1], pooled,
                 *products.arguments, *gone.arguments, *both.arguments,
             ),
             range(parts),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from naively.exact import LARGEST, ExactArray, Int64
 from naively.kernels import deposits, labels, limbs, moments
-from naively.statistics.base import Batch, Data, InvalidValueError, Statistics, is_sparse
+from naively.statistics.base import Batch, Data, InvalidValueError, Statistics, is_sparse, shown
 from naively.workers import SERIAL, Workers
 
 FEW = 4  # rows a class, and
@@ -124,6 +124,7 @@ def out_of_bounds(X: Data, row: int, column: int, minimum: float) -> InvalidValu
 
 def _by_pieces(X: npt.NDArray[Any], batch: Batch, rows: slice, bounds: Bounds) -> Statistics:
     """Some dense rows by `naively.kernels.moments`, which stops for what it cannot do."""
+    X = shown(X)
     d, classes = X.shape[1], batch.n_classes
     squares = bounds.squares
     tiles = -(-d // moments.LANES)
@@ -186,7 +187,8 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
     d, classes = X.shape[1], batch.n_classes
     squares, threshold = bounds.squares, bounds.threshold
     sparse = is_sparse(X)
-    weights = batch.weights
+    weights = shown(batch.weights)
+    values = [shown(one) for one in ((X.data, X.indices, X.indptr) if sparse else (X,))]
     rows, ends = labels.rows_by_class(batch.codes, classes)
     groups = [rows[ends[c] : ends[c + 1]] for c in range(classes)]
     if len(rows) < 1000:
@@ -195,9 +197,7 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
     if sparse and not squares and len(weights) == 0:
         counts = np.zeros((classes, d), np.int64)
         counted = workers.map(
-            lambda rows: deposits.sparse_counts(
-                X.data, X.indices, X.indptr, batch.codes, rows, threshold, counts
-            ),
+            lambda rows: deposits.sparse_counts(*values, batch.codes, rows, threshold, counts),
             groups,
         )
         if all(counted):
@@ -218,9 +218,9 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
     def deposit(rows: Int64) -> object:
         if sparse:
             return deposits.sparse_deposits(
-                X.data, X.indices, X.indptr, d, batch.codes, weights, rows, threshold, *cells
+                *values, d, batch.codes, weights, rows, threshold, *cells
             )
-        return deposits.dense_deposits(X, batch.codes, weights, rows, threshold, *cells)
+        return deposits.dense_deposits(*values, batch.codes, weights, rows, threshold, *cells)
 
     workers.map(deposit, groups)
     return _finished(sums, sums2 if squares else None, missing.exact((classes, d)))
@@ -228,7 +228,7 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
 
 def _measure(X: Data, workers: Workers, bounds: Bounds) -> tuple[float, float, bool]:
     """(smallest non-zero magnitude, largest, any NaN) of values, checked."""
-    values = X.data.reshape(-1, 1) if is_sparse(X) else X
+    values = shown(X.data.reshape(-1, 1) if is_sparse(X) else X)
     parts = slabs(len(values), workers.count if values.size > 2**17 else 1)
     found = workers.map(
         lambda rows: deposits.measure(values[rows], bounds.minimum, bounds.maximum), parts
@@ -248,5 +248,5 @@ def class_weights(batch: Batch) -> ExactArray:
     if len(batch.weights) == 0:
         return ExactArray.from_integers(labels.class_sizes(batch.codes, batch.n_classes))
     totals = Limbs(batch.n_classes, window(batch.weights.min(), batch.weights.max()))
-    deposits.total_weights(batch.codes, batch.weights, *totals.arguments)
+    deposits.total_weights(batch.codes, shown(batch.weights), *totals.arguments)
     return ExactArray.from_lazy(totals.flat.reshape(batch.n_classes, -1), totals.first)

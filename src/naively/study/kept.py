@@ -18,6 +18,7 @@ from naively.tables.held import Held
 from naively.tables.inputs import Task
 from naively.tables.joining import together
 from naively.tables.learning import Question, labelled, weights_of
+from naively.tables.values import bytes_of
 
 ROWS, CELLS, BYTES = 100_000, 1 << 22, 1 << 26
 """Rows that are kept, at most, and the cells and bytes that they have."""
@@ -99,5 +100,5 @@ class Kept:
 
 def most_rows(batch: pa.RecordBatch | pa.Table) -> int:
     """How many rows of such a table are kept."""
-    size = batch.nbytes // max(1, batch.num_rows)
+    size = bytes_of(batch) // max(1, batch.num_rows)
     return max(1000, min(ROWS, CELLS // max(1, batch.num_columns), BYTES // max(1, size)))

@@ -221,7 +221,7 @@ def of_table(X: Any, y: Any, seed: int, missing: Collection[str]) -> LabelledRow
 
 def _limit(table: pa.Table) -> int:
     """How many rows of such a table are looked at."""
-    size = table.nbytes // max(1, table.num_rows)
+    size = values.bytes_of(table) // max(1, table.num_rows)
     return max(1000, min(ROWS, CELLS // max(1, table.num_columns), BYTES // max(1, size)))
 
 

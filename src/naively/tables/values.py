@@ -45,6 +45,14 @@ def is_text(kind: pa.DataType) -> bool:
     return kind in (pa.string(), pa.large_string(), pa.string_view())
 
 
+def bytes_of(rows: pa.Table | pa.RecordBatch) -> int:
+    """About how much memory some rows take."""
+    try:
+        return int(rows.nbytes)
+    except pa.ArrowTypeError:  # pyarrow before 24 does not know it of views of text
+        return int(rows.get_total_buffer_size())
+
+
 def is_number(kind: pa.DataType) -> bool:
     """Whether a column of this type holds numbers."""
     types = pa.types

@@ -52,7 +52,7 @@ class Documents:
             if ends[-1] <= LONGEST:
                 return cls(np.frombuffer(b"".join(parts), np.uint8), ends)
         if isinstance(texts, pa.ChunkedArray):
-            if texts.nbytes >= WIDE:  # the offsets of text need 64 bits
+            if texts.get_total_buffer_size() >= WIDE:  # the offsets of text need 64 bits
                 texts = texts.cast(pa.large_string())
             texts = texts.combine_chunks()
         if isinstance(texts, pa.Array):
