@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from naively.exact import Float64
 from naively.statistics.levels import Levels
 from naively.statistics.row_encoding import number_text
+from naively.tables.plain_numbers import MANY, plain_numbers
 from naively.text.documents import Documents
 
 Codes = npt.NDArray[np.int32]
@@ -150,6 +151,18 @@ def _numbers_among(missing: tuple[str, ...]) -> list[float]:
 
 
 def _parsed(column: pa.Array, missing: Collection[str]) -> Numbers:
+    """Text as numbers."""
+    if len(column) < MANY:
+        return _parsed_few(column, missing)
+    values, others = plain_numbers(column)
+    invalid, left = np.zeros(len(column), bool), np.flatnonzero(others)
+    places, known = encoded(column.take(pa.array(left)))
+    found = _parsed_few(known, missing).gather(places)
+    values[left], invalid[left] = found.values, found.invalid
+    return Numbers(values, invalid, found.example, found.truths)
+
+
+def _parsed_few(column: pa.Array, missing: Collection[str]) -> Numbers:
     """Text as numbers: what looks like one by Arrow, all else value by value."""
     nothing = np.zeros(len(column), bool)
     try:
