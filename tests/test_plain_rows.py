@@ -174,3 +174,9 @@ def test_many_values_mean_what_each_means(texts):
     assert np.array_equal(many.invalid, np.tile(few.invalid, times))
     assert (many.example, many.truths) == (few.example, few.truths)
     assert all(math.isnan(value) for value in few.values[few.invalid])
+
+
+@given(st.lists(st.text("0 \t\u00a0\n1.x", max_size=4) | st.none(), max_size=30))
+def test_codes_are_found_among_all_texts(texts):
+    expected = any(text and re.match(r"[ \t\n\f\r]*0[0-9]", text) for text in texts)
+    assert values.any_code(pa.array(texts, pa.string())) == expected

@@ -54,9 +54,11 @@ def read_decimals(data, offsets, out, others):
     """
     for i in range(out.size):
         at, end = np.int64(offsets[i]), np.int64(offsets[i + 1])
-        negative = at < end and data[at] == MINUS
-        if at < end and (negative or data[at] == PLUS):
-            at += 1
+        if at == end:
+            others[i] = True
+            continue
+        negative = data[at] == MINUS
+        at += np.int64(negative | (data[at] == PLUS))
         begin, whole, power, count = at, np.uint64(0), 0, 8
         while count == 8:
             word = load_word(data, at) ^ ZEROS
@@ -75,7 +77,7 @@ def read_decimals(data, offsets, out, others):
             power = first - at
             digits -= power
         if digits > DIGITS:  # zeros at the start do not count
-            while data[begin] == ZERO or data[begin] == POINT:
+            while begin < end and (data[begin] == ZERO or data[begin] == POINT):
                 digits -= data[begin] == ZERO
                 begin += 1
         if at < end and digits > 0:
