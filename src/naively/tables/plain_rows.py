@@ -41,7 +41,7 @@ def columns_of(
     """
     if b'"' in data or not kinds:
         return None
-    if not data.isascii() and inputs.first_bad_byte(data) is not None:
+    if inputs.first_bad_byte(data) is not None:
         return None
     rows = _split(data, lines, delimiter, len(names))
     if rows is None:
