@@ -55,3 +55,13 @@ def float_bits(typing_context, x):
         return builder.bitcast(arguments[0], ir.IntType(64))
 
     return types.int64(types.float64), generate
+
+
+@intrinsic
+def bits_float(typing_context, bits):
+    """The float64 of 64 bits."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), generate

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as csv
 
-from naively.tables import inputs
+from naively.tables import inputs, plain_rows
 from naively.tables.inputs import BOM, UNTYPED, Stream, TableError, Task
 from naively.tables.parts import LineBlock, LinesPart
 
@@ -104,6 +104,10 @@ class Delimited(LinesPart):
 
     def _read(self, block: LineBlock, kinds: dict[str, Any]) -> Any:
         data = block.data
+        if len(data) >= plain_rows.ENOUGH:
+            found = plain_rows.columns_of(data, block.lines, self.delimiter, self.names, kinds)
+            if found is not None:
+                return pa.table(found, list(kinds))
         try:
             return csv.read_csv(
                 pa.BufferReader(data),

@@ -137,10 +137,11 @@ class FilePart(Part, Generic[Begun]):
 
 
 class LineBlock(NamedTuple):
-    """Whole rows of text, and the line of the file on which they start."""
+    """Whole rows of text, on which line of the file they start, and how many lines they are."""
 
     data: bytes
     line: int
+    lines: int
 
 
 class LinesPart(FilePart[Iterator[LineBlock | None]]):
@@ -192,7 +193,8 @@ class LinesPart(FilePart[Iterator[LineBlock | None]]):
                     f"{self.name}, line {line}: is longer than {inputs.LONGEST >> 20} MB; "
                     "is this a table?"
                 )
+            lines = data.count(self.newline, 0, end)
             if HOLDS_ROWS.search(data, 0, end):
-                yield LineBlock(data[:end], line)
-            line += data.count(self.newline, 0, end)
+                yield LineBlock(data[:end], line, lines)
+            line += lines
             carry = data[end:]
