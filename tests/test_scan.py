@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import warnings
 
 import numpy as np
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 import naively
 from naively import AutoBayes, JointBayes, NaiveBayes
 from naively.cli.main import run
+from naively.tables.arrow_streams import arrow_stream
 
 SURPRISE = 100_000  # rows from which families are inferred
 
@@ -341,6 +343,30 @@ def test_no_more_than_some_batches_are_in_memory():
     assert model.class_count_.sum() == 40 * size // 8 // 4
     model.predict(pa.RecordBatchReader.from_batches(schema, batches()))
     assert most < 12 * size  # of 40
+
+
+def test_a_dataset_is_not_read_ahead_of_who_learns(tmp_path):
+    columns = {name: np.full(50_000, 0.5) for name in "abcde"}
+    part = pa.table(columns | {"label": np.arange(50_000) % 2})
+    with pq.ParquetWriter(tmp_path / "t.parquet", part.schema) as file:
+        for _ in range(30):
+            file.write_table(part)
+    start = pa.total_allocated_bytes()
+    tasks = arrow_stream(ds.dataset(tmp_path / "t.parquet")).tasks()
+    rows = next(tasks)().num_rows
+    time.sleep(1)  # in which threads of its own would read all of it
+    assert pa.total_allocated_bytes() - start < 5 * part.nbytes  # of 30
+    assert rows + sum(task().num_rows for task in tasks) == 30 * 50_000
+
+
+def test_a_stream_is_answered_batch_by_batch(tmp_path):
+    table = rows(2500)
+    pa.csv.write_csv(table, tmp_path / "t.csv")
+    model = NaiveBayes().fit(table, "label")
+    for source in (tmp_path / "t.csv", table.to_reader(400)):
+        batches = [*naively.scan(source).batches()]
+        answers = [model.predict_proba(batch) for batch in batches]
+        assert np.array_equal(np.concatenate(answers), model.predict_proba(table))
 
 
 # ---- what needs all rows -------------------------------------------------------------------------
