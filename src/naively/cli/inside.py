@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from naively.evidence.dates import as_dates
 from naively.families.describing import Evidences, Section
 from naively.model import Model
 from naively.tables import left_out as leaving_out
 from naively.tables.inference import MANY
 from naively.tables.telling import bits, missing_weight, nearly_all
+from naively.tables.written import written
 
 
 @dataclass
@@ -62,6 +64,18 @@ def row_numbers(model: Model) -> list[str]:
         if name in told and len(levels) == model.rows and levels.dtype.kind != "T"
         and (levels == np.floor(levels)).all() and levels[-1] - levels[0] < 2 * model.rows
     ]  # fmt: skip
+
+
+def misread(model: Model) -> dict[str, str]:
+    """The columns of levels that people may have meant as numbers or dates, with what to do."""
+    found: dict[str, str] = {}
+    for part, counted in zip(model.schema.parts, model.parts, strict=True):
+        if part.summary.of_levels or part.summary.takes == "cells":
+            for name, levels in zip(part.names, counted.levels, strict=True):
+                if levels.dtype.kind == "T" and as_dates(levels) is None:
+                    said = written(levels.tolist())
+                    found |= {name: said} if said else {}
+    return found
 
 
 def columns(model: Model) -> list[Column]:
