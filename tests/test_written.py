@@ -173,3 +173,35 @@ def test_infinity_is_missing_among_numbers_and_among_text(infinite):
     assert AutoBayes().fit({"x": words}, range(9)).model_.parts[0].levels[0].tolist() == sorted(
         ["1e+40" if one == "1e40" else one for one in words]
     )
+
+
+def test_identifiers_are_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 80)
+    table = pd.DataFrame(
+        {"key": [f"k{one:x}" for one in rng.permutation(80)], "x": y + 0.1, "y": y}
+    )
+    table.to_csv("t.csv", index=False)
+    assert run(["fit", "t.csv", "-t", "y", "-o", "m"]) == 0
+    assert (
+        "left out: key (like an identifier: another value in each row)" in capsys.readouterr().out
+    )
+
+
+MOMENT = pd.Timestamp("2021-02-03 04:05").to_pydatetime()
+VALUES = [None, True, False, 0, 1, 5, 2.5, "x", "true", "5", "5%", "2020-01-31", "12:30", "inf",
+          MOMENT]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:column .* cannot be:UserWarning")
+@pytest.mark.filterwarnings("ignore:no column tells anything:UserWarning")
+@given(st.lists(st.sampled_from(VALUES), min_size=2, max_size=12), st.data())
+def test_any_split_of_any_values_gives_the_same_model(column, data):
+    """Truth values that turn to text late, numbers among dates: whatever the parts look like."""
+    at = data.draw(st.integers(1, len(column) - 1))
+    y = np.arange(len(column)) % 2
+    whole = AutoBayes().fit({"x": np.array(column, object)}, y)
+    parts = AutoBayes().fit({"x": np.array(column[:at], object)}, y[:at])
+    parts.partial_fit({"x": np.array(column[at:], object)}, y[at:])
+    assert parts.model_ == whole.model_
