@@ -49,12 +49,14 @@ class Part(ABC):
     size : bytes to read in all; None if that is not known.
     names : all columns that it has, in order.
     wanted : the columns to read, in this order; None for all.
+    hint : what the user may want to know of how it is read.
     """
 
     name: str
     size: int | None
     names: list[str]
     wanted: Sequence[str] | None = None
+    hint: str = ""
 
     @property
     def columns(self) -> list[str]:

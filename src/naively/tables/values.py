@@ -31,6 +31,7 @@ Codes = npt.NDArray[np.int32]
 TEXT = np.dtypes.StringDType()
 WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 NUMBER = re.compile(r"[-+]?(?!0[0-9])([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+INFINITY = re.compile(r"[-+]?inf(inity)?", re.I)
 PLAIN = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
 MOMENT = re.compile(
     r"(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?"
@@ -223,6 +224,13 @@ def encoded(column: pa.Array) -> tuple[npt.NDArray[Any], pa.Array]:
     if indices.null_count:
         indices = pc.fill_null(indices.cast(pa.int64()), len(known))
     return np.asarray(indices), flat(known)
+
+
+def is_infinite(text: str) -> bool:
+    """Whether text is a number beyond float64, or a word for one."""
+    if not (text.endswith(("f", "F", "y", "Y")) or "e" in text or "E" in text or len(text) > 300):
+        return False  # soon, as levels are many
+    return bool(INFINITY.fullmatch(text) or (NUMBER.fullmatch(text) and math.isinf(float(text))))
 
 
 def any_code(column: pa.Array) -> bool:
