@@ -33,6 +33,7 @@ from naively.export.formulas import NotExportableError
 from naively.export.js import to_js
 from naively.tables.encoding import encode
 from naively.tables.explaining import explain
+from naively.tables.left_out import unvaried_in
 
 NODE = shutil.which("node")
 if NODE is None:
@@ -137,8 +138,8 @@ class Node:
 
 def assert_same(node, model, table):
     """Node and Python say the same of the rows of an Arrow table, and for the same reasons."""
-    X, _ = encode(model.schema, table)
     posterior = model.posterior()
+    X, _ = encode(model.schema, table, unvaried_in(posterior))
     found = node.ask(table.to_pylist())
     assert [one.get("error") for one in found] == [None] * len(table)
     names = [str(label) for label in posterior.classes.tolist()]
@@ -248,6 +249,17 @@ def test_after_forgetting(tmp_path):
     assert "zebra" not in to_js(model)
     with Node(model, tmp_path) as node:
         assert_same(node, model, pa.table({"text": ["zebra now", "see"]}))
+
+
+def test_columns_that_tell_nothing_yet(tmp_path):
+    """A level that is new in a column of one level is no evidence, as in Python."""
+    model = NaiveBayes().fit(TABLE[["size"]].assign(one="x"), LABELS)
+    new = pd.DataFrame({"size": [1e6, 1e6], "one": ["x", "new"]})
+    with Node(model.model_, tmp_path) as node:
+        found = node.ask(new.to_dict("records"))
+    proba = [[p for _, p in one["probabilities"]] for one in found]
+    assert_allclose(proba, model.predict_proba(new), rtol=0, atol=1e-9)
+    assert proba[0] == proba[1]
 
 
 def test_values_that_are_none(tmp_path):
