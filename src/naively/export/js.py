@@ -50,6 +50,13 @@ def js_text(value: Any) -> str:
     return json.dumps(value, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
+def js_name(label: Any) -> str:
+    """What `predict.js` calls a class."""
+    if isinstance(label, bool):
+        return str(label).lower()
+    return f"{label:.17g}" if isinstance(label, float) else str(label)
+
+
 def numbers_of(model: Model) -> Json:
     """The numbers by which `predict.js` predicts, as JSON takes them.
 
