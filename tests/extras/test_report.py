@@ -124,7 +124,7 @@ def test_its_numbers_are_those_of_fit(table_page, capsys):
     assert figures
     for figure in figures:
         shape = shapes[texts(figure, ".//h3")[0]]
-        lines = texts(figure, ".//tbody/tr/td")
+        lines = texts(figure, ".//tbody/tr/td[@class='n']")
         assert len(lines) == len(texts(figure, ".//tbody/tr")) * 4  # rows, and three classes
         numbers = np.array([one.replace(",", "") for one in lines], float).reshape(-1, 4)
         own = np.hstack([
@@ -267,19 +267,17 @@ def test_what_is_refused(tmp_path, capsys, monkeypatch):
     assert not Path("r.html").exists()
 
 
-@pytest.mark.parametrize("name", ["iris", "titanic"])
-def test_real_data(name, tmp_path):
+def test_real_data(tmp_path):
     folder = os.environ.get("NAIVELY_DATA")
     if folder is None:
         pytest.skip("NAIVELY_DATA is not set")
-    if name == "iris":
-        names = ["a", "b", "c", "d", "kind"]
-        table = pd.read_csv(Path(folder, "iris", "iris.csv"), skiprows=1, names=names)
-        target = "kind"
-    else:
-        table = pd.read_csv(Path(folder, "titanic", "titanic-seaborn-891.csv"))
-        target = "survived"
+    table = pd.read_csv(Path(folder, "titanic", "titanic-seaborn-891.csv"))
     table.to_csv(tmp_path / "t.csv", index=False)
-    assert run(["fit", str(tmp_path / "t.csv"), "--target", target, "-o", str(tmp_path / "m")]) == 0
+    arguments = [str(tmp_path / "t.csv"), "--target", "survived", "-o", str(tmp_path / "m")]
+    assert run(["fit", *arguments]) == 0
     tree = check_alone(page_of(tmp_path, tmp_path / "m", tmp_path / "t.csv"))
     assert "left out in turn" in texts(tree, ".//section[@id='quality']//h3")[0]
+    assert "sex" in texts(tree, ".//section[@id='shapes']//h3")
+    assert "name" not in {
+        one["name"] for one in engine_and_model(tmp_path / "page.html")[2]["form"]
+    }

@@ -204,7 +204,7 @@ def _shapes(model: Model, columns: list[Column]) -> tuple[Picture | None, list[P
             "What each value adds to the score, weight times evidence, in nats; the rows behind it "
             "are in grey, or beside it. Pairs are heat maps: grey cells have no rows. "
         )
-        left = counted(rest, "more column or pair") if rest else ""
+        left = f"{rest:,} more, which move scores less" if rest else ""
         beyond = len(every) - len(can)
         more = [left] * bool(left) + [
             f"{counted(beyond, 'block')} of three columns or more, which have no plot"

@@ -20,7 +20,7 @@ ROOM = files("naively.report")
 def html_of(report: Report) -> str:
     """The page. All names and values in it are escaped, whatever they hold."""
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["signed"] = signed
+    environment.filters |= {"signed": signed, "chance": chance}
     template = environment.from_string(_text("page.html"))
     # what is exported is for modules that load others
     script = re.sub("^export ", "", ENGINE, flags=re.MULTILINE) + _text("page.js")
@@ -39,6 +39,11 @@ def html_of(report: Report) -> str:
 def signed(odds: float) -> str:
     """Log-odds with their sign."""
     return f"{odds:+.2f}".replace("-", "\u2212")
+
+
+def chance(p: float) -> str:
+    """A probability, of which none is 1 that is less."""
+    return "> 0.9999" if 0.99995 <= p < 1.0 else f"= {p:.4f}"
 
 
 def _text(name: str) -> str:

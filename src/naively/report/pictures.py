@@ -89,18 +89,19 @@ def family(model: Model, name: str, table: Table) -> Picture | None:
     """What each class expects of a column; None of one that has no plot."""
     known = model.schema.known[name]
     with rc_context(STEADY):
-        figure = Figure(figsize=(5.2, 3.1), layout="constrained")
+        figure = Figure(figsize=(4.4, 2.9), layout="constrained")
         panel = figure.add_subplot()
+        display: ClassDensityDisplay | LevelsDisplay
         if known.curve is not None:
-            ClassDensityDisplay(curves=[curves_of(model, name, None)], classes=model.classes).plot(
-                panel
-            )
-            kind = "curves"
+            curves = [curves_of(model, name, None)]
+            display = ClassDensityDisplay(curves=curves, classes=model.classes)
         elif known.summary.takes == "levels":
-            LevelsDisplay(dice=dice_of(model, [name]), classes=model.classes).plot(panel)
-            kind = "bars"
+            display = LevelsDisplay(dice=dice_of(model, [name]), classes=model.classes)
         else:
             return None
+        display.plot(panel)
+        display.axes_[0].set_title("")  # the page has it
+        kind = "bars" if known.curve is None else "curves"
         text = f"{name}: what each class expects, as {kind}; the table below has the numbers"
         return Picture(name, known.name, _svg(figure), text, table)
 
@@ -112,7 +113,7 @@ def calibration(found: Reliability, classes: int) -> Picture:
         for sure, right, rows in zip(found.confidence, found.accuracy, found.rows, strict=True)
     ]
     heads = ["P(predicted class)", "predicted right", "rows"]
-    table = Table("Calibration", heads, lines, 0)
+    table = Table("Calibration", heads, lines)
     with rc_context(STEADY):
         figure = Figure(figsize=(4.6, 3.1), layout="constrained")
         panel = figure.add_subplot()
