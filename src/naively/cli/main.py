@@ -20,6 +20,7 @@ from naively.cli import (  # which add their commands
     export,
     follow,
     learn,
+    page,
     serve,
     study,
     verify,
@@ -28,7 +29,7 @@ from naively.cli.app import DASH, app
 from naively.cli.arrow import without_pandas
 from naively.cli.errors import UserError, printable
 
-COMMANDS = [one.__name__ for one in (ask, drift, export, follow, learn, serve, study, verify)]
+COMMANDS = [one.__name__ for one in (ask, drift, export, follow, learn, page, serve, study, verify)]
 
 
 def run(tokens: Sequence[str] | None = None) -> int:

@@ -28,8 +28,9 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from threadpoolctl import threadpool_limits
 
+
+from naively.evidence.blas import one_thread
 from naively.evidence.entries import HEAVIEST
 from naively.evidence.judged import Judged
 from naively.evidence.weights import GROUPS, WORSE, Piece, Pool, Weights
@@ -208,7 +209,7 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
     classes = first.counts.shape[1]
     if classes < 2 or not any(one.rows.nnz for one in models):
         return [textbook(one, k == 0) for k, one in enumerate(models)]
-    with threadpool_limits(1, "blas"):  # with more threads it adds in another order
+    with one_thread():  # with more threads it adds in another order
         chosen = [one.alone(workers) for one in models]
         found, used = _together(first, [scaled for _, _, scaled in chosen], workers)
     scales, weights = [], found.of_blocks
