@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,47 +18,82 @@ def export(
     model: given.FittedFile,
     /,
     *,
-    sql: Literal["bigquery", "duckdb", "postgres", "snowflake", "sqlite"],
+    sql: Literal["bigquery", "duckdb", "postgres", "snowflake", "sqlite"] | None = None,
+    onnx: Path | None = None,
     table: str = "rows",
     keep: given.Names = None,
     output: Annotated[Path | None, Parameter(alias="-o")] = None,
 ) -> None:
-    """Write a model as a query, which predicts the rows of a table in a database.
+    """Write a model in another language: as a query (--sql), or as an ONNX graph (--onnx).
 
-    It gives the label and P(class) of each class, as `naively predict --proba` does. Columns of
-    numbers are to be numbers in the database; columns of levels may be of any type. Text, dates and
-    zero probabilities cannot be said in SQL, and are refused.
+    A query predicts the rows of a table in a database: the label and P(class) of each class, as
+    `naively predict --proba` does. Columns of numbers are to be numbers in the database; columns of
+    levels may be of any type. A graph has an input for each column, of numbers or of text, or one
+    for all columns of an array; its outputs are `label` and `probabilities`. What cannot be said in
+    such a language is refused.
 
     Parameters
     ----------
     sql
-        The database that shall run it.
+        The database that shall run the query.
+    onnx
+        The file of a graph to write.
     table
-        The name of the table.
+        The name of the table, for --sql.
     keep
-        Columns of the table that the result has, too: all of the model unless named. May be
-        repeated.
+        Columns of the table that the result of a query has, too: all of the model unless named.
+        May be repeated.
     output
-        The file to write; else the query is printed.
+        The file of a query to write; else it is printed.
     """
-    from naively.cli import models, sources
-    from naively.cli.errors import UserError
+    from naively.cli import sources
+    from naively.cli.errors import UsageError
     from naively.files.atomic import replacing
 
-    if output is not None:
-        sources.check_output(output, [])
-    saved = models.load_table(model)
-    try:
+    if (sql is None) == (onnx is None):
+        raise UsageError("say --sql and a database, or --onnx and a file")
+    if onnx is not None and (output or keep or table != "rows"):
+        raise UsageError("--table, --keep and --output are for --sql")
+    target = output if onnx is None else onnx
+    if target is not None:
+        sources.check_output(target, [])
+    written = _onnx(model) if sql is None else _sql(model, sql, table, keep or ()).encode()
+    if target is None:
+        print(written.decode(), end="")
+        return
+    with replacing(target) as file:
+        file.write_bytes(written)
+    print(f"wrote {target}")
+
+
+def _sql(path: Path, dialect: str, table: str, keep: Sequence[str]) -> str:
+    from naively.cli import models
+
+    saved = models.load_table(path)
+    with _refusing(path):
         from naively.export.sql import to_sql
+
+        return to_sql(saved.model, dialect, table, keep)
+
+
+def _onnx(path: Path) -> bytes:
+    from naively.cli import models
+
+    saved = models.load(path)
+    with _refusing(path):
+        from naively.export.onnx import to_onnx
+
+        return to_onnx(saved.model)
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Say what cannot be exported, or which package is not there."""
+    from naively.cli.errors import UserError
+
+    try:
+        yield
     except ModuleNotFoundError as error:
         raise UserError(f"{error}: pip install 'naively[export]'") from None
-    try:
-        query = to_sql(saved.model, sql, table, keep or ())
     except ValueError as error:
-        raise UserError(f"{model}: {error}") from None
-    if output is None:
-        print(query, end="")
-        return
-    with replacing(output) as file:
-        file.write_text(query, encoding="utf-8")
-    print(f"wrote {output}")
+        raise UserError(f"{path}: {error}") from None

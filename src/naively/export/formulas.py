@@ -8,7 +8,9 @@ from naively.families.base import Parameters
 from naively.families.formula import Formula
 from naively.model import Model
 from naively.posterior import Posterior
+from naively.tables.left_out import unvaried_in
 from naively.tables.names import first_names
+from naively.tables.values import WHOLE
 
 
 class NotExportableError(ValueError):
@@ -17,6 +19,8 @@ class NotExportableError(ValueError):
 
 def formula_of(model: Model) -> tuple[Posterior, Formula]:
     """(the posterior, the score of each of its classes: log π_c is among what every row has).
+
+    Columns that tell nothing yet are in no term, as in predictions.
 
     Raises
     ------
@@ -36,7 +40,14 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
                 f"{_said(block.names)}: the family {block.family.name} cannot be exported"
             )
         found += own.within(*block.family.summary.bounds)
-    return posterior, found
+    return posterior, found.without(unvaried_in(posterior))
+
+
+def spelled(level: str) -> list[str]:
+    """How others may write a level: 5 as 5.0, and true as they like."""
+    if WHOLE.fullmatch(level) and int(float(level)) == int(level):
+        return [level, f"{level}.0"]
+    return [level, level.title(), level.upper()] if level in ("true", "false") else [level]
 
 
 def _said(names: Sequence[str]) -> str:

@@ -13,6 +13,8 @@ from naively.export.expressions import (
     added,
     cast,
     cell,
+    characters,
+    finite,
     largest,
     literal,
     minus,
@@ -21,16 +23,18 @@ from naively.export.expressions import (
     paren,
     select,
 )
-from naively.export.formulas import NotExportableError, formula_of
+from naively.export.formulas import NotExportableError, formula_of, spelled
 from naively.families.formula import Cut, Density, Formula, Line, NumberCut, Parabola, Table
 from naively.model import Model
-from naively.tables.values import NUMBER, WHOLE
+from naively.tables.values import NUMBER
 
 DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "sqlite")
 LISTS = ("duckdb", "postgres")
 """Dialects in which tables of evidence are arrays; in the others they are cases."""
 LEAST = -700.0
 """Nats by which a class can be behind the best: PostgreSQL has no exponentials far below."""
+BLANKS = [point for point in range(0x10000) if chr(point).isspace()]
+"""What `str.strip` takes away."""
 MATERIALIZED = ("duckdb", "postgres", "sqlite")
 """Dialects that can be told to keep a stage."""
 
@@ -155,7 +159,8 @@ class _Written:
         scores = [cell(f"s{c}") for c in range(len(labels))]
         best: Columns = {alias: cell(alias) for _, alias in self.kept}
         best |= {f"s{c}": score for c, score in enumerate(scores)}
-        best["best"] = largest(scores)
+        known = exp.and_(*map(finite, scores), copy=False)  # else a number was too large
+        best["best"] = exp.Case(ifs=[exp.If(this=known, true=largest(scores))])
         powers: Columns = {alias: cell(alias) for _, alias in self.kept}
         for c, score in enumerate(scores):
             off = exp.Sub(this=score.copy(), expression=cell("best"))
@@ -189,29 +194,25 @@ class _Written:
     # ---- cells -----------------------------------------------------------------------------------
 
     def _as_number(self, name: str) -> exp.Expression:
-        """A cell as a number; null where it is missing, or not a number."""
-        column: exp.Expression = cell(name)
+        """A cell as a number; null where it is missing, infinite, or not a number."""
+        column = cast(cell(name))
+        found: exp.Expression = column
+        for text in self.missing:
+            if NUMBER.fullmatch(text):
+                found = exp.Nullif(this=found, expression=number(float(text)))
+        known: exp.Expression = finite(column.copy())
         if self.dialect == "sqlite":  # which reads text that is no number as 0
-            kind = exp.func("typeof", column)
+            kind = exp.func("typeof", cell(name))
             numbers = [exp.Literal.string(one) for one in ("integer", "real")]
-            known = exp.In(this=kind, expressions=numbers)
-            return exp.Case(ifs=[exp.If(this=known, true=cast(column.copy()))])
-        found: exp.Expression = cast(column)
-        if self.dialect == "bigquery":
-            nan = exp.func("IS_NAN", found.copy())
-            found = exp.If(this=nan, true=exp.Null(), false=found)
-        else:
-            found = exp.Nullif(this=found, expression=cast(exp.Literal.string("NaN")))
-        for spelled in self.missing:
-            if NUMBER.fullmatch(spelled):
-                found = exp.Nullif(this=found, expression=number(float(spelled)))
-        return found
+            known = exp.And(this=exp.In(this=kind, expressions=numbers), expression=known)
+        return exp.Case(ifs=[exp.If(this=known, true=found)])
 
     def _as_text(self, name: str) -> exp.Expression:
         """A cell as text; null where it is missing."""
-        found: exp.Expression = exp.Trim(this=exp.cast(cell(name), "text"))
-        for spelled in self.missing:
-            found = exp.Nullif(this=found, expression=exp.Literal.string(spelled))
+        blanks = characters(BLANKS, self.dialect)
+        found: exp.Expression = exp.Trim(this=exp.cast(cell(name), "text"), expression=blanks)
+        for text in self.missing:
+            found = exp.Nullif(this=found, expression=exp.Literal.string(text))
         return found
 
     def _bin(self, cut: Cut) -> exp.Expression:
@@ -233,7 +234,7 @@ class _Written:
         members: dict[int, list[str]] = {}
         for level, k in zip(cut.levels, cut.bins.tolist(), strict=True):
             if k != cut.other:
-                members.setdefault(k, []).extend(_spelled(level))
+                members.setdefault(k, []).extend(spelled(level))
         for k, texts in members.items():
             own = exp.In(this=column.copy(), expressions=[*map(exp.Literal.string, texts)])
             ifs.append(exp.If(this=own, true=exp.Literal.number(k)))
@@ -310,10 +311,3 @@ def _line(term: Line, x: exp.Expression, c: int) -> exp.Expression:
         both = number(term.zero[c] + term.slope[c])
         return exp.Case(ifs=[exp.If(this=above, true=both)], default=number(term.zero[c]))
     return added([number(term.zero[c]), exp.Mul(this=number(term.slope[c]), expression=x)])
-
-
-def _spelled(level: str) -> list[str]:
-    """How a database may write the level: 5 as 5.0, and true as it likes."""
-    if WHOLE.fullmatch(level):
-        return [level, f"{level}.0"]
-    return [level, level.title(), level.upper()] if level in ("true", "false") else [level]

@@ -5,6 +5,7 @@ A score is a sum of terms, each of one column or of a few. `naively.export` writ
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -67,6 +68,14 @@ class Table:
     cuts: tuple[Cut, ...]
     sizes: tuple[int, ...]
     added: Float64
+
+    def without(self, columns: Collection[str]) -> Table:
+        """The same of rows that have none of these columns."""
+        kept = [k for k, cut in enumerate(self.cuts) if cut.column not in columns]
+        places = tuple(slice(None) if k in kept else cut.missing for k, cut in enumerate(self.cuts))
+        added = self.added.reshape(*self.sizes, -1)[places]
+        cuts, sizes = [self.cuts[k] for k in kept], [self.sizes[k] for k in kept]
+        return Table(tuple(cuts), tuple(sizes), added.reshape(-1, added.shape[-1]))
 
 
 @dataclass(frozen=True)
@@ -159,6 +168,17 @@ class Formula:
             for one in self.terms
         ]
         return Formula(self.base, terms)
+
+    def without(self, columns: Collection[str]) -> Formula:
+        """The same of rows that have none of these columns, which have levels."""
+        terms = [one.without(columns) if isinstance(one, Table) else one for one in self.terms]
+        base, kept = self.base, list[Term]()
+        for one in terms:
+            if isinstance(one, Table) and not one.cuts:
+                base = base + one.added[0]
+            else:
+                kept.append(one)
+        return Formula(base, kept)
 
     def __add__(self, other: Formula) -> Formula:
         return Formula(self.base + other.base, [*self.terms, *other.terms])
