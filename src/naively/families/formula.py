@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from naively.exact import Float64, Int64
+from naively.text.analysis import Analysis
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,43 @@ class Density:
     least: float
 
 
-Term = Table | Line | Parabola | Density
+@dataclass(frozen=True)
+class Bag:
+    """The terms of a text: L^-γ Σ_t x_t slope_t, and Σ_t zero_t; `missing` if there is no text.
+
+    x_t is how often the document has the term t, as `once`, `weighting`, `idf` and `length_norm`
+    change it, see `naively.families.text.Text`; L = Σ_t x_t.
+
+    Attributes
+    ----------
+    column : its name.
+    analysis : how a document becomes terms; one that kernels can do.
+    terms : the V that are known.
+    once : whether a term counts once a document.
+    weighting, length_norm : what the terms of a document count.
+    idf : (V,), or None.
+    slope : (V, C) in nats.
+    zero : (V, C) in nats; None if all are 0.
+    quarters : 4 γ.
+    missing : (C,) in nats.
+    quoted : whether terms are shown in quotes, so that they are told from others of the text.
+    """
+
+    column: str
+    analysis: Analysis
+    terms: list[str]
+    once: bool
+    weighting: str | None
+    length_norm: str | None
+    idf: Float64 | None
+    slope: Float64
+    zero: Float64 | None
+    quarters: int
+    missing: Float64
+    quoted: bool = False
+
+
+Term = Table | Line | Parabola | Density | Bag
 
 
 @dataclass(frozen=True)

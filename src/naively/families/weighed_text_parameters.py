@@ -10,8 +10,10 @@ import numpy as np
 from naively.evidence.scale import Scale, stored_scale
 from naively.exact import Float64, Int64
 from naively.families.describing import Events
+from naively.families.formula import Formula
 from naively.families.linear import LinearParameters, Terms
 from naively.families.looked_up import LookedUp, with_group
+from naively.families.text_formula import text_formula
 from naively.families.text_parameters import Estimated, TextParameters
 from naively.statistics.base import Arrays
 from naively.statistics.term_counts import TermCounts
@@ -89,6 +91,10 @@ class WeighedTextParameters(TextParameters):
         """The terms, which tell as much as they weigh, before what falls with the length."""
         found = super().events(names, features)
         return found and found.weighing(self.scorer.terms(slice(None)).slope)
+
+    def formula(self, names: Sequence[str]) -> Formula:
+        """What each of the terms adds, before it falls with the length."""
+        return text_formula([self], names[0], [self.scale.quarters], self.bias)
 
     def linear(self) -> tuple[Float64, Float64]:
         """Refused: weights fall with the length of a document."""
