@@ -87,7 +87,10 @@ def _query(path: Path, dialect: str, table: str, keep: Sequence[str]) -> str:
     from naively.cli import models
     from naively.export.sql import to_sql
 
-    return to_sql(models.load_table(path).model, dialect, table, keep)
+    saved = models.load_sums(path)
+    text = models.document_of(saved) is not None
+    model = models.shown(saved) if text else models.load_table(path).model
+    return to_sql(model or saved.model, dialect, table, keep)
 
 
 def _module(path: Path) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from naively.families.base import Parameters
 from naively.families.formula import Formula
 from naively.model import Model
+from naively.multilabel import Multilabel
 from naively.posterior import Posterior
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import first_names
@@ -26,6 +27,10 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
     ------
     NotExportableError : if a column cannot be said so, naming it and the reason.
     """
+    if not len(model.classes):
+        raise NotExportableError("the model knows no class")
+    if isinstance(model, Multilabel):
+        raise NotExportableError("a model of rows with many labels cannot be exported")
     posterior = model.posterior()
     schema = posterior.schema
     parts: list[Parameters] = schema.parts_of(posterior.parameters)

@@ -22,7 +22,6 @@ from naively.families.formula import (
     Term,
 )
 from naively.model import Model
-from naively.multilabel import Multilabel
 from naively.plain import EXACT
 from naively.text.analysis import LETTERS
 
@@ -57,10 +56,6 @@ def numbers_of(model: Model) -> Json:
     ------
     NotExportableError : see `to_js`.
     """
-    if not len(model.classes):
-        raise NotExportableError("the model knows no class")
-    if isinstance(model, Multilabel):
-        raise NotExportableError("a model of rows with many labels cannot be exported")
     posterior, formula = formula_of(model)
     if not np.isfinite(posterior.log_prior).all():
         raise NotExportableError("a class without rows has probability 0")

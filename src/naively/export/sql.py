@@ -24,6 +24,7 @@ from naively.export.expressions import (
     select,
 )
 from naively.export.formulas import NotExportableError, formula_of, spelled
+from naively.export.sql_text import TextTerm
 from naively.families.formula import Bag, Cut, Density, Formula, Line, NumberCut, Parabola, Table
 from naively.model import Model
 from naively.tables.values import NUMBER
@@ -35,6 +36,8 @@ LEAST = -700.0
 """Nats by which a class can be behind the best: PostgreSQL has no exponentials far below."""
 BLANKS = [point for point in range(0x10000) if chr(point).isspace()]
 """What `str.strip` takes away."""
+ROW = "r"
+"""What the number of a row is called on the way."""
 MATERIALIZED = ("duckdb", "postgres", "sqlite")
 """Dialects that can be told to keep a stage."""
 
@@ -60,9 +63,6 @@ def to_sql(model: Model, dialect: str, table: str, keep: Sequence[str] = ()) -> 
     posterior, formula = formula_of(model)
     if not np.isfinite(posterior.log_prior).all():
         raise NotExportableError("a class without rows has probability 0")
-    texts = [term.column for term in formula.terms if isinstance(term, Bag)]
-    if texts:
-        raise NotExportableError(f"column {texts[0]!r}: the family text cannot be exported in SQL")
     labels = posterior.classes.tolist()
     written = _Written(dialect, formula, model.schema.missing)
     keep = keep or list(posterior.feature_names or ())
@@ -90,6 +90,9 @@ class _Written:
         self.text: dict[str, str] = {}
         self.cuts: dict[int, str] = {}  # by identity
         self.dense = [one for one in formula.terms if isinstance(one, Density)]
+        bags = [one for one in formula.terms if isinstance(one, Bag)]
+        self.bags = [TextTerm(one, dialect, f"naively_text_{k}") for k, one in enumerate(bags)]
+        self.states = [f"d{k}" for k in range(len(bags))]
         for term in formula.terms:
             for cut in term.cuts if isinstance(term, Table) else ():
                 own = self.number if isinstance(cut, NumberCut) else self.text
@@ -105,6 +108,9 @@ class _Written:
         columns: Columns = {alias: cell(name) for name, alias in self.kept}
         columns |= {alias: self._as_number(name) for name, alias in self.number.items()}
         columns |= {alias: self._as_text(name) for name, alias in self.text.items()}
+        columns |= {bag.name: self._as_document(bag.term.column) for bag in self.bags}
+        if self.bags:
+            columns[ROW] = exp.Var(this="ROW_NUMBER() OVER ()")
         return select(columns).from_(table)
 
     def bins(self) -> exp.Select:
@@ -118,7 +124,9 @@ class _Written:
                     seen[key] = f"k{len(seen)}"
                     columns[seen[key]] = self._bin(cut)
                 self.cuts[id(cut)] = seen[key]
-        return select(self._carried(self.number.values()) | columns)
+        states = {name: bag.state() for name, bag in zip(self.states, self.bags, strict=True)}
+        rows = [ROW] if self.bags else []
+        return select(self._carried([*self.number.values(), *rows]) | columns | states)
 
     def densities(self) -> Iterator[exp.Select]:
         """What densities of all numbers say, before the best is known."""
@@ -135,7 +143,8 @@ class _Written:
                 numbers[f"z{d}_{j}"] = exp.Least(this=least, expressions=[most.copy()])
             for c in range(len(term.base)):
                 columns[f"f{d}_{c}"] = _density(term, d, c)
-        carried = self._carried([*self.number.values(), *dict.fromkeys(self.cuts.values())])
+        rows = [ROW, *self.states] if self.bags else []
+        carried = self._carried([*self.number.values(), *dict.fromkeys(self.cuts.values()), *rows])
         yield select(carried | numbers)
         yield select(carried | columns)
 
@@ -149,13 +158,18 @@ class _Written:
                     parts.append(self._cell(term, c))
                 elif isinstance(term, Line | Parabola):
                     parts.append(self._curve(term, c))
+            for state, bag in zip(self.states, self.bags, strict=True):
+                parts.append(bag.score(state, c))
             for d, dense in enumerate(self.dense):
                 every = [cell(f"f{d}_{k}") for k in range(classes)]
                 behind = exp.Sub(this=every[c].copy(), expression=paren(largest(every)))
                 least = exp.Greatest(this=behind, expressions=[number(dense.least)])
                 parts.append(exp.Mul(this=number(dense.weight), expression=least))
             columns[f"s{c}"] = added(parts)
-        return select(self._carried() | columns)
+        found = select(self._carried() | columns)
+        for bag in self.bags:
+            found = bag.joined(found, ROW)
+        return found
 
     def query(self, stages: list[exp.Select], labels: list[Any]) -> str:
         """The stages one after the other, and the labels and probabilities that follow."""
@@ -168,7 +182,8 @@ class _Written:
         for c, score in enumerate(scores):
             off = exp.Sub(this=score.copy(), expression=cell("best"))
             behind = exp.Greatest(this=off, expressions=[number(LEAST)])  # some cannot say less
-            powers[f"e{c}"] = exp.Exp(this=behind)
+            known = exp.Is(this=cell("best"), expression=exp.Null()).not_()
+            powers[f"e{c}"] = exp.Case(ifs=[exp.If(this=known, true=exp.Exp(this=behind))])
         every = [cell(f"e{c}") for c in range(len(labels))]
         whole = paren(added([one.copy() for one in every]))
         first = [
@@ -187,6 +202,9 @@ class _Written:
             if k:
                 stage.from_(f"naively_{k - 1}", copy=False)
             final.with_(f"naively_{k}", as_=stage, materialized=materialized, copy=False)
+            for bag in self.bags if k == 0 else ():
+                for name, words in bag.stages("naively_0", ROW):
+                    final.with_(name, as_=words, materialized=materialized, copy=False)
         final.from_(f"naively_{len(stages) - 1}", copy=False)
         return final.sql(dialect=self.dialect, pretty=False, identify=True) + "\n"
 
@@ -217,6 +235,16 @@ class _Written:
         for text in self.missing:
             found = exp.Nullif(this=found, expression=exp.Literal.string(text))
         return found
+
+    def _as_document(self, name: str) -> exp.Expression:
+        """A cell as a document, which has to be text; null where it is missing."""
+        document = cell(name)
+        if not self.missing:
+            return document
+        blanks = characters(BLANKS, self.dialect)
+        texts = [exp.Literal.string(text) for text in self.missing]
+        known = exp.In(this=exp.Trim(this=document, expression=blanks), expressions=texts).not_()
+        return exp.Case(ifs=[exp.If(this=known, true=document.copy())])
 
     def _bin(self, cut: Cut) -> exp.Expression:
         """The bin of a cell."""
@@ -284,7 +312,7 @@ class _Written:
 def _numbers(term: Any) -> Sequence[str]:
     if isinstance(term, Density):
         return term.columns
-    return () if isinstance(term, Table) else (term.column,)
+    return (term.column,) if isinstance(term, Line | Parabola) else ()
 
 
 def _density(term: Density, d: int, c: int) -> exp.Expression:
