@@ -10,7 +10,7 @@ import pytest
 from exported import KIND, LABELS, MODELS, ROWS, TABLE, fitted, new_rows
 from numpy.testing import assert_allclose
 
-from naively import AutoBayes, Categorical, GaussianBayes, NaiveBayes, Student
+from naively import AutoBayes, Categorical, GaussianBayes, NaiveBayes, Student, Text
 from naively.cli.main import run
 
 sqlglot = pytest.importorskip("sqlglot", reason="needs naively[export]")
@@ -18,6 +18,7 @@ duckdb = pytest.importorskip("duckdb", reason="needs naively[sql]")
 adbc_postgresql = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="needs naively[sql]")
 
 from naively.export.formulas import NotExportableError  # noqa: E402
+from naively.export.js import to_js  # noqa: E402
 from naively.export.sql import DIALECTS, to_sql  # noqa: E402
 
 
@@ -130,17 +131,65 @@ def test_labels_that_are_numbers():
     (NaiveBayes({"odd name": Categorical(alpha=0)}), "'odd name'.*alpha > 0"),
     (NaiveBayes({"size": Student()}), "'size'.*student cannot be exported"),
     (NaiveBayes(unseen="error"), "refuses rows"),
-    (NaiveBayes({"it's": "text"}), "text cannot be exported"),
+    (NaiveBayes({"it's": Text(analyzer="char")}), "\"it's\": runs of characters"),
 ])  # fmt: skip
 def test_what_cannot_be_said_is_refused(model, problem):
     with pytest.raises(NotExportableError, match=problem):
         to_sql(model.fit(TABLE, LABELS).model_, "duckdb", "rows")
 
 
-def test_dates_are_refused():
-    days = pd.date_range("2026-01-01", periods=ROWS).astype(str)
+MOMENTS = {
+    "day": pa.date32(), "moment": pa.timestamp("us"), "zoned": pa.timestamp("us", "Europe/Berlin"),
+    "clock": pa.time64("us"),
+}  # fmt: skip
+
+
+def dated():
+    """(a table of dates and times, labels)."""
+    moments = pd.Series(pd.date_range("1969-11-01 23:59:59.5", periods=ROWS, freq="31h"))
+    columns = {
+        "day": moments.dt.date, "moment": moments, "zoned": moments.dt.tz_localize("UTC"),
+        "clock": moments.dt.time,
+    }  # fmt: skip
+    arrays = {
+        name: pa.array(column.where(column.index % 11 != 7, None), kind, from_pandas=True)
+        for (name, column), kind in zip(columns.items(), MOMENTS.values(), strict=True)
+    }
+    odd = (moments.dt.hour < 8) ^ (moments < "1970-05-01")
+    return pa.table({"id": range(ROWS), **arrays}), np.array(["no", "yes"])[odd.astype(int)]
+
+
+@pytest.mark.parametrize("name", MOMENTS)
+def test_dates_and_times(name, postgresql):
+    table, labels = dated()
+    table = table.select(["id", name])
+    model = AutoBayes().fit(table.select([name])[:200], labels[:200])
+    with duckdb.connect() as database:
+        database.register("rows", table)
+        found = database.execute(to_sql(model.model_, "duckdb", "rows", ["id"])).fetchall()
+    with adbc_postgresql.connect(postgresql) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("dated", table, mode="replace")
+        cursor.execute(to_sql(model.model_, "postgres", "dated", ["id"]))
+        post_found = cursor.fetchall()
+    proba = model.predict_proba(table.select([name]))
+    assert len(np.unique(proba[:, 0])) > 5
+    for answer in (found, post_found):
+        assert_allclose(np.array([row[2:] for row in sorted(answer)], float), proba, atol=1e-9)
+
+
+def test_text_of_dates_is_an_error():
+    table, labels = dated()
+    table = table.select(["day"])
+    model = AutoBayes().fit(table, labels)
+    with duckdb.connect() as database:
+        database.register("rows", table.to_pandas().astype(str))
+        with pytest.raises(duckdb.Error, match="epoch"):
+            database.execute(to_sql(model.model_, "duckdb", "rows"))
+    for dialect in ("bigquery", "snowflake", "sqlite"):
+        with pytest.raises(NotExportableError, match="'day' holds dates"):
+            to_sql(model.model_, dialect, "rows")
     with pytest.raises(NotExportableError, match="'day' holds dates"):
-        to_sql(AutoBayes().fit(TABLE.assign(day=days), days < "2026-05").model_, "duckdb", "rows")
+        to_js(model.model_)
 
 
 def test_of_arrays():
@@ -158,7 +207,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert run(["export", "m", "--sql", "sqlite", "-o", "q.sql"]) == 0
     assert Path("q.sql").read_text() == to_sql(model.model_, "sqlite", "rows")
     assert run(["export", "m", "--sql", "oracle"]) == 2
-    NaiveBayes({"it's": "text"}).fit(TABLE, LABELS).save("t")
+    NaiveBayes({"it's": Text(analyzer="char")}).fit(TABLE, LABELS).save("t")
     assert run(["export", "t", "--sql", "duckdb", "-o", "no.sql"]) == 1
-    assert "text cannot be exported" in capsys.readouterr().err
+    assert "runs of characters cannot be exported" in capsys.readouterr().err
     assert not Path("no.sql").exists()

@@ -236,10 +236,15 @@ def test_labels_beyond_64_bits_are_refused():
         to_onnx(GaussianNB().fit(COUNTS, KIND.astype(np.uint64) + 2**63).model_)
 
 
-def test_dates_are_refused():
-    days = pd.date_range("2026-01-01", periods=len(TABLE)).astype(str)
-    with pytest.raises(NotExportableError, match="'day' holds dates"):
-        to_onnx(AutoBayes().fit(TABLE.assign(day=days), days < "2026-05").model_)
+def test_dates_are_seconds():
+    days = pd.Series(pd.date_range("2026-01-01 01:00", periods=len(TABLE), freq="10h"))
+    days[::9] = None
+    table = TABLE.assign(day=days)
+    model = AutoBayes().fit(table, days < "2026-03")
+    graph = session(model)
+    assert json.loads(graph.get_modelmeta().custom_metadata_map["dates"]) == ["day"]
+    known = (days - pd.Timestamp(0)).dt.total_seconds()
+    assert_same(graph, model, table, fed(graph, table.assign(day=known)))
 
 
 def test_models_of_many_labels_are_refused():

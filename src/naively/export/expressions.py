@@ -45,6 +45,13 @@ def cast(one: exp.Expression) -> exp.Expression:
     return exp.cast(one, "double")
 
 
+def seconds(moment: exp.Expression, dialect: str) -> exp.Expression:
+    """The seconds of a date since 1970, or of a time of the day."""
+    if dialect == "duckdb":
+        return exp.Anonymous(this="EPOCH", expressions=[moment])
+    return exp.Extract(this=exp.Var(this="EPOCH"), expression=moment)
+
+
 def paren(one: exp.Expression) -> exp.Expression:
     """An expression that can be a part of another one."""
     return one if isinstance(one, exp.Column | exp.Literal | exp.Paren) else exp.Paren(this=one)

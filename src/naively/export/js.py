@@ -102,6 +102,8 @@ def _place(cut: Json, cuts: list[Json]) -> int:
 def _cut(cut: Cut) -> Json:
     shared = {"column": cut.column, "bins": cut.bins.tolist(), "missing": cut.missing}
     if isinstance(cut, NumberCut):
+        if cut.dated:
+            raise NotExportableError(f"column {cut.column!r} holds dates or times")
         return {**shared, "starts": cut.starts.tolist()}
     assert isinstance(cut, LevelCut)
     return {**shared, "levels": cut.levels, "other": cut.other}

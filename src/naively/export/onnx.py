@@ -14,7 +14,7 @@ from naively.exact import LARGEST, Float64
 from naively.export.formulas import NotExportableError, formula_of
 from naively.export.graph import LABEL, PROBABILITIES, Graph, kind_of
 from naively.export.graph_inputs import ArrayInput, Inputs, TableInputs
-from naively.families.formula import Density, Formula, Line, Parabola, Table
+from naively.families.formula import Density, Formula, Line, NumberCut, Parabola, Table
 from naively.labels import Labels
 from naively.model import Model
 from naively.posterior import Posterior
@@ -26,7 +26,8 @@ def to_onnx(model: Model) -> bytes:
     A model of a table has an input for each column that it needs, (N, 1): of float64, NaN where a
     number is missing, or of strings, empty where a level is. A model of an array has one input
     ``X``, (N, d) of float64. The outputs are ``label``, (N,), and ``probabilities``, (N, C), in the
-    order of the classes, which the metadata have as JSON under ``classes``.
+    order of the classes, which the metadata have as JSON under ``classes``. Columns of dates are
+    seconds since 1970, those of times the seconds of the day: ``dates`` names them.
 
     Raises
     ------
@@ -52,7 +53,7 @@ def to_onnx(model: Model) -> bytes:
         helper.make_tensor_value_info(LABEL, kind_of(classes), ["N"]),
         helper.make_tensor_value_info(behind, TensorProto.DOUBLE, ["N", len(classes)]),
     ]
-    return graph.model(outputs, _said(posterior, inputs)).SerializeToString()
+    return graph.model(outputs, _said(posterior, inputs, formula)).SerializeToString()
 
 
 def _labels(classes: Labels) -> npt.NDArray[Any]:
@@ -69,11 +70,14 @@ def _labels(classes: Labels) -> npt.NDArray[Any]:
     )
 
 
-def _said(posterior: Posterior, inputs: Inputs) -> dict[str, str]:
+def _said(posterior: Posterior, inputs: Inputs, formula: Formula) -> dict[str, str]:
     """The metadata."""
+    cuts = [cut for one in formula.terms if isinstance(one, Table) for cut in one.cuts]
+    dates = {cut.column for cut in cuts if isinstance(cut, NumberCut) and cut.dated}
     return {
         "classes": json.dumps(posterior.classes.tolist(), ensure_ascii=False),
         "columns": json.dumps(inputs.columns, ensure_ascii=False),
+        "dates": json.dumps(sorted(dates), ensure_ascii=False),
     }
 
 

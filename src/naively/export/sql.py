@@ -21,9 +21,11 @@ from naively.export.expressions import (
     number,
     over,
     paren,
+    seconds,
     select,
 )
 from naively.export.formulas import NotExportableError, formula_of, spelled
+from naively.export.sql_terms import curve, density
 from naively.export.sql_text import TextTerm
 from naively.families.formula import Bag, Cut, Density, Formula, Line, NumberCut, Parabola, Table
 from naively.model import Model
@@ -92,13 +94,24 @@ class _Written:
         self.dense = [one for one in formula.terms if isinstance(one, Density)]
         bags = [one for one in formula.terms if isinstance(one, Bag)]
         self.bags = [TextTerm(one, dialect, f"naively_text_{k}") for k, one in enumerate(bags)]
+        self.dates: set[str] = set()
         self.states = [f"d{k}" for k in range(len(bags))]
         for term in formula.terms:
             for cut in term.cuts if isinstance(term, Table) else ():
                 own = self.number if isinstance(cut, NumberCut) else self.text
+                if isinstance(cut, NumberCut) and cut.dated:
+                    self._date(cut.column)
                 own.setdefault(cut.column, f"{'x' if own is self.number else 't'}{len(own)}")
             for name in _numbers(term):
                 self.number.setdefault(name, f"x{len(self.number)}")
+
+    def _date(self, name: str) -> None:
+        if self.dialect not in LISTS:
+            raise NotExportableError(
+                f"column {name!r} holds dates or times, which are exported to "
+                f"{' and '.join(LISTS)} alone"
+            )
+        self.dates.add(name)
 
     # ---- the stages ------------------------------------------------------------------------------
 
@@ -142,7 +155,7 @@ class _Written:
                 least = exp.Greatest(this=near, expressions=[exp.Neg(this=most)])
                 numbers[f"z{d}_{j}"] = exp.Least(this=least, expressions=[most.copy()])
             for c in range(len(term.base)):
-                columns[f"f{d}_{c}"] = _density(term, d, c)
+                columns[f"f{d}_{c}"] = density(term, d, c)
         rows = [ROW, *self.states] if self.bags else []
         carried = self._carried([*self.number.values(), *dict.fromkeys(self.cuts.values()), *rows])
         yield select(carried | numbers)
@@ -157,7 +170,7 @@ class _Written:
                 if isinstance(term, Table):
                     parts.append(self._cell(term, c))
                 elif isinstance(term, Line | Parabola):
-                    parts.append(self._curve(term, c))
+                    parts.append(curve(term, cell(self.number[term.column]), c))
             for state, bag in zip(self.states, self.bags, strict=True):
                 parts.append(bag.score(state, c))
             for d, dense in enumerate(self.dense):
@@ -216,7 +229,7 @@ class _Written:
 
     def _as_number(self, name: str) -> exp.Expression:
         """A cell as a number; null where it is missing, infinite, or not a number."""
-        column = cast(cell(name))
+        column = cast(seconds(cell(name), self.dialect) if name in self.dates else cell(name))
         found: exp.Expression = column
         for text in self.missing:
             if NUMBER.fullmatch(text):
@@ -293,52 +306,8 @@ class _Written:
         ]  # fmt: skip
         return exp.Case(this=place, ifs=ifs, default=number(0.0)) if ifs else number(0.0)
 
-    def _curve(self, term: Line | Parabola, c: int) -> exp.Expression:
-        """What a number adds to the score of a class; 0 if there is none."""
-        x = cell(self.number[term.column])
-        if isinstance(term, Line):
-            found = _line(term, x, c)
-        else:
-            off = exp.Mul(this=paren(minus(x, term.mean[c])), expression=number(term.scale[c]))
-            square = exp.Mul(this=paren(off), expression=paren(off.copy()))
-            found = exp.Sub(this=number(term.norm[c]), expression=square)
-        inside = exp.Between(this=x.copy(), low=number(term.low), high=number(term.high))
-        return exp.Case(ifs=[exp.If(this=inside, true=found)], default=number(0.0))
-
-
-# ---- terms ---------------------------------------------------------------------------------
-
 
 def _numbers(term: Any) -> Sequence[str]:
     if isinstance(term, Density):
         return term.columns
     return (term.column,) if isinstance(term, Line | Parabola) else ()
-
-
-def _density(term: Density, d: int, c: int) -> exp.Expression:
-    """f_c of the standardised numbers z."""
-    z = [cell(f"z{d}_{j}") for j in range(len(term.columns))]
-    if term.whitening is None:
-        parts = [
-            exp.Mul(this=number(slope), expression=own)
-            for slope, own in zip(term.mean[c], z, strict=True)
-        ]
-        return added([number(term.base[c]), *parts])
-    squares = []
-    for i, row in enumerate(term.whitening[c]):
-        parts = [
-            exp.Mul(this=number(row[j]), expression=paren(minus(z[j].copy(), term.mean[c, j])))
-            for j in range(i + 1)
-        ]
-        whole = paren(added(parts))
-        squares.append(exp.Mul(this=whole, expression=whole.copy()))
-    half = exp.Mul(this=number(0.5), expression=paren(added(squares)))
-    return exp.Sub(this=number(term.base[c]), expression=half)
-
-
-def _line(term: Line, x: exp.Expression, c: int) -> exp.Expression:
-    if term.threshold is not None:
-        above = exp.GT(this=x, expression=number(term.threshold))
-        both = number(term.zero[c] + term.slope[c])
-        return exp.Case(ifs=[exp.If(this=above, true=both)], default=number(term.zero[c]))
-    return added([number(term.zero[c]), exp.Mul(this=number(term.slope[c]), expression=x)])
