@@ -31,6 +31,11 @@ ELSEWHERE = {"src/naively/tables/inference.py": "reference/tables.md", "README.m
 NAMED = re.compile(r"\bdocs/(\w+)\.md\b")
 """A page, as docstrings name it."""
 
+FOREIGN = re.compile(
+    r"""<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=["']?(?:https?:)?//[^>]*>"""
+)
+"""What a page loads from elsewhere."""
+
 LINK = re.compile(r"(?<=\]\()(?P<path>[^)#:\s]+)(?P<anchor>#[^)\s]*)?(?=\))")
 
 
@@ -68,3 +73,10 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
         return f'<a href="{named.url_relative_to(page.file)}">{named.src_uri}</a>'
 
     return NAMED.sub(link, html)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Refuse what would be loaded from elsewhere: the site works without a network."""
+    if found := FOREIGN.search(output):
+        raise PluginError(f"{page.file.src_uri}: the page would load {found[0]}")
+    return output
