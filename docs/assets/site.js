@@ -1,10 +1,9 @@
 // Draws the formulas of a page; pymdownx.arithmatex has marked them.
 for (const formula of document.querySelectorAll(".arithmatex")) {
   const text = formula.textContent.trim(); // \( ... \) or \[ ... \]
-  katex.render(text.slice(2, -2), formula, {
-    displayMode: text.startsWith("\\["),
-    throwOnError: false,
-  });
+  const displayMode = text.startsWith("\\[");
+  katex.render(text.slice(2, -2), formula, { displayMode, throwOnError: false });
+  if (displayMode) formula.tabIndex = 0; // wide ones scroll
 }
 
 // What the theme leaves out, or takes away, for those who use a keyboard or listen to a page.
