@@ -5,8 +5,9 @@
     python benchmarks/startup.py --first                  # with nothing compiled: minutes
 
 Each line is the median of processes of their own, which take turns: seconds of processor time
-(user and system, all threads) and of the clock. The kernels are compiled before that; with
-`--first` each process begins with an empty folder of kernels. The table has five mixed columns.
+(user and system, all threads) and of the clock. Kernels are compiled before, where they were not;
+with `--first` each process begins with an empty folder of kernels. The table has five mixed
+columns.
 """
 
 from __future__ import annotations
