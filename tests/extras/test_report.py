@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
 
-from naively import AutoBayes, Categorical, NaiveBayes, Student, TextNB, load
+from naively import AutoBayes, Categorical, GaussianBayes, NaiveBayes, Student, TextNB, load
 from naively.cli.main import run
 
 pytest.importorskip("jinja2", reason="needs naively[report]")
@@ -265,6 +266,29 @@ def test_what_is_refused(tmp_path, capsys, monkeypatch):
     assert run(["report", "m", "other.csv", "-o", "r.html"]) == 1
     assert "none of the columns" in capsys.readouterr().err
     assert not Path("r.html").exists()
+
+
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_without_the_extra(package, tmp_path):
+    """What is missing is said in one line."""
+    NaiveBayes().fit(TABLE, LABELS).save(tmp_path / "m")
+    code = f"import sys; sys.modules[{package!r}] = None; from naively.cli.main import run; "
+    code += f"sys.exit(run(['report', {str(tmp_path / 'm')!r}, '-o', {str(tmp_path / 'p')!r}]))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
+    assert found.returncode == 1
+    assert "pip install 'naively[report]'" in found.stderr
+    assert len(found.stderr.splitlines()) == 1
+
+
+def test_one_class_and_models_of_arrays(tmp_path):
+    NaiveBayes().fit(TABLE, ["one"] * 240).save(tmp_path / "one")
+    tree = check_alone(page_of(tmp_path, tmp_path / "one"))
+    assert texts(tree, ".//section[@id='data']//tbody/tr/th")[0] == "one"
+    GaussianBayes().fit(TABLE[["__proto__"]].assign(b=range(240)).to_numpy(), LABELS).save(
+        tmp_path / "array"
+    )
+    tree = check_alone(page_of(tmp_path, tmp_path / "array"))
+    assert "cannot be exported" in "".join(texts(tree, ".//section[@id='try']"))
 
 
 def test_real_data(tmp_path):

@@ -31,7 +31,7 @@ def report(
     output
         The page to write, such as report.html.
     """
-    from naively.cli import models, progress, reported, sources
+    from naively.cli import models, progress, sources
     from naively.cli.errors import UserError
     from naively.files.atomic import replacing
 
@@ -39,6 +39,7 @@ def report(
     saved = models.load_sums(model)
     source = sources.opened_for(saved, data, format) if data else None
     try:
+        from naively.cli import reported
         from naively.report.page import html_of
     except ImportError as error:
         raise UserError(f"{error}: pip install 'naively[report]'") from None

@@ -24,6 +24,7 @@ from naively.files.safetensors import Saved
 from naively.markup import magnitude, shown
 from naively.model import Model
 from naively.plain import rows_in_words
+from naively.plot.evidence import LINES
 from naively.report import pictures
 from naively.report.facts import Picture, Quality, Report, Table
 from naively.serve.form import form
@@ -199,10 +200,13 @@ def _shapes(model: Model, columns: list[Column]) -> tuple[Picture | None, list[P
         pairs = [one for one in can if len(one.names) == 2]
         chosen = [*singles[:COLUMNS], *pairs[:PAIRS]]
         legend, drawn = pictures.evidence(chosen, model.classes)
+        many = len(model.classes) > LINES
         rest = len(can) - len(chosen)
         note = (
             "What each value adds to the score, weight times evidence, in nats; the rows behind it "
             "are in grey, or beside it. Pairs are heat maps: grey cells have no rows. "
+            + f"Of the {len(model.classes):,} classes the {LINES} with the most rows are shown. "
+            * many
         )
         left = f"{rest:,} more, which move scores less" if rest else ""
         beyond = len(every) - len(can)

@@ -6,6 +6,7 @@ import base64
 import io
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from matplotlib import rc_context
@@ -23,7 +24,7 @@ from naively.plot import (
 )
 from naively.plot import shapes as drawing
 from naively.plot.curves import curves_of
-from naively.plot.dice import dice_of
+from naively.plot.dice import Die, dice_of
 from naively.report.facts import Picture, Table
 
 SIZE = 3.7, 2.8
@@ -96,7 +97,10 @@ def family(model: Model, name: str, table: Table) -> Picture | None:
             curves = [curves_of(model, name, None)]
             display = ClassDensityDisplay(curves=curves, classes=model.classes)
         elif known.summary.takes == "levels":
-            display = LevelsDisplay(dice=dice_of(model, [name]), classes=model.classes)
+            dice = dice_of(model, [name])
+            display = LevelsDisplay(dice=dice, classes=model.classes)
+            if not table.rows:  # of columns that are estimated together
+                table = _levels(dice[0], table)
         else:
             return None
         display.plot(panel)
@@ -104,6 +108,15 @@ def family(model: Model, name: str, table: Table) -> Picture | None:
         kind = "bars" if known.curve is None else "curves"
         text = f"{name}: what each class expects, as {kind}; the table below has the numbers"
         return Picture(name, known.name, _svg(figure), text, table)
+
+
+def _levels(die: Die, table: Table) -> Table:
+    """The probabilities of the levels of a column, by class."""
+    lines = [
+        [level, "p", *(f"{100 * p:.1f}%" for p in own)]
+        for level, own in zip(die.levels, die.theta.T, strict=True)
+    ]
+    return replace(table, rows=lines)
 
 
 def calibration(found: Reliability, classes: int) -> Picture:
