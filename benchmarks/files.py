@@ -56,8 +56,8 @@ PATH = {path!r}
 {imports}
 start, before = time.perf_counter(), time.process_time()
 {code}
-seconds, work = time.perf_counter() - start, time.process_time() - before
-print(json.dumps([seconds, work, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+seconds, processors = time.perf_counter() - start, time.process_time() - before
+print(json.dumps([seconds, processors, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
 """
 
 

@@ -1,5 +1,6 @@
 """`NaiveBayes` on tables: sources, schema, missing values, laws, oracles, hostile input."""
 
+import json
 import math
 import warnings
 
@@ -219,6 +220,22 @@ def test_holding_out_depends_on_no_thread(tmp_path, monkeypatch, threads):
     again, same_held = learn(open_source(path).tasks(), question, 3 - threads)
     assert again == learned
     assert pa.concat_tables(held.tables).equals(pa.concat_tables(same_held.tables))
+
+
+def test_what_the_first_rows_decide_depends_on_no_thread(tmp_path, monkeypatch):
+    """A key that JSON lines have only after the first rows is unknown, however many are read."""
+    monkeypatch.setattr("naively.tables.inputs.BLOCK", 2000)
+    monkeypatch.setattr("naively.tables.inference.ROWS", 1000)
+    path = tmp_path / "t.jsonl"
+    rows = [{"x": k % 40 / 4, "y": "ab"[k % 2]} | {"late": 1.5 * k} for k in range(3000)]
+    for row in rows[:1300]:
+        del row["late"]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    learned = [learn(open_source(path).tasks(), Question("y", Wishes({})), n)[0] for n in (1, 2, 9)]
+    assert learned[0].schema.names == ("x",)
+    assert learned[0].rows == 3000
+    assert learned[1] == learned[0]
+    assert learned[2] == learned[0]
 
 
 def test_digits_that_are_codes():
