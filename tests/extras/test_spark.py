@@ -2,8 +2,6 @@
 
 import os
 import random
-import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,13 +13,12 @@ import pytest
 pytest.importorskip("pyspark", reason="needs naively[spark]")
 
 from cluster_tables import bits, silently, table
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.evaluation import MulticlassClassificationEvaluator
 from pyspark.ml.feature import StringIndexer, VectorAssembler
 from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
-from pyspark.sql import SparkSession
 
 import naively
 from naively import AutoBayes, JointBayes, NaiveBayes, TextNB
@@ -36,62 +33,7 @@ pytestmark = [
 SOURCES = str(Path(naively.__file__).parents[1])
 
 
-@pytest.fixture(scope="module")
-def port():
-    with socket.socket() as one:
-        one.bind(("localhost", 0))
-        return one.getsockname()[1]
-
-
-@pytest.fixture(scope="module")
-def spark(port):
-    """Two executors, each a process; and a server for Spark Connect."""
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("needs Java: the package openjdk-17-jre-headless")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    conf = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.sql.session.timeZone": "Europe/Paris",
-        "spark.executorEnv.PYTHONPATH": SOURCES,
-        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
-        "spark.connect.grpc.binding.port": str(port),
-    }
-    builder = SparkSession.builder.master("local-cluster[2,1,1024]")
-    for name, value in conf.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
-
-
-@pytest.fixture(scope="module")
-def remote(spark, port):
-    pytest.importorskip("grpc", reason="needs pyspark[connect]")
-    from pyspark.sql.connect.session import SparkSession as Remote
-
-    session = Remote.builder.remote(f"sc://localhost:{port}").getOrCreate()
-    yield session
-    session.stop()
-
-
 # ---- the same bits ---------------------------------------------------------------------------
-
-
-@settings(max_examples=2)
-@given(st.integers(0, 999), st.integers(2, 150), st.integers(1, 7))
-def test_the_same_bits_in_sessions_of_both_kinds(spark, remote, seed, rows, parts):
-    rows_of_one = table(seed, rows)
-    if rows_of_one["label"].null_count == rows:
-        return
-    for session, model in ((spark, AutoBayes()), (remote, NaiveBayes(alpha=0.5))):
-        frame = session.createDataFrame(rows_of_one).repartition(parts)
-        found = silently(Classifier(model).fit, frame).model_
-        one = silently(type(model)(**model.get_params(deep=False)).fit, rows_of_one, "label")
-        assert bits(found) == bits(one)
-        assert found.get_params() == one.get_params()
 
 
 def test_documents_weights_and_a_given_plan(spark):
