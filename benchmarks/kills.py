@@ -6,12 +6,14 @@
 Each command is run to its end once. Then it is started, killed after a random part of that time,
 and started again, until it ends; all over again until it was killed often enough. After each kill
 the files that are there must be whole, and hold each row once or not yet; at the end they must be,
-byte for byte, those of the run that was not killed. A command is one `Case`: add it to `CASES`.
+byte for byte, those of the run that was not killed. Where all is over in one write, every second
+kill comes while the file is written. A command is one `Case`: add it to `CASES`.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import shutil
 import subprocess
@@ -32,6 +34,7 @@ from naively.files import bundles, safetensors
 
 COMMAND = [sys.executable, "-m", "naively"]
 MODEL = "the.model"
+WRITING = 0.03  # seconds that a kill which is aimed at the writing comes later, at most
 
 
 class Case(ABC):
@@ -41,10 +44,12 @@ class Case(ABC):
     ----------
     name : of the row of the report.
     rows : that the model has in the end.
+    aimed : whether every second kill waits until the model is being written.
     """
 
     name: str
     rows: int
+    aimed = False
 
     @abstractmethod
     def prepare(self, folder: Path) -> None:
@@ -60,7 +65,10 @@ class Case(ABC):
 
     @abstractmethod
     def check(self, folder: Path) -> bool:
-        """After a kill: whether an earlier start had got somewhere; AssertionError for damage."""
+        """After a kill: whether it came halfway; AssertionError for damage.
+
+        Halfway: something is there to go on from, or a file that was not written to its end.
+        """
 
     def before(self, folder: Path) -> None:  # noqa: B027 - most often nothing
         """What happens in the folder before each start."""
@@ -146,6 +154,63 @@ class Follow(Case):
         return len(list((folder / "in").iterdir())) == self.files
 
 
+class Change(Case):
+    """`naively update` or `naively forget`: the old model or the new one, and nothing else.
+
+    The model is an `AutoBayes`, which keeps its rows: a file of some size, so that writing takes
+    long enough to be killed. `forget` writes a receipt too, which there may be only with the new
+    model: the model is in its place first.
+    """
+
+    aimed = True
+
+    def __init__(self, verb: str, rows: int = 20_000, some: int = 2_000) -> None:
+        self.name = self.verb = verb
+        self.all, self.some = rows, some
+        self.rows = rows + some if verb == "update" else rows - some
+
+    def prepare(self, folder: Path) -> None:
+        first = table(self.all, 3)
+        write(folder / "first.csv", first)
+        write(folder / "some.csv", table(self.some, 4) if self.verb == "update"
+              else first.slice(0, self.some))  # fmt: skip
+        tokens = ["fit", "first.csv", "--target", "label", "-o", "first.model"]
+        subprocess.run([*COMMAND, *tokens], cwd=folder, check=True, capture_output=True)
+        self.old = (folder / "first.model").read_bytes()
+        self.new = b""
+
+    def begin(self, folder: Path) -> None:
+        self.new = self.new or self._changed(folder)
+
+    def before(self, folder: Path) -> None:
+        """A kill may have come after the change: it is made anew each time."""
+        shutil.copy(folder / "first.model", folder / MODEL)
+        (folder / "receipt.json").unlink(missing_ok=True)
+
+    def tokens(self) -> list[str]:
+        receipt = ["--receipt", "receipt.json"] if self.verb == "forget" else []
+        return [self.verb, MODEL, "some.csv", *receipt]
+
+    def check(self, folder: Path) -> bool:
+        found, receipt = (folder / MODEL).read_bytes(), folder / "receipt.json"
+        assert found in (self.old, self.new), "neither the old model nor the new one"
+        if receipt.exists():
+            assert json.loads(receipt.read_bytes())["removed"]["rows"] == self.some
+            assert found == self.new, "a receipt of what was not forgotten"
+        return bool(left_over(folder))
+
+    def complete(self, folder: Path) -> bool:
+        left = left_over(folder)
+        assert not left, f"{left} were left by commands that were killed"
+        return True
+
+    def _changed(self, folder: Path) -> bytes:
+        """The new model, from a run that is not killed."""
+        self.before(folder)
+        subprocess.run([*COMMAND, *self.tokens()], cwd=folder, check=True, capture_output=True)
+        return (folder / MODEL).read_bytes()
+
+
 @dataclass
 class Result:
     """What came of one command."""
@@ -153,7 +218,7 @@ class Result:
     name: str
     kills: int = 0
     ends: int = 0
-    went_on: int = 0
+    halfway: int = 0
     seconds: float = 0.0
     damage: list[str] = field(default_factory=list)
 
@@ -174,6 +239,11 @@ def table(rows: int, seed: int, width: int = 0) -> pa.Table:
     if width:
         columns["constant"] = np.full(rows, "x" * width)
     return pa.table(columns)
+
+
+def left_over(folder: Path) -> set[str]:
+    """The files that are being written, or were when their writer was killed."""
+    return {one.name for one in folder.glob(".*.tmp")}
 
 
 def write(path: Path, rows: pa.Table) -> None:
@@ -202,9 +272,12 @@ def run(case: Case, kills: int, seed: int) -> Result:
             while True:
                 case.before(folder)
                 seconds = None  # often enough: to the end
+                aimed = case.aimed and result.kills % 2 == 1
                 if result.kills < kills:
                     seconds = chance.uniform(0.2, 1.1) * result.seconds
-                if not killed(case, folder, seconds, result) and case.complete(folder):
+                    if aimed:
+                        seconds = chance.uniform(0, WRITING)
+                if not killed(case, folder, seconds, result, aimed) and case.complete(folder):
                     break
             result.ends += 1
             saved = safetensors.load(folder / MODEL).model.rows
@@ -222,10 +295,19 @@ def started(case: Case, folder: Path) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def killed(case: Case, folder: Path, seconds: float | None, result: Result) -> bool:
-    """Start the command; whether it was killed before it ended."""
-    begun = time.perf_counter()
+def killed(
+    case: Case, folder: Path, seconds: float | None, result: Result, aimed: bool = False
+) -> bool:
+    """Start the command; whether it was killed before it ended.
+
+    `seconds` are counted from its start, or if it is `aimed`, from when it begins to write.
+    """
+    begun, before = time.perf_counter(), left_over(folder)
     process = started(case, folder)
+    while aimed and seconds is not None and process.poll() is None:
+        if left_over(folder) != before:
+            break
+        time.sleep(0.0005)
     try:
         _, said = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -238,7 +320,7 @@ def killed(case: Case, folder: Path, seconds: float | None, result: Result) -> b
         raise RuntimeError(f"{case.name} ended with {process.returncode}: {said}")
     result.kills += 1
     try:
-        result.went_on += case.check(folder)
+        result.halfway += case.check(folder)
     except (AssertionError, ValueError) as error:
         result.damage.append(str(error))
     return True
@@ -248,6 +330,8 @@ CASES = {
     "fit": Fit(),
     "follow": Follow(),
     "fading": Follow(files=16, more=("--half-life", "2000")),
+    "update": Change("update"),
+    "forget": Change("forget"),
 }
 
 
@@ -258,14 +342,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="when they are killed")
     given = parser.parse_args(arguments)
     print(
-        f"{'command':30} {'kills':>6} {'ends':>5} {'went on':>8} {'damage':>7}   seconds unkilled"
+        f"{'command':30} {'kills':>6} {'ends':>5} {'halfway':>8} {'damage':>7}   seconds unkilled"
     )
     damaged = 0
     for name in given.only or CASES:
         found = run(CASES[name], given.runs, given.seed)
         damaged += len(found.damage)
         print(
-            f"{found.name:30} {found.kills:6} {found.ends:5} {found.went_on:8} "
+            f"{found.name:30} {found.kills:6} {found.ends:5} {found.halfway:8} "
             f"{len(found.damage):7}   {found.seconds:.1f}", flush=True,
         )  # fmt: skip
         for one in found.damage[:5]:

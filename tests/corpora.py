@@ -3,8 +3,10 @@
 import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
+from scipy.special import rel_entr
 
 from naively import TextNB
+from naively.evidence.scale import DOUBTS
 from naively.text.analysis import LETTERS
 
 WORDS = [
@@ -17,6 +19,13 @@ TEXTS = st.builds(
     st.sampled_from([" ", "  ", "\n", ", ", "\u2028"]),
 ) | st.sampled_from(["", " ", "ab " * 40, ".", "Σ"])
 DOCUMENTS = TEXTS | TEXTS | TEXTS | st.none()
+
+
+def divergences(counts):
+    """What terms tell, by their counts in each class (C, V): (2, V), as docs/text.md has it."""
+    share = counts.sum(axis=1, keepdims=True) / counts.sum()
+    met = counts.sum(axis=0)
+    return [rel_entr((counts + s * share) / (met + s), share).sum(axis=0) for s in DOUBTS]
 
 
 def split_at_spaces(text):

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 import naively
 from naively import AutoBayes, NaiveBayes
 from naively.cli.main import run
+from naively.evidence.calendars import PARTS, values
 from naively.evidence.dates import as_dates, seconds
+from naively.evidence.keeping import CALENDAR, arrays_of, plan_of
 from naively.tables.values import level_text
 
 TEXT = np.dtypes.StringDType()
@@ -70,6 +72,17 @@ def test_no_levels_and_numbers_are_no_dates():
     assert as_dates(np.array([1.0, 2.0])) is None
     assert all(map(math.isnan, seconds(np.array([1.0, 2.0]))))
     assert math.isnan(seconds(levels("soon"))[0])
+
+
+@given(st.lists(st.datetimes(), min_size=1, max_size=20))
+def test_parts_of_dates_are_those_of_the_calendar(moments):
+    found = seconds(np.array([level_text(one, ()) for one in moments], TEXT))
+    assert values(found, 0).tolist() == [one.hour for one in moments]
+    assert values(found, 1).tolist() == [one.weekday() for one in moments]
+    assert values(found, 2).tolist() == [one.day - 1 for one in moments]
+    assert values(found, 3).tolist() == [one.month - 1 for one in moments]
+    for part, (_, labels) in enumerate(PARTS):
+        assert values(np.array([np.nan]), part).tolist() == [len(labels)]
 
 
 # ---- models --------------------------------------------------------------------------------------
@@ -170,7 +183,8 @@ def test_the_report_says_so(tmp_path, monkeypatch, capsys):
 
 def test_bins_are_shown_as_dates():
     days, y = joined()
-    (shape,) = AutoBayes().fit({"day": days}, y).evidence_
+    shapes = AutoBayes().fit({"day": days}, y).evidence_
+    (shape,) = (one for one in shapes if one.what == "64 bins of time")
     labels = shape.bins[0].labels[:-1]
     spans = [label.split(" to ") for label in labels]
     assert spans[0][0] == str(days.min())
@@ -182,3 +196,106 @@ def test_the_plain_product_leaves_them_out():
     days, y = joined(100)
     with pytest.raises(ValueError, match="dates or times"):
         NaiveBayes().fit({"day": days}, y)
+
+
+# ---- parts of dates ------------------------------------------------------------------------------
+
+
+def visits(n=600, seed=0, first="2021-01-01"):
+    """(stamps, labels): at night, and on Sundays, others come."""
+    rng = np.random.default_rng(seed)
+    stamps = np.datetime64(first, "s") + rng.integers(0, 365 * 86_400, n)
+    hour = (stamps.astype("int64") // 3600) % 24
+    weekday = (stamps.astype("int64") // 86_400 + 3) % 7
+    odds = np.where((hour < 6) | (hour > 21), 2.0, -2.0) + np.where(weekday == 6, 1.5, 0)
+    return stamps, np.where(rng.random(n) < 1 / (1 + np.exp(-odds)), "guest", "staff")
+
+
+def test_hours_and_weekdays_tell_in_years_that_nobody_saw():
+    stamps, y = visits()
+    model = AutoBayes().fit({"at": stamps}, y)
+    new, truth = visits(4000, 1, "2030-01-01")
+    chance = (truth == "guest").mean()
+    assert (model.predict({"at": new}) == truth).mean() > max(chance, 1 - chance) + 0.15
+    night, noon = model.predict_proba({"at": ["2030-05-07 02:10", "2030-05-07 12:10"]})[:, 0]
+    assert night > 0.7 > 0.3 > noon
+    sunday, tuesday = model.predict_proba({"at": ["2030-05-05 02:10", "2030-05-07 02:10"]})[:, 0]
+    assert sunday > tuesday
+
+
+def test_parts_are_shown_with_the_rows_in_them(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    stamps, y = visits()
+    cells = np.where(np.arange(len(y)) % 7 == 0, "", stamps.astype(str))
+    model = AutoBayes().fit({"at": cells}, y)
+    shapes = {one.what: one for one in model.evidence_}
+    weekdays = shapes["weekdays"]
+    assert weekdays.bins[0].labels == [*PARTS[1][1], "missing"]
+    known = pd.Series(stamps[cells != ""]).dt.day_of_week.value_counts()
+    rows = weekdays.rows.sum(axis=1)
+    assert rows[:-1].tolist() == [known[k] for k in range(7)]
+    assert rows[-1] == (cells == "").sum()
+    assert weekdays.to_arrow().num_rows == 8
+    assert {one.what for one in model.evidence_} >= {"hours", "weekdays"}
+    pyarrow.csv.write_csv(pa.table({"at": cells, "y": y.tolist()}), "t.csv")
+    assert run(["fit", "t.csv", "-t", "y", "-o", "m"]) == 0
+    assert "hours" in capsys.readouterr().out
+    assert run(["inspect", "m", "--column", "at"]) == 0
+    assert "Sunday" in capsys.readouterr().out
+
+
+def test_reasons_with_parts_add_up_and_survive_files(tmp_path):
+    stamps, y = visits()
+    table = {"at": stamps, "x": np.arange(len(y)) % 5}
+    model = AutoBayes().fit(table, y)
+    proba = model.predict_proba(table)
+    prior, parts = model.explain(table).log_odds("guest", "staff")
+    assert parts.shape == (len(y), 2)
+    assert prior + parts.sum(axis=1) == pytest.approx(np.log(proba[:, 0] / proba[:, 1]))
+    model.save(tmp_path / "m")
+    again = naively.load(tmp_path / "m")
+    assert np.array_equal(again.predict_proba(table), proba)
+    for k in range(20):  # a row alone
+        assert np.array_equal(model.predict_proba({n: c[k : k + 1] for n, c in table.items()})[0],
+                              proba[k])  # fmt: skip
+
+
+def test_models_with_parts_add_up_and_forget():
+    stamps, y = visits()
+    whole = AutoBayes().fit({"at": stamps}, y)
+    a = AutoBayes().fit({"at": stamps[:250]}, y[:250])
+    b = AutoBayes().fit({"at": stamps[250:]}, y[250:])
+    assert np.array_equal(
+        (b + a).predict_proba({"at": stamps}), whole.predict_proba({"at": stamps})
+    )
+    whole.forget({"at": stamps[250:]}, y[250:])
+    assert np.array_equal(whole.predict_proba({"at": stamps}), a.predict_proba({"at": stamps}))
+
+
+def test_a_plan_with_parts_is_given_to_other_rows(tmp_path):
+    stamps, y = visits()
+    first = AutoBayes().fit({"at": stamps[:300]}, y[:300])
+    other = AutoBayes().fit({"at": stamps[300:]}, y[300:], like=first)
+    new, truth = visits(2000, 1)
+    assert ((first + other).predict({"at": new}) == truth).mean() > 0.8
+    other.save(tmp_path / "m")
+    again = naively.load(tmp_path / "m")
+    assert np.array_equal(again.predict_proba({"at": new}), other.predict_proba({"at": new}))
+    (hours,) = (one for one in other.evidence_ if one.what == "hours")
+    assert not hours.bins  # how many rows of these there are is not known
+
+
+def test_parts_of_what_holds_no_dates_are_refused():
+    stamps, y = visits()
+    model = AutoBayes().fit({"x": np.arange(len(y)) % 40, "at": stamps}, y)
+    arrays = arrays_of(model.model_.posterior().parameters.plan)
+    assert (arrays["ways"] >= CALENDAR).any()
+    plan_of(arrays, 2, 2)
+    forged = dict(arrays)
+    forged["columns"] = np.where(arrays["columns"] == 1, 0, arrays["columns"])
+    with pytest.raises(ValueError, match="are of a column that holds no dates"):
+        plan_of(forged, 2, 2)
+    forged = arrays | {"ways": np.where(arrays["ways"] >= CALENDAR, 204, arrays["ways"])}
+    forged["ways"] = forged["ways"].astype(np.uint8)
+    with pytest.raises(ValueError, match="unknown way"):
+        plan_of(forged, 2, 2)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corpora import corpus
+from corpora import corpus, divergences
 from forging import forge, parts
 from kit import with_family
 from numpy.testing import assert_allclose, assert_array_equal
@@ -105,7 +105,8 @@ def test_scores_are_the_sums_of_what_the_models_tell(models):
         names = counts.get_feature_names_out()
         units = [name.count(" ") + 1 if own.analyzer == "word" else len(name) for name in names]
         group = np.array(units) - own.ngram_range[0]
-        weight = scale.flat[group] + scale.surprised[group] * np.log(total.sum() / total)
+        aspects = [np.ones(len(total)), np.log(total.sum() / total), *divergences(of_class)]
+        weight = (scale.weights[:, group] * aspects).sum(axis=0)
         length = np.maximum(x.sum(axis=1).A1, 1.0)
         expected += length[:, None] ** (-scale.quarters / 4) * (x @ (weight * theta).T)
     expected[present] += model.scale_[0].bias
@@ -135,9 +136,8 @@ def test_a_pool_predicts_left_out_documents_as_well_as_each_of_its_models(seed):
 def test_a_model_that_tells_nothing_gets_no_weight():
     pool, alone = (TextNB(models=one).fit(NAMES, SEX) for one in ("auto", ["characters"]))
     words, characters = pool.scale_
-    assert not words.flat.any()
-    assert not words.surprised.any()
-    assert characters.flat.any()
+    assert not words.weights.any()
+    assert characters.weights.any()
     assert_array_equal(scores(pool, NAMES), scores(alone, NAMES))
     assert all(term.startswith("'") for term in pool.terms_)
     (why,) = pool.explain(["monika"])

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import warnings
 
 import numpy as np
@@ -16,10 +17,22 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import naively
-from naively import AutoBayes, JointBayes, NaiveBayes
+from naively import (
+    NBSVM,
+    AutoBayes,
+    GaussianBayes,
+    GaussianNB,
+    JointBayes,
+    MultilabelNB,
+    MultinomialNB,
+    NaiveBayes,
+    TextNB,
+)
 from naively.cli.main import run
+from naively.tables.arrow_streams import arrow_stream
 
 SURPRISE = 100_000  # rows from which families are inferred
 
@@ -343,6 +356,30 @@ def test_no_more_than_some_batches_are_in_memory():
     assert most < 12 * size  # of 40
 
 
+def test_a_dataset_is_not_read_ahead_of_who_learns(tmp_path):
+    columns = {name: np.full(50_000, 0.5) for name in "abcde"}
+    part = pa.table(columns | {"label": np.arange(50_000) % 2})
+    with pq.ParquetWriter(tmp_path / "t.parquet", part.schema) as file:
+        for _ in range(30):
+            file.write_table(part)
+    start = pa.total_allocated_bytes()
+    tasks = arrow_stream(ds.dataset(tmp_path / "t.parquet")).tasks()
+    rows = next(tasks)().num_rows
+    time.sleep(1)  # in which threads of its own would read all of it
+    assert pa.total_allocated_bytes() - start < 15 * part.nbytes  # of 30
+    assert rows + sum(task().num_rows for task in tasks) == 30 * 50_000
+
+
+def test_a_stream_is_answered_batch_by_batch(tmp_path):
+    table = rows(2500)
+    pa.csv.write_csv(table, tmp_path / "t.csv")
+    model = NaiveBayes().fit(table, "label")
+    for source in (tmp_path / "t.csv", table.to_reader(400)):
+        batches = [*naively.scan(source).batches()]
+        answers = [model.predict_proba(batch) for batch in batches]
+        assert np.array_equal(np.concatenate(answers), model.predict_proba(table))
+
+
 # ---- what needs all rows -------------------------------------------------------------------------
 
 
@@ -363,6 +400,41 @@ def test_what_needs_all_rows_says_so(ask, tmp_path):
     for stream in (naively.scan(tmp_path / "t.parquet"), rows(300).to_reader()):
         with pytest.raises(ValueError, match="to_table"):
             ask(stream)
+
+
+TEXTS = (["see you at noon", "win a prize"] * 50, ["ham", "spam"] * 50)
+NUMBERS = (np.arange(200.0).reshape(100, 2) % 7, ["ham", "spam"] * 50)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "known"),
+    [
+        (GaussianNB(), NUMBERS), (MultinomialNB(), NUMBERS), (GaussianBayes(), NUMBERS),
+        (TextNB(), TEXTS), (NBSVM(), TEXTS), (MultilabelNB(), (TEXTS[0], [["a"], ["b"]] * 50)),
+    ],
+    ids=["gaussian", "multinomial", "covariances", "text", "nbsvm", "multilabel"],
+)  # fmt: skip
+def test_classifiers_of_rows_in_memory_refuse_streams(estimator, known):
+    table = rows(1500)
+    fitted = clone(estimator).fit(*known)
+    for stream in (*readers(table).values(), naively.scan(table.to_reader())):
+        for ask in (
+            lambda X: clone(estimator).fit(X, "label"),
+            fitted.predict,
+            fitted.predict_proba,
+        ):
+            with pytest.raises(ValueError, match=r"X is a stream .*batches\(\).*to_table\(\)"):
+                ask(stream)
+
+
+def test_what_they_are_told_to_do_gives_the_same_model():
+    table = pa.table({"text": TEXTS[0], "x": NUMBERS[0][:, 0], "label": TEXTS[1]})
+    texts, numbers = TextNB(), GaussianNB()
+    for batch in naively.scan(table.to_reader(30)).batches():
+        texts.partial_fit(batch["text"], batch["label"])
+        numbers.partial_fit(batch.select(["x"]), batch["label"])
+    assert texts.model_ == TextNB().fit(*TEXTS).model_
+    assert numbers.model_ == GaussianNB().fit(table.select(["x"]), TEXTS[1]).model_
 
 
 def test_models_are_compared_on_a_sample_of_a_stream(tmp_path):

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corpora import corpus
+from corpora import corpus, divergences
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
+from scipy.special import rel_entr
 from sklearn.feature_extraction.text import CountVectorizer
 
 import naively
 from naively import TextNB
 from naively.cli import options
 from naively.cli.main import run
-from naively.evidence.scale import Counted, by_length
+from naively.evidence.scale import ASPECTS, DOUBTS, Counted, by_length
 from naively.families import weighed_text
 from naively.families.text import Text
 from naively.families.weighed_text import WeighedText
@@ -89,14 +90,36 @@ def test_surprise_is_that_of_the_counts_of_others():
         assert_allclose(told[i, 1], expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("j", range(len(DOUBTS)))
+def test_what_terms_tell_is_the_divergence_of_their_classes_in_other_documents(j):
+    vectorizer = CountVectorizer()
+    matrix = vectorizer.fit_transform(TEXTS).toarray()
+    told, _ = counted(csr_matrix(matrix), Y, 1.0).told(1.0)
+    share = np.array([matrix[c == Y].sum() for c in range(3)]) / matrix.sum()
+    for i in range(len(Y)):
+        if Y[i] == 2:
+            continue
+        others = np.arange(len(Y)) != i
+        plain = TextNB(prior="uniform", weights=None).fit(np.array(TEXTS)[others], Y[others])
+        places = {term: k for k, term in enumerate(plain.terms_)}
+        expected = np.zeros(3)
+        for term, k in vectorizer.vocabulary_.items():
+            if matrix[i, k] and term in places:
+                met = np.array([matrix[others & (c == Y), k].sum() for c in range(3)])
+                p = (met + DOUBTS[j] * share) / (met.sum() + DOUBTS[j])
+                theta = plain.feature_log_prob_[:, places[term]]
+                expected += matrix[i, k] * rel_entr(p, share).sum() * theta
+        assert_allclose(told[i, 2 + j], expected, rtol=1e-11)
+
+
 def test_groups_add_up_to_all_terms():
     matrix = CountVectorizer(ngram_range=(1, 2)).fit(TEXTS)
     group = np.array([" " in term for term in matrix.get_feature_names_out()], np.int64)
     rows = matrix.transform(TEXTS)
     apart, _ = counted(rows, Y, 0.5, group, 2).told(0.5)
     whole, _ = counted(rows, Y, 0.5).told(0.5)
-    assert_allclose(apart[:, :2].sum(axis=1), whole[:, 0], rtol=1e-12)
-    assert_allclose(apart[:, 2:].sum(axis=1), whole[:, 1], rtol=1e-12)
+    for k in range(ASPECTS):
+        assert_allclose(apart[:, 2 * k : 2 * k + 2].sum(axis=1), whole[:, k], rtol=1e-12)
 
 
 def test_smoothing_by_term_is_that_of_the_model_without_the_document():
@@ -139,7 +162,8 @@ def test_scores_are_the_formula_of_the_scale(event):
     total = model.feature_count_.sum(axis=0)
     surprise = np.log(total.sum() / total)
     group = np.array([term.count(" ") for term in model.terms_])
-    weight = scale.flat[group] + scale.surprised[group] * surprise
+    told = divergences(model.feature_count_)
+    weight = (scale.weights[:, group] * [np.ones(len(total)), surprise, *told]).sum(axis=0)
     counts = CountVectorizer(ngram_range=(1, 2), binary=event == "binary")
     counts.fit([text for text in texts if text])
     prior = np.log(model.class_count_ / model.class_count_.sum())

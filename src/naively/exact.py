@@ -154,7 +154,8 @@ class ExactArray:
             columns = np.arange(second)
         largest = kernel.accumulate(
             target.limbs.reshape(first, second, target.limbs.shape[-1]), rows, columns,
-            other.limbs.reshape(len(rows), len(columns), width), other.low - target.low, sign,
+            np.ascontiguousarray(other.limbs).reshape(len(rows), len(columns), width),
+            other.low - target.low, sign,
         )  # fmt: skip
         if largest >= 1 << 61:
             return target._widened(target.low, target.low + target.limbs.shape[-1] + 1)

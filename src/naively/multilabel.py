@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.labelled_text import LabelledParameters
@@ -216,7 +216,7 @@ class LabelsPosterior(Posterior):
 
     def proba(self, X: Data, workers: Workers | None = None) -> Float64:
         """P(l | x), (n, L), each by itself."""
-        return np.asarray(expit(self.log_odds(X, workers)))
+        return np.asarray(scipy.special.expit(self.log_odds(X, workers)))
 
     def codes_and_proba(self, X: Data, workers: Workers | None = None) -> tuple[Int64, Float64]:
         """(the most probable label of each row, `proba`)."""

@@ -22,7 +22,10 @@ NUMBERS = 3
 
 def tables(columns: list[Column], found: Evidences, limit: int, width: int) -> Group:
     """The columns, and what several of them tell together: what moves most first."""
-    own = {one.names[0]: one for one in found.blocks if len(one.names) == 1}
+    own: dict[str, list[Evidence | None]] = {}
+    for one in found.blocks:
+        if len(one.names) == 1:
+            own.setdefault(one.names[0], []).append(one)
     places = {name: place for place, name in enumerate(own)}
     order = sorted(columns, key=lambda column: places.get(column.name, len(own)))
     several = [one for one in found.blocks if len(one.names) > 1]
@@ -41,16 +44,15 @@ def tables(columns: list[Column], found: Evidences, limit: int, width: int) -> G
     return Group(*shown)
 
 
-def _columns(columns: Sequence[Column], own: dict[str, Evidence], width: int) -> Table:
-    rows = [
-        (
-            own[column.name].what if column.name in own else "with others",
-            f"{column.missing:,.10g}" if column.missing else "·",
-            *_numbers(own.get(column.name)),
-        )
-        for column in columns
-    ]
-    names = [column.name for column in columns]
+def _columns(columns: Sequence[Column], own: dict[str, list[Evidence | None]], width: int) -> Table:
+    """A line for all that a column tells by itself: of dates also their parts."""
+    rows, names = [], []
+    for column in columns:
+        for one in own.get(column.name, [None]):
+            what = "with others" if one is None else one.what
+            missing = f"{column.missing:,.10g}" if column.missing else "·"
+            rows.append((what, missing, *_numbers(one)))
+            names.append(column.name)
     return _table("column", ("told apart", "missing", "weight", "moves"), names, rows, width)
 
 

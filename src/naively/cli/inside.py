@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from naively.evidence.dates import as_dates
 from naively.families.describing import Evidences, Section
 from naively.model import Model
+from naively.statistics.levels import Levels
 from naively.tables import left_out as leaving_out
 from naively.tables.inference import MANY
 from naively.tables.telling import bits, missing_weight, nearly_all
+from naively.tables.written import written
 
 
 @dataclass
@@ -40,7 +44,17 @@ def left_out(model: Model) -> dict[str, str]:
         told = {name for one in found.blocks for name in one.names}
         names = (name for name in model.schema.ordered if name not in told)
         silent = dict.fromkeys(names, "weight 0: it tells nothing more") | silent
+        for name, levels in _levels(model):
+            if name in silent and len(levels) == model.rows >= MANY and levels.dtype.kind == "T":
+                silent[name] = "like an identifier: another value in each row"
     return silent
+
+
+def _levels(model: Model) -> Iterator[tuple[str, Levels]]:
+    """The levels of each column of which they are counted."""
+    for part, counted in zip(model.schema.parts, model.parts, strict=True):
+        if part.summary.of_levels or part.summary.takes == "cells":
+            yield from zip(part.names, counted.levels, strict=True)
 
 
 def evidence(model: Model) -> Evidences | None:
@@ -62,6 +76,16 @@ def row_numbers(model: Model) -> list[str]:
         if name in told and len(levels) == model.rows and levels.dtype.kind != "T"
         and (levels == np.floor(levels)).all() and levels[-1] - levels[0] < 2 * model.rows
     ]  # fmt: skip
+
+
+def misread(model: Model) -> dict[str, str]:
+    """The columns of levels that people may have meant as numbers or dates, with what to do."""
+    found = {
+        name: written(levels.tolist())
+        for name, levels in _levels(model)
+        if levels.dtype.kind == "T" and as_dates(levels) is None
+    }
+    return {name: said for name, said in found.items() if said}
 
 
 def columns(model: Model) -> list[Column]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
 from collections.abc import Sequence
 from dataclasses import is_dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from naively.cli import (  # which add their commands
     export,
     follow,
     learn,
+    page,
     serve,
     study,
     verify,
@@ -26,7 +29,7 @@ from naively.cli.app import DASH, app
 from naively.cli.arrow import without_pandas
 from naively.cli.errors import UserError, printable
 
-COMMANDS = [one.__name__ for one in (ask, drift, export, follow, learn, serve, study, verify)]
+COMMANDS = [one.__name__ for one in (ask, drift, export, follow, learn, page, serve, study, verify)]
 
 
 def run(tokens: Sequence[str] | None = None) -> int:
@@ -37,7 +40,7 @@ def run(tokens: Sequence[str] | None = None) -> int:
     try:
         chosen, bound, _ = app.parse_args(given, exit_on_error=False, print_error=False)
         if tokens is None and chosen.__module__ in COMMANDS:
-            without_pandas()  # the process is ours, and more than help is asked for
+            _load()  # the process is ours, and more than help is asked for
         args = [_dashed(value) for value in bound.args]
         status = chosen(*args, **{name: _dashed(value) for name, value in bound.kwargs.items()})
         sys.stdout.flush()
@@ -77,6 +80,17 @@ def main() -> None:
     except OSError:  # as `run` has met it; the interpreter would try again, and say so
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
+
+
+def _load() -> None:
+    """Load what commands share, without looking for garbage: modules are none, now and later."""
+    gc.disable()
+    try:
+        without_pandas()
+        import_module("naively.cli.work")
+    finally:
+        gc.enable()
+    gc.freeze()
 
 
 def _dashed(value: Any) -> Any:

@@ -18,8 +18,8 @@ from naively.cli.options import missing_of, prior_of
 from naively.cli.sources import Opened, opened, target_among
 from naively.cli.work import Fitted
 from naively.engines.threads import workers
+from naively.families.registry import FAMILIES
 from naively.families.text import Text
-from naively.families.weighed_text import WeighedText
 from naively.files import locks, parted
 from naively.files.safetensors import Saved
 from naively.labels import Labels
@@ -74,7 +74,7 @@ def opened_new(
     source = opened(data, options.format, missing, query=options)
     target = target_among(source, target)
     text, others = _columns(source, target, options)
-    family = Text(alpha=options.alpha) if options.naive else WeighedText()
+    family = Text(alpha=options.alpha) if options.naive else FAMILIES["weighed_text"]()
     columns: dict[Any, Any] = {text: family, **dict.fromkeys(others, "skip")}
     if separator is None:
         first = next(iter(source.tasks()), None)

@@ -13,7 +13,6 @@ from naively.families.base import AnyFamily
 from naively.families.pooled import Pooled
 from naively.families.registry import FAMILIES
 from naively.families.text import Text
-from naively.families.weighed_text import WeighedText
 from naively.files.safetensors import Saved
 from naively.model import Model
 from naively.prior import Prior
@@ -69,7 +68,8 @@ def weighing(question: Question, options: LearningOptions, size: int | None) -> 
     if any(one != Text() for one in families):
         return question
     few = size is not None and size <= PAIRS
-    weighed = WeighedText("binary", ngram_range=(1, 2 if few else 1))
+    weighed: Any = FAMILIES["weighed_text"]
+    weighed = weighed("binary", ngram_range=(1, 2 if few else 1))
     columns = {name: one if one == "skip" else weighed for name, one in said.items()}
     return replace(question, wishes=replace(question.wishes, columns=columns))
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as parquet
 
 from naively.cli.errors import UsageError
 from naively.files.atomic import replacing
@@ -71,6 +70,8 @@ def to_file(batches: Iterator[pa.Table], output: Path) -> None:
 
 
 def _to_parquet(batches: Iterator[pa.Table], path: str) -> None:
+    from pyarrow import parquet  # with all that reaches remote files
+
     writer = None
     try:
         for table in batches:

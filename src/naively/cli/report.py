@@ -72,7 +72,7 @@ def inspected(saved: Saved, model: Model | None, path: str, limit: int) -> None:
         facts(
             file=clean(path, 200),
             parameters=None if model is None else magnitude(model.posterior().n_parameters),
-            estimator=_estimator(saved),
+            estimator=estimator(saved),
             target=clean(target) if target else None,
             features=f"{saved.model.n_features:,}",
             classes=f"{len(saved.model.classes):,}",
@@ -160,7 +160,7 @@ def _classes(model: Model) -> str:
     return layout.classes_listed(dict(zip(labels, weights, strict=True)))
 
 
-def _estimator(saved: Saved) -> str:
+def estimator(saved: Saved) -> str:
     """The estimator with the parameters that are not the default ones."""
     usual = DEFAULTS
     if saved.estimator in ("GaussianBayes", "GaussianNB"):

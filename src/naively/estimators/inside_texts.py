@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from naively.estimators.validation import documents_of
 from naively.exact import Float64
 from naively.explanations import writable
 from naively.families.text_parameters import HASHED
@@ -18,7 +19,6 @@ from naively.multilabel import LabelsPosterior
 from naively.posterior import Posterior
 from naively.tables.telling import bits_of, telling_terms
 from naively.tables.why_not import WhyNot, document_table, why_not
-from naively.text.documents import Documents
 from naively.text_explanation import TextExplanations
 
 
@@ -34,7 +34,7 @@ class InsideTexts:
         `to_html` makes a page of all, and `to_arrow` a flat table. Of `NBSVM` the intercept is in
         the place of the prior.
         """
-        return TextExplanations.of(self._posterior(), Documents.of(X))
+        return TextExplanations.of(self._posterior(), documents_of(X))
 
     def why_not(self, X: Any, label: Any = None) -> list[WhyNot]:
         """What would have to be said in each document for it to be of another class.
@@ -111,7 +111,7 @@ class InsideLabels:
         ------
         ValueError : if the label is none of `classes_`.
         """
-        return TextExplanations.of(self._posterior().of(label), Documents.of(X))
+        return TextExplanations.of(self._posterior().of(label), documents_of(X))
 
     def telling_terms(self, k: int = 10) -> pa.Table:
         """The k terms of each label that tell most for it, as an Arrow table, a line each.

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 
 from naively.engines.threads import workers
 from naively.estimators.validation import check_classes, naming
@@ -269,6 +268,8 @@ def cross_validate(
 
 def _splits(cv: Any, labels: Any) -> tuple[list[Int64], Any]:
     """(rows that each split tests, whether it learns each row)."""
+    from sklearn.model_selection import check_cv  # with all metrics
+
     n = len(labels)
     tests, learned = [], []
     for k, (train, test) in enumerate(check_cv(cv, labels, classifier=True).split(labels, labels)):

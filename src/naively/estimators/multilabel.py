@@ -15,7 +15,7 @@ from naively.estimators.inside_texts import InsideLabels
 from naively.estimators.label_cells import label_sets
 from naively.estimators.learning import Learning
 from naively.estimators.text import TextOptions, stop_words
-from naively.estimators.validation import check_total, check_weights
+from naively.estimators.validation import check_total, check_weights, documents_of
 from naively.evidence.scale import Scale
 from naively.exact import Float64
 from naively.families.text import Text
@@ -27,7 +27,6 @@ from naively.multilabel import LabelsPosterior, Multilabel, likeliest_labels
 from naively.prior import Prior
 from naively.schema import Schema
 from naively.statistics.term_counts import LengthNorm, Weighting
-from naively.text.documents import Documents
 from naively.workers import Workers
 
 OPTIONS = [one.name for one in fields(Text) if one.name not in ("reference", "norm")]
@@ -178,7 +177,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         self, X: Any, y: Any, sample_weight: Any, known: Model | None
     ) -> tuple[Model, dict[str, Any]]:
         jobs = workers(self.n_jobs)
-        documents = Documents.of(X)
+        documents = documents_of(X)
         if len(documents) == 0:
             raise ValueError("there are no documents to learn from")
         labels, is_matrix = label_sets(y, len(documents))
@@ -218,12 +217,12 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
     def predict_proba(self, X: Any) -> Float64:
         """P(label | x), (n, L), in the order of `classes_`: each label by itself."""
         jobs = workers(self.n_jobs)
-        return self._posterior(jobs).proba(Documents.of(X), jobs)
+        return self._posterior(jobs).proba(documents_of(X), jobs)
 
     def decision_function(self, X: Any) -> Float64:
         """The log-odds of each label, log P(label | x) / (1 - P(label | x)), (n, L), in nats."""
         jobs = workers(self.n_jobs)
-        return self._posterior(jobs).log_odds(Documents.of(X), jobs)
+        return self._posterior(jobs).log_odds(documents_of(X), jobs)
 
     def predict(self, X: Any) -> Any:
         """The labels of each document whose probability is `threshold` or more.
@@ -235,7 +234,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         """
         jobs = workers(self.n_jobs)
         posterior = self._posterior(jobs)
-        proba = posterior.proba(Documents.of(X), jobs)
+        proba = posterior.proba(documents_of(X), jobs)
         if self.indicator_:
             return (proba >= _threshold(self.threshold)).astype(np.int64)
         return posterior.label_sets(proba, _threshold(self.threshold)).lists()
@@ -256,13 +255,13 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
             raise ValueError(f"as many labels as 1 or more can be asked for, not {k!r}")
         jobs = workers(self.n_jobs)
         posterior = self._posterior(jobs)
-        return likeliest_labels(posterior.proba(Documents.of(X), jobs), posterior.classes, int(k))
+        return likeliest_labels(posterior.proba(documents_of(X), jobs), posterior.classes, int(k))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The part of the documents all of whose labels are right, and no others: the accuracy that
         scikit-learn has for many labels, too.
         """
-        documents = Documents.of(X)
+        documents = documents_of(X)
         truth, _ = label_sets(y, len(documents))
         weights = check_weights(sample_weight, np.empty((len(documents), 1)))
         jobs = workers(self.n_jobs)

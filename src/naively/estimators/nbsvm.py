@@ -20,7 +20,13 @@ from naively.decisions import DecisionRule, likeliest
 from naively.engines.threads import workers
 from naively.estimators.left_out_decisions import PARTS, parts, scale
 from naively.estimators.text import TextClassifier, TextNB
-from naively.estimators.validation import check_classes, check_labels, check_weights
+from naively.estimators.validation import (
+    check_classes,
+    check_labels,
+    check_weights,
+    documents_of,
+    refuse_stream,
+)
 from naively.exact import Float64
 from naively.families.complement import ComplementParameters
 from naively.files.safetensors import Saved, save
@@ -117,6 +123,7 @@ class NBSVM(TextClassifier):
         ValueError : saying what is wrong and where.
         """
         self._check()
+        refuse_stream(X)
         texts = X if isinstance(X, pa.Array) else to_array(X)
         bayes, coef, intercept = self._learned(texts, y, sample_weight)
         labels = check_labels(y, len(texts))
@@ -139,7 +146,7 @@ class NBSVM(TextClassifier):
     def _learned(self, texts: Any, y: Any, sample_weight: Any) -> tuple[TextNB, Float64, Float64]:
         """(the counts, w' ∘ r, b') of some documents."""
         bayes = self._bayes().fit(texts, y, sample_weight)
-        rows = _rows(bayes, Documents.of(texts))
+        rows = _rows(bayes, documents_of(texts))
         check_classes(bayes.classes_, 2)
         labels = check_labels(y, len(texts))
         count = bayes.class_count_
@@ -171,7 +178,7 @@ class NBSVM(TextClassifier):
         codes = np.searchsorted(bayes.classes_, labels)
         present = np.flatnonzero(weights > 0)
         part = np.full(len(texts), -1)
-        documents = Documents.of(texts)
+        documents = documents_of(texts)
         keys = row_keys(bayes.model_.schema, documents)
         part[present] = parts(keys[present], codes[present])
         decisions = np.full((len(texts), len(bayes.classes_)), np.nan)
@@ -207,7 +214,7 @@ class NBSVM(TextClassifier):
     def decision_function(self, X: Any) -> Float64:
         """How far a document is on the side of each class, (n, C); of the second of two, (n,)."""
         check_is_fitted(self)
-        return _decisions(self.bayes_, self.coef_, self.intercept_, Documents.of(X))
+        return _decisions(self.bayes_, self.coef_, self.intercept_, documents_of(X))
 
     def predict(self, X: Any, costs: Any = None, unsure: float | None = None) -> npt.NDArray[Any]:
         """The class that decides highest for each document, (n,), unless costs say otherwise.
@@ -222,23 +229,23 @@ class NBSVM(TextClassifier):
         ValueError : saying what is wrong with the costs or `unsure`.
         """
         posterior, jobs = self._posterior(), workers(self.n_jobs)
-        documents = Documents.of(X)
+        documents = documents_of(X)
         if costs is None and unsure is None:
             return posterior.predict(documents, jobs)
         return DecisionRule.of(costs, unsure, self.classes_).labels(posterior, documents, jobs)
 
     def predict_top(self, X: Any, k: int) -> tuple[npt.NDArray[Any], Float64]:
         """(the k most probable labels of each document, their P(c | x)), as `TextNB` does."""
-        codes, proba = likeliest(self._posterior(), Documents.of(X), k, workers(self.n_jobs))
+        codes, proba = likeliest(self._posterior(), documents_of(X), k, workers(self.n_jobs))
         return self.classes_[codes], proba
 
     def predict_proba(self, X: Any) -> Float64:
         """P(c | x), (n, C), in the order of `classes_`."""
-        return self._posterior().proba(Documents.of(X), workers(self.n_jobs))
+        return self._posterior().proba(documents_of(X), workers(self.n_jobs))
 
     def predict_log_proba(self, X: Any) -> Float64:
         """log P(c | x), (n, C), in nats."""
-        return self._posterior().log_proba(Documents.of(X), workers(self.n_jobs))
+        return self._posterior().log_proba(documents_of(X), workers(self.n_jobs))
 
     def _posterior(self) -> Posterior:
         check_is_fitted(self)

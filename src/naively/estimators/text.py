@@ -12,7 +12,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from naively.engines.threads import workers
 from naively.estimators.from_parameters import FromWords
 from naively.estimators.inside_texts import InsideTexts
-from naively.estimators.validation import check_labels, check_total, check_weights
+from naively.estimators.validation import (
+    check_labels,
+    check_total,
+    check_weights,
+    documents_of,
+)
 from naively.evidence.scale import Scale
 from naively.exact import Float64
 from naively.families.pooled_text import PooledText, models_of
@@ -276,7 +281,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     ) -> Learnable:
         if y is None:
             raise ValueError("TextNB requires y to be passed, but the target y is None")
-        documents = Documents.of(X)
+        documents = documents_of(X)
         if len(documents) == 0:
             raise ValueError("there are no documents to learn from")
         labels = check_labels(y, len(documents))
@@ -293,7 +298,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         return rows.blank.schema.with_family(family), self._prior()
 
     def _rows(self, X: Any) -> Documents:
-        return Documents.of(X)
+        return documents_of(X)
 
     def _shown(self, schema: Schema, drawn: Documents) -> list[str | None]:
         """A list of bags of words, in no order."""

@@ -18,6 +18,8 @@ from naively.labels import check_whole
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.statistics.base import Data
+from naively.tables.arrow_streams import is_stream
+from naively.text.documents import Documents
 from naively.workers import Workers
 
 KERNEL_TYPES = {np.dtype(code) for code in ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4")}
@@ -44,6 +46,7 @@ def check_data(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
     """
     if not reset and is_ready(estimator, X):
         return X
+    refuse_stream(X)
     X = _with_nan(X)
     try:
         checked = validate_data(
@@ -74,6 +77,23 @@ def _checked_csr(X: Any) -> Any:
     elif values is not X.data:
         X = type(X)((values, X.indices, X.indptr), shape=X.shape)
     return X
+
+
+def documents_of(X: Any) -> Documents:
+    """The documents of a column of text; raises as `Documents.of`, and ValueError for a stream."""
+    refuse_stream(X)
+    return Documents.of(X)
+
+
+def refuse_stream(X: Any) -> None:
+    """Raise ValueError if X is read in batches, which classifiers of tables alone do."""
+    if is_stream(X):
+        raise ValueError(
+            f"X is a stream ({type(X).__name__}), where rows in memory are needed: "
+            "naively.scan(X).batches() gives them in parts, from which partial_fit learns the same "
+            "model, and naively.scan(X).to_table() all of them; NaiveBayes and AutoBayes take "
+            "streams as they are"
+        )
 
 
 def require_labels(estimator: BaseEstimator, y: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -153,9 +154,11 @@ def as_numbers(levels: Levels) -> Float64:
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        found = float(text)
     except ValueError:
-        return float("nan")
+        return math.nan
+    # as in other families: what only Python reads, such as 1_000, is no number; no end is one
+    return found if math.isfinite(found) and text.isascii() and "_" not in text else math.nan
 
 
 def _equal(weights: Float64, most: int) -> Int64:

@@ -22,8 +22,8 @@ def as_dates(levels: Levels) -> Float64 | None:
     """
     if levels.dtype.kind != "T" or not len(levels):
         return None
-    first = _is_date(levels[0])
-    if math.isnan(_seconds(levels[0])) or any(_is_date(one) != first for one in levels.tolist()):
+    first = is_date(levels[0])
+    if math.isnan(_seconds(levels[0])) or any(is_date(one) != first for one in levels.tolist()):
         return None
     found = seconds(levels)
     return None if np.isnan(found).any() else found
@@ -36,14 +36,14 @@ def seconds(levels: Levels) -> Float64:
     return np.array([_seconds(level) for level in levels.tolist()], np.float64)
 
 
-def _is_date(text: str) -> bool:
+def is_date(text: str) -> bool:
     """Whether there is a date in it, if there is one or a time."""
     return text[4:5] == "-" == text[7:8]
 
 
 def _seconds(text: str) -> float:
     try:
-        if _is_date(text):
+        if is_date(text):
             found = datetime.fromisoformat(text)
         elif text[2:3] == ":":
             found = datetime.combine(FIRST, time.fromisoformat(text))

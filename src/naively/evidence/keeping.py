@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.evidence.bins import TRIPLE, Column, fine_bins
+from naively.evidence.calendars import PARTS, Calendar
 from naively.evidence.judged import Judged
 from naively.evidence.normal import Normal, Scale
-from naively.evidence.plan import Cells, Plan
+from naively.evidence.plan import Block, Cells, Plan
 from naively.evidence.words import Words
 from naively.exact import Float64
 from naively.statistics.base import Arrays
@@ -21,6 +22,8 @@ from naively.statistics.levels import mixed_arrays, read_mixed
 
 NORMAL = 255
 """In place of a way to cut: a block of normal densities."""
+CALENDAR = 200
+"""In place of a way to cut: of the first part of dates; the others follow."""
 LARGEST = 1e50
 """No number that is estimated is larger; sums of products of such numbers are finite."""
 BINS = 1 << 16
@@ -47,12 +50,12 @@ def arrays_of(plan: Plan) -> Arrays:
     """
     if any(isinstance(block, Words) for block in plan.blocks):
         return {}
-    tables = [block.table for block in plan.blocks if isinstance(block, Cells)]
+    tables = [block.table for block in plan.blocks if isinstance(block, Cells | Calendar)]
     coarser = [np.array(column.coarser[1:]) for column in plan.columns]
     found = {
         **mixed_arrays([column.levels for column in plan.columns]),
         "coarser": np.concatenate(coarser, axis=1).astype(np.uint16),
-        "ways": np.array([getattr(block, "way", NORMAL) for block in plan.blocks], np.uint8),
+        "ways": np.array([*map(_way, plan.blocks)], np.uint8),
         "widths": np.array([len(block.columns) for block in plan.blocks], np.int64),
         "columns": np.array([j for block in plan.blocks for j in block.columns], np.int64),
         "tables": np.concatenate([np.empty((0, len(plan.bias))), *tables]),
@@ -83,7 +86,7 @@ def plan_of(kept: Arrays, n_columns: int, n_classes: int) -> Plan:
     ValueError : if it can be no plan of so many columns and classes, saying why.
     """
     columns = list(_columns(kept, n_columns))
-    blocks: list[Cells | Normal | Words] = [*_blocks(kept, columns, n_classes)]
+    blocks: list[Block] = [*_blocks(kept, columns, n_classes)]
     weights = _numbers(kept, "weights", (len(blocks),))
     return Plan(columns, blocks, weights, _numbers(kept, "bias", (n_classes,)), _judged(kept))
 
@@ -120,7 +123,14 @@ def _columns(kept: Arrays, n_columns: int) -> Iterator[Column]:
         yield Column(own, (np.arange(ways.shape[1]), *ways), bool(dated[k]))
 
 
-def _blocks(kept: Arrays, columns: list[Column], n_classes: int) -> Iterator[Cells | Normal]:
+def _way(block: Block) -> int:
+    """How columns are cut, or what is said in its place."""
+    if isinstance(block, Calendar):
+        return CALENDAR + block.part
+    return block.way if isinstance(block, Cells) else NORMAL
+
+
+def _blocks(kept: Arrays, columns: list[Column], n_classes: int) -> Iterator[Block]:
     """The blocks of evidence."""
     ways = _array(kept, "ways", np.uint8, (None,))
     widths = _array(kept, "widths", np.int64, ways.shape)
@@ -138,12 +148,20 @@ def _blocks(kept: Arrays, columns: list[Column], n_classes: int) -> Iterator[Cel
         if way == NORMAL:
             yield _normal(kept, f"normal.{next(number)}.", block, columns, n_classes)
             continue
-        if way > TRIPLE:
+        part = way - CALENDAR
+        is_dates = 0 <= part < len(PARTS)
+        if way > TRIPLE and not is_dates:
             raise ValueError(f"columns are cut in an unknown way, {way}")
-        cells = math.prod(columns[j].size(way) for j in block)
+        if is_dates and (width > 1 or not columns[block[0]].dated):
+            raise ValueError(f"{PARTS[part][0]} are of a column that holds no dates")
+        if is_dates:
+            cells = len(PARTS[part][1]) + 1
+        else:
+            cells = math.prod(columns[j].size(way) for j in block)
         if at + cells > len(tables):
             raise ValueError("'tables' has fewer cells than the columns of the blocks")
-        yield Cells(block, way, tables[at : at + cells])
+        table = tables[at : at + cells]
+        yield Calendar(block[0], part, table) if is_dates else Cells(block, way, table)
         at += cells
     if at < len(tables):
         raise ValueError("'tables' has more cells than the columns of the blocks")

@@ -18,13 +18,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
-from threadpoolctl import threadpool_limits
+import scipy
 
+from naively.evidence.blas import one_thread
 from naively.evidence.entries import HEAVIEST
 from naively.evidence.judged import Judged
 from naively.evidence.scale import (
     ALPHAS,
+    ASPECTS,
     FARTHEST,
     LIKELY,
     QUARTERS,
@@ -89,7 +90,7 @@ class Evidence:
         w, b = (np.zeros(blocks), np.zeros(labels)) if start is None else start
         loss, odds = self._loss(w, b, having, whole)
         for _ in range(steps):
-            p = expit(odds)
+            p = scipy.special.expit(odds)
             off = whole * p - having
             curve = whole * p * (1 - p)
             slope_w = np.einsum("kln,ln->k", self.told, off, dtype=np.float64)
@@ -215,7 +216,7 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
         return replace(textbook(documents, True), bias=np.zeros(n_labels))
     most = min(n, max(LEAST, PAIRS // len(chosen)))
     few = min(most, TRIED, max(LEAST // 8, TRIED_PAIRS // len(chosen)))
-    with threadpool_limits(1, "blas"):  # with more threads it adds in another order
+    with one_thread():  # with more threads it adds in another order
 
         def loss(told: Float32, lengths: Float64, quarters: int) -> float:
             return labels.evidence(told, lengths, quarters).weights()[0]
@@ -230,10 +231,10 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
         judged = _judged(evidence, w, b)
     bias = np.zeros(n_labels)
     bias[chosen] = b
-    flat, surprised = np.split(w, [documents.n_groups])
-    return Scale(
-        float(alpha) if chooses else None, quarters, flat, surprised / documents.unit, bias, judged
-    )
+    weights = np.zeros((ASPECTS, documents.n_groups))  # what a term tells of all labels is not used
+    weights[:2] = w.reshape(2, -1)
+    weights[1] /= documents.unit
+    return Scale(float(alpha) if chooses else None, quarters, weights, bias, judged)
 
 
 def _judged(evidence: Evidence, w: Float64, b: Float64) -> Judged:

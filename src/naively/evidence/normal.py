@@ -14,10 +14,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_solve, solve_triangular
-from threadpoolctl import threadpool_limits
+import scipy
 
 from naively.evidence.bins import as_numbers
+from naively.evidence.blas import one_thread
 from naively.evidence.entries import PARTS, Entries
 from naively.exact import Float64, Int64
 from naively.kernels import distances
@@ -102,8 +102,9 @@ class Normal:
     def whitening(self) -> Float64:
         """(C or 1, k, k), the inverses of the factors."""
         one = np.eye(self.means.shape[1])
-        with threadpool_limits(1, "blas"):  # they would wait for each other
-            return np.array([solve_triangular(factor, one, lower=True) for factor in self.factors])
+        solve = scipy.linalg.solve_triangular
+        with one_thread():  # they would wait for each other
+            return np.array([solve(factor, one, lower=True) for factor in self.factors])
 
     def slopes(self) -> tuple[Float64, Float64]:
         """(slopes (C, k), base (C,)) of the linear form of a tied covariance."""
@@ -152,7 +153,7 @@ class Normal:
         for c, mean in enumerate(self.means):
             factor = self.factors[c if len(self.factors) > 1 else 0]
             off = Z - mean
-            found[:, c] = -0.5 * off * cho_solve((factor, True), off.T).T
+            found[:, c] = -0.5 * off * scipy.linalg.cho_solve((factor, True), off.T).T
         rest = (evidence - found.sum(axis=2)) / k
         return found + rest[:, :, np.newaxis]
 

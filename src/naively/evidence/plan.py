@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from naively.evidence.bins import Column
+from naively.evidence.calendars import Calendar
 from naively.evidence.judged import Judged
 from naively.evidence.normal import Normal
 from naively.evidence.words import Words
@@ -27,6 +28,9 @@ class Cells:
     table: Float64
 
 
+Block = Cells | Calendar | Normal | Words
+
+
 @dataclass(frozen=True)
 class Plan:
     """What evidence there is, and what it weighs.
@@ -34,14 +38,14 @@ class Plan:
     Attributes
     ----------
     columns : the bins of each column.
-    blocks : Cells, Normal or Words.
+    blocks : evidence of columns.
     weights : (K,)
     bias : (C,), in nats.
     judged : how rows were predicted, each by evidence and weights without it.
     """
 
     columns: list[Column]
-    blocks: list[Cells | Normal | Words]
+    blocks: list[Block]
     weights: Float64
     bias: Float64
     judged: Judged

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from naively.evidence.bins import CLOSE, FINE, PAIR, TRIPLE, Coded, Column, Lookup, columns_of
+from naively.evidence.blas import one_thread
+from naively.evidence.calendars import PARTS as PARTS_OF_DATES
+from naively.evidence.calendars import Calendar, values
+from naively.evidence.dates import is_date, seconds
 from naively.evidence.entries import PARTS, Entries
 from naively.evidence.judged import Judged
-from naively.evidence.normal import Normal, normals
-from naively.evidence.plan import Cells, Plan
+from naively.evidence.normal import normals
+from naively.evidence.plan import Block, Cells, Plan
 from naively.evidence.screening import ROWS, Candidate, Expected, Interactions, Screening
 from naively.evidence.smoothing import levels, tree
 from naively.evidence.weights import GROUPS, Float32, Piece, Pool, Weights
-from naively.evidence.words import Words, is_prose, words
+from naively.evidence.words import is_prose, words
 from naively.exact import Float64
 from naively.kernels import evidence as kernel
 from naively.workers import Workers
@@ -41,8 +45,12 @@ def plan(entries: Entries, interactions: Interactions, workers: Workers) -> Plan
     3. Pairs and triples: what a cell tells beyond what the model so far expects of its rows. Those
        that gain most are added and weighed with all others, as long as left-out rows gain.
     """
-    with threadpool_limits(1, "blas"):  # with more threads it adds in another order
+    with one_thread():  # with more threads it adds in another order
         return _Recipe(entries, interactions, workers).made()
+
+
+CellsOf = npt.NDArray[np.uint32]
+Smooth = Callable[[Float64, Float64], Float64]
 
 
 @dataclass(frozen=True)
@@ -51,13 +59,15 @@ class _LeftOut:
 
     Attributes
     ----------
-    block : Cells, Normal or Words
+    block : of evidence.
     found : (cells, parts + 1, C - 1) without each part and by all, or the evidence (n, C - 1) of a
         normal density or of words: relative to the first class.
+    cells : (n,) of each entry, where the block is a part of dates.
     """
 
-    block: Cells | Normal | Words
+    block: Block
     found: Float32
+    cells: CellsOf | None = None
 
 
 class _Recipe:
@@ -72,7 +82,7 @@ class _Recipe:
         self.base = _relative(np.log(self.priors))
         bins = [*map(Column.bins, self.columns, entries.levels)]
         self.coded = [
-            Coded(one.codes[:, entries.row], one.sizes)
+            Coded(one.codes.take(entries.row, axis=1), one.sizes)
             for one in (
                 Lookup.of(self.columns, bins, way).coded(entries.codes)
                 for way in (FINE, PAIR, CLOSE, TRIPLE)
@@ -134,14 +144,11 @@ class _Recipe:
         entries = self.entries
         known = []
         for j in self.varied:
-            counts = np.zeros((PARTS, int(self.coded[FINE].sizes[j]), entries.n_classes))
-            kernel.count(self.coded[FINE].codes[j], entries.part, entries.y, entries.weight, counts)
-            total = counts.sum(axis=0)
             smooth = tree if self.columns[j].is_number else levels
-            found = [smooth(total - own, p) for own, p in zip(counts, self.priors, strict=True)]
-            found.append(smooth(total, self.prior))
-            cells = Cells((j,), FINE, found[-1])
-            known.append(_LeftOut(cells, _relative(np.stack(found, axis=1))))
+            found = self._told(self.coded[FINE].codes[j], int(self.coded[FINE].sizes[j]), smooth)
+            known.append(_LeftOut(Cells((j,), FINE, found[:, PARTS]), _relative(found)))
+            if self.columns[j].dated:
+                known += self._of_dates(j)
         numbers = [
             j
             for j in self.varied
@@ -156,6 +163,35 @@ class _Recipe:
                 own_words = words(entries, j, self.workers)
                 known += [_LeftOut(block, _relative(own)) for block, own in own_words]
         return known
+
+    def _told(self, codes: npt.NDArray[Any], size: int, smooth: Smooth) -> Float64:
+        """What bins tell, (bins, parts + 1, C): without each part, and by all."""
+        entries = self.entries
+        counts = np.zeros((PARTS, size, entries.n_classes))
+        kernel.count(codes, entries.part, entries.y, entries.weight, counts)
+        total = counts.sum(axis=0)
+        found = [smooth(total - own, p) for own, p in zip(counts, self.priors, strict=True)]
+        return np.stack([*found, smooth(total, self.prior)], axis=1)
+
+    def _of_dates(self, j: int) -> Iterator[_LeftOut]:
+        """What the parts of dates tell that come again."""
+        known = self.entries.levels[j]
+        if not is_date(known[0]):  # a time of the day is its own part
+            return
+        moments = seconds(known)
+        for part, (_, labels) in enumerate(PARTS_OF_DATES):
+            found = np.append(values(moments, part), len(labels))
+            if (found[:-1] == found[0]).all():
+                continue
+            cells = found[self.entries.codes[:, j]][self.entries.row].astype(np.uint32)
+            told = self._told(cells.astype(np.uint16), len(labels) + 1, tree)
+            yield _LeftOut(Calendar(j, part, told[:, PARTS]), _relative(told), cells)
+
+    def _cells(self, one: _LeftOut, rows: npt.NDArray[np.intp]) -> CellsOf | None:
+        """The cells of some entries in the table of a block; None if it has none."""
+        if isinstance(one.block, Cells):
+            return self.coded[one.block.way].cells(one.block.columns, rows)
+        return None if one.cells is None else one.cells[rows]
 
     def _surprising(self, one: Candidate, strength: float, told: Expected) -> _LeftOut:
         """What a block tells beyond what is expected."""
@@ -176,9 +212,8 @@ class _Recipe:
 
     def _add(self, one: _LeftOut, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
         """Add weight times the evidence of some entries to their scores, (C - 1, rows)."""
-        block = one.block
-        if isinstance(block, Cells):
-            cells = self.coded[block.way].cells(block.columns, rows)
+        cells = self._cells(one, rows)
+        if cells is not None:
             part = self.entries.part
             kernel.add_evidence(cells, one.found, np.float32(weight), part, rows, out)
         else:
@@ -229,8 +264,8 @@ class _Recipe:
             shift = np.zeros((len(rows), PARTS + 1, classes - 1), np.float32)
             for one, weight in zip(known, found.of_blocks, strict=True):
                 self._add(one, weight, rows, total)
-                if nested and isinstance(one.block, Cells):
-                    cells = self.coded[one.block.way].cells(one.block.columns, rows)
+                cells = self._cells(one, rows) if nested else None
+                if cells is not None:
                     kernel.add_all(cells, one.found, np.float32(weight), shift)
             proba[rows] = _softmax(total.T.astype(np.float64))
             if nested:

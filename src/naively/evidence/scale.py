@@ -3,12 +3,17 @@
 The words of a document say the same again and again, so that naive Bayes is too sure. The evidence
 of a document is::
 
-    L^-γ Σ_t x_t (w_g + v_g log (n / n_t)) log θ_tc
+    L^-γ Σ_t x_t W_t log θ_tc,    W_t = w_g + v_g log (n / n_t) + Σ_s u_gs D_ts
 
-with L = Σ x_t its length, n_t how often the term t was met, n = Σ n_t, and g the group of the
-term: words, pairs of words and so on. So frequent terms may count less than rare ones, and pairs
-less than words. α, γ, the weights and a bias b_c a class are those by which documents are
-predicted best, each by counts without it.
+with L = Σ x_t its length, n_tc how often the term t was met in class c, n_t = Σ_c n_tc,
+n = Σ_t n_t, and g the group of the term: words, pairs of words and so on. So frequent terms may
+count less than rare ones, and pairs less than words. D_ts is what the term tells of the class, the
+divergence of its classes from those of all terms::
+
+    D_ts = Σ_c p_tc log (p_tc / p_c),    p_tc = (n_tc + s p_c) / (n_t + s),    p_c = Σ_t n_tc / n
+
+for s = 5 and 25: the less a term was met, the more is doubted that it tells much. α, γ, the weights
+and a bias b_c a class are those by which documents are predicted best, each by counts without it.
 
 Several models of the same documents, such as one of words and one of characters, are a pool: each
 has α and γ that it would have alone; then the weights of all of them, and one bias a class, are
@@ -22,13 +27,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_matrix
-from threadpoolctl import threadpool_limits
 
+
+from naively.evidence.blas import one_thread
 from naively.evidence.entries import HEAVIEST
 from naively.evidence.judged import Judged
-from naively.evidence.weights import GROUPS, Piece, Pool, Weights
+from naively.evidence.weights import GROUPS, WORSE, Piece, Pool, Weights
 from naively.exact import Float64, Int64
 from naively.kernels import left_out as kernel
 from naively.statistics.base import Arrays
@@ -39,6 +44,10 @@ QUARTERS = (0, 1, 2, 3, 4)
 """γ that are tried, in quarters: roots are the same everywhere, bit for bit; powers are not."""
 LIKELY = 3
 """The γ by which α is chosen."""
+DOUBTS = np.array([5.0, 25.0])
+"""s: what a term tells, if it had been met so often more as all terms are."""
+ASPECTS = 2 + len(DOUBTS)
+"""By which terms are weighed: 1, their surprise, what they tell."""
 SMALL = 1 << 12
 """Counts of which logarithms are made once."""
 TRIED = 2000
@@ -55,25 +64,26 @@ class Scale:
     ----------
     alpha : the smoothing; None if it was given.
     quarters : 4 γ.
-    flat, surprised : (G,) w and v of each group of terms.
+    weights : (4, G) w, v, u_5, u_25 of each group of terms.
     bias : (C,) b, in nats.
     judged : how documents were predicted, each by counts and weights without it.
     """
 
     alpha: float | None
     quarters: int
-    flat: Float64
-    surprised: Float64
+    weights: Float64
     bias: Float64
     judged: Judged
 
-    def of_terms(self, total: Float64, group: npt.NDArray[np.integer]) -> Float64:
-        """What a term counts, by how often it was met: (V,)."""
-        met = total > 0
-        surprise = np.zeros(len(total))
-        if met.any():
-            surprise[met] = np.log(total.sum()) - np.log(total[met])
-        return self.flat[group] + self.surprised[group] * surprise
+    def of_terms(self, counts: Float64, of_class: Float64, group: Int64) -> Float64:
+        """What terms count, (k,), by their counts (C, k) and those of all terms in all, (C,)."""
+        whole = float(of_class.sum())
+        found = np.empty(len(group))
+        kernel.term_weights(
+            np.ascontiguousarray(counts.T), whole, of_class / max(whole, 1e-300), DOUBTS,
+            np.ascontiguousarray(group), self.weights, found,
+        )  # fmt: skip
+        return found
 
     def of_lengths(self, lengths: Float64) -> Float64:
         """L^-γ; of documents without terms 1."""
@@ -82,7 +92,7 @@ class Scale:
     @property
     def counts(self) -> bool:
         """Whether these terms count at all."""
-        return bool(self.flat.any() or self.surprised.any())
+        return bool(self.weights.any())
 
 
 def by_length(lengths: Float64, quarters: int) -> Float64:
@@ -136,19 +146,19 @@ class Counted:
         )  # fmt: skip
 
     def told(self, alpha: Any) -> tuple[Float64, Float64]:
-        """(evidence (n, 2 G, C) of each document without it, surprise in units; lengths (n,))."""
+        """(evidence (n, 4 G, C) of each document without it, surprise in units; lengths (n,))."""
         given = self.alpha is not None
         alpha_whole = self.alpha_whole if given else alpha * self.n_terms
         smoothing = np.asarray(alpha, np.float64)
         logs = np.log(np.arange(SMALL) + smoothing) if smoothing.ndim == 0 else np.empty(0)
-        found = np.zeros((len(self.y), 2 * self.n_groups, self.counts.shape[1]))
+        found = np.zeros((len(self.y), ASPECTS * self.n_groups, self.counts.shape[1]))
         lengths = np.zeros(len(self.y))
         kernel.left_out(
             self.rows.indptr, self.rows.indices, self.rows.data, self.equal, self.counts,
             logs, np.broadcast_to(smoothing, len(self.counts)), float(self.of_class.sum()),
-            self.group, alpha_whole, self.of_class, found, lengths,
+            self.group, alpha_whole, self.of_class, DOUBTS, found, lengths,
         )  # fmt: skip
-        found[:, self.n_groups :] /= self.unit
+        found[:, self.n_groups : 2 * self.n_groups] /= self.unit
         return found, lengths
 
     def pool(self, scaled: Float64, workers: Workers) -> Pool:
@@ -164,7 +174,7 @@ class Counted:
         return Pool([piece], np.zeros(scaled.shape[1], bool), workers)
 
     def alone(self, workers: Workers) -> tuple[Any, int, Float64]:
-        """(α, 4 γ, the evidence (n, 2 G, C) with them) by which the first documents are predicted
+        """(α, 4 γ, the evidence (n, 4 G, C) with them) by which the first documents are predicted
         best. First α is chosen, then γ.
         """
         few = self.first(TRIED)
@@ -199,18 +209,18 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
     classes = first.counts.shape[1]
     if classes < 2 or not any(one.rows.nnz for one in models):
         return [textbook(one, k == 0) for k, one in enumerate(models)]
-    with threadpool_limits(1, "blas"):  # with more threads it adds in another order
+    with one_thread():  # with more threads it adds in another order
         chosen = [one.alone(workers) for one in models]
         found, used = _together(first, [scaled for _, _, scaled in chosen], workers)
     scales, weights = [], found.of_blocks
     for k, (own, (alpha, quarters, _)) in enumerate(zip(models, chosen, strict=True)):
-        size = 2 * own.n_groups if k in used else 0
-        mine, weights = weights[:size], weights[size:]
-        flat, surprised = np.split(mine if size else np.zeros(2 * own.n_groups), 2)
+        mine = np.zeros((ASPECTS, own.n_groups))
+        if k in used:
+            mine[:] = weights[: mine.size].reshape(mine.shape)
+            weights = weights[mine.size :]
+            mine[1] /= own.unit
         smoothing = None if own.alpha is not None else float(alpha)
-        scales.append(
-            Scale(smoothing, quarters, flat, surprised / own.unit, found.bias, found.judged)
-        )
+        scales.append(Scale(smoothing, quarters, mine, found.bias, found.judged))
     return scales
 
 
@@ -219,7 +229,7 @@ def _together(
 ) -> tuple[Weights, Sequence[int]]:
     """(the weights of the evidence of some models, which models these are).
 
-    One by one those are left out without which left-out documents are predicted as well.
+    One by one those are left out without which left-out documents are predicted as well, or nearly.
     """
 
     def weighed(some: Sequence[int]) -> Weights:
@@ -231,7 +241,7 @@ def _together(
         fewer = [[k for k in used if k != one] for one in used]
         tried = [weighed(some) for some in fewer]
         best = min(range(len(tried)), key=lambda k: tried[k].log_loss)
-        if tried[best].log_loss > found.log_loss:
+        if tried[best].log_loss > WORSE * found.log_loss:
             break
         used, found = fewer[best], tried[best]
     return found, used
@@ -241,8 +251,9 @@ def textbook(model: Counted, counts: bool) -> Scale:
     """The weights of naive Bayes, where nothing tells others; or none."""
     judged = Judged(0.0, *(np.empty(0, kind) for kind in (np.float32, bool, np.float32)))
     alpha = ALPHAS[0] if model.alpha is None else None
-    none = np.zeros(model.n_groups)
-    return Scale(alpha, 0, none + counts, none, np.zeros(model.counts.shape[1]), judged)
+    weights = np.zeros((ASPECTS, model.n_groups))
+    weights[0] = counts
+    return Scale(alpha, 0, weights, np.zeros(model.counts.shape[1]), judged)
 
 
 def unit_of(total: Float64) -> float:
@@ -267,8 +278,7 @@ def stored_scale(scale: Scale) -> Arrays:
     return {
         "alpha": np.array([np.nan if scale.alpha is None else scale.alpha]),
         "quarters": np.array([scale.quarters]),
-        "flat": scale.flat,
-        "surprised": scale.surprised,
+        "weights": scale.weights,
         "bias": scale.bias,
         "log_loss": np.array([judged.log_loss]),
         "sure": np.asarray(judged.sure, np.float32),
@@ -284,13 +294,13 @@ def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool) -> Scale:
     ------
     ValueError : if they are none of so many groups of terms and classes, saying why.
     """
-    sizes = {
-        "alpha": 1, "quarters": 1, "flat": groups, "surprised": groups, "bias": classes,
-        "log_loss": 1,
+    shapes = {
+        "alpha": (1,), "quarters": (1,), "weights": (ASPECTS, groups), "bias": (classes,),
+        "log_loss": (1,),
     }  # fmt: skip
-    for name, size in sizes.items():
-        if name not in kept or kept[name].shape != (size,):
-            raise ValueError(f"its weights have no {name} of {size}")
+    for name, shape in shapes.items():
+        if name not in kept or kept[name].shape != shape:
+            raise ValueError(f"its weights have no {name} of the shape {shape}")
         if name != "alpha" and not np.isfinite(kept[name]).all():
             raise ValueError(f"its weights have a {name} that is no number")
     rows = [kept.get(name, np.empty((0, 0))) for name in ("sure", "right", "weight")]
@@ -299,8 +309,6 @@ def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool) -> Scale:
     alpha, quarters = float(kept["alpha"][0]), int(kept["quarters"][0])
     if quarters not in QUARTERS or (alpha not in ALPHAS if chooses else not np.isnan(alpha)):
         raise ValueError("its weights were not chosen so")
-    flat, surprised, bias = (
-        kept[name].astype(np.float64) for name in ("flat", "surprised", "bias")
-    )
+    weights, bias = (kept[name].astype(np.float64) for name in ("weights", "bias"))
     judged = Judged(float(kept["log_loss"][0]), rows[0], rows[1].astype(bool), rows[2])
-    return Scale(alpha if chooses else None, quarters, flat, surprised, bias, judged)
+    return Scale(alpha if chooses else None, quarters, weights, bias, judged)

@@ -7,14 +7,18 @@ import numpy as np
 from naively.exact import Float64
 
 LEVEL, TREE = 1.0, 25.0
-"""Rows, as the prior, that each level has besides its own; each half of the range of a number, each
-half of a half, and so on down to its bins, has such rows as the whole."""
+"""Rows that each class has in each level, both met and expected; and those, spread as the whole is,
+that each half of the range of a number has, each half of a half, and so on down to its bins."""
 
 
 def levels(counts: Float64, prior: Float64) -> Float64:
-    """log p(c | level) - log π_c, (levels, C): each level has virtual rows spread as the prior."""
-    shares = (counts + LEVEL * prior) / (counts.sum(axis=1, keepdims=True) + LEVEL)
-    return np.log(shares / prior)
+    """How often each class was met beside how often it would be by the prior, (levels, C): logs.
+
+    The quotient has a gamma prior of mean 1 (DuMouchel 1999, The American Statistician 53), so that
+    few rows that are expected tell little: a rare class is missing in many levels by chance.
+    """
+    expected = counts.sum(axis=1, keepdims=True) * prior
+    return np.log((counts + LEVEL) / (expected + LEVEL))
 
 
 def tree(counts: Float64, prior: Float64) -> Float64:

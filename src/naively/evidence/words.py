@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
+import scipy
 
 from naively.evidence.entries import PARTS, Entries
 from naively.evidence.weights import GROUPS, Float32, Piece, Pool
@@ -120,11 +120,11 @@ class _Event:
     """
 
     entries: Entries
-    rows: csr_matrix
+    rows: scipy.sparse.csr_matrix
     total: Float64
 
     @classmethod
-    def of(cls, entries: Entries, rows: csr_matrix) -> Self:
+    def of(cls, entries: Entries, rows: scipy.sparse.csr_matrix) -> Self:
         """With the counts by class."""
         total = _counts(rows, entries.y, entries.weight, entries.n_classes).toarray()
         return cls(entries, rows, np.ascontiguousarray(total.T))
@@ -159,7 +159,9 @@ class _Event:
             left = by_term - np.bincount(own.indices, own.data, len(by_term))
             known = left > ROUNDING * by_term
             met, local = np.unique(asked.indices, return_inverse=True)
-            asked = csr_matrix((asked.data, local, asked.indptr), (len(mine), len(met)))
+            asked = scipy.sparse.csr_matrix(
+                (asked.data, local, asked.indptr), (len(mine), len(met))
+            )
             rest = np.maximum(self.total[met] - own[:, met].toarray().T, 0.0)
             whole = by_class - np.bincount(
                 y, self.rows[here].sum(axis=1).A1 * weight, len(by_class)
@@ -190,9 +192,11 @@ class _Event:
         return loss, float(weights[0])
 
 
-def _counts(rows: csr_matrix, y: Int64, weight: Float64, classes: int) -> csr_matrix:
+def _counts(
+    rows: scipy.sparse.csr_matrix, y: Int64, weight: Float64, classes: int
+) -> scipy.sparse.csr_matrix:
     """What each term counts in each class, (C, V)."""
-    return csr_matrix((weight, (y, np.arange(len(y)))), (classes, len(y))) @ rows
+    return scipy.sparse.csr_matrix((weight, (y, np.arange(len(y)))), (classes, len(y))) @ rows
 
 
 def _log_theta(counts: Float64, whole: Float64, alpha: float, terms: int) -> Float32:
@@ -210,7 +214,7 @@ def _rows(levels: Levels, grams: int, once: bool, workers: Workers) -> tuple[Any
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     data = np.ones(len(rows.data), np.float32) if once else rows.data.astype(np.float32)
-    matrix = csr_matrix((data, rank[rows.indices], rows.indptr), rows.shape)
+    matrix = scipy.sparse.csr_matrix((data, rank[rows.indices], rows.indptr), rows.shape)
     matrix.sort_indices()  # so that sums do not depend on which words were met first
     return matrix, known.gather(order)
 

@@ -8,6 +8,7 @@ from naively.families.base import Parameters
 from naively.families.formula import Formula
 from naively.model import Model
 from naively.posterior import Posterior
+from naively.tables.left_out import unvaried_in
 from naively.tables.names import first_names
 
 
@@ -17,6 +18,8 @@ class NotExportableError(ValueError):
 
 def formula_of(model: Model) -> tuple[Posterior, Formula]:
     """(the posterior, the score of each of its classes: log π_c is among what every row has).
+
+    Columns that tell nothing yet are in no term, as in predictions.
 
     Raises
     ------
@@ -36,7 +39,7 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
                 f"{_said(block.names)}: the family {block.family.name} cannot be exported"
             )
         found += own.within(*block.family.summary.bounds)
-    return posterior, found
+    return posterior, found.without(unvaried_in(posterior))
 
 
 def _said(names: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from naively.export.expressions import (
     select,
 )
 from naively.export.formulas import NotExportableError, formula_of
-from naively.families.formula import Cut, Density, Formula, Line, NumberCut, Parabola, Table
+from naively.families.formula import Bag, Cut, Density, Formula, Line, NumberCut, Parabola, Table
 from naively.model import Model
 from naively.tables.values import NUMBER, WHOLE
 
@@ -56,6 +56,9 @@ def to_sql(model: Model, dialect: str, table: str, keep: Sequence[str] = ()) -> 
     posterior, formula = formula_of(model)
     if not np.isfinite(posterior.log_prior).all():
         raise NotExportableError("a class without rows has probability 0")
+    texts = [term.column for term in formula.terms if isinstance(term, Bag)]
+    if texts:
+        raise NotExportableError(f"column {texts[0]!r}: the family text cannot be exported in SQL")
     labels = posterior.classes.tolist()
     written = _Written(dialect, formula, model.schema.missing)
     keep = keep or list(posterior.feature_names or ())
@@ -140,7 +143,7 @@ class _Written:
             for term in self.formula.terms:
                 if isinstance(term, Table):
                     parts.append(self._cell(term, c))
-                elif not isinstance(term, Density):
+                elif isinstance(term, Line | Parabola):
                     parts.append(self._curve(term, c))
             for d, dense in enumerate(self.dense):
                 every = [cell(f"f{d}_{k}") for k in range(classes)]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
+import scipy
 
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Parameters
@@ -250,7 +250,9 @@ class CategoricalParameters(Parameters):
         kept = missing | (rows < self._beyond)
         starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
         ones = np.ones(int(starts[-1]))
-        return csr_matrix((ones, columns[kept], starts), shape=(n, int(self._ends[-1])))
+        return scipy.sparse.csr_matrix(
+            (ones, columns[kept], starts), shape=(n, int(self._ends[-1]))
+        )
 
     def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
         """(feature, level) of each indicator."""

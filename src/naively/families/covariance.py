@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import lapack
+import scipy
 
 from naively.exact import KEPT_BITS, SMALLEST, ExactArray, Float64, Int64
 from naively.families.base import SingularCovarianceError
@@ -179,11 +179,11 @@ def whiten(covariance: Float64) -> tuple[Float64, float]:
     deviation = np.sqrt(variance)
     covariance /= deviation  # now the correlations
     covariance /= deviation[:, np.newaxis]
-    factor, info = lapack.dpotrf(covariance.T, lower=1, clean=1, overwrite_a=1)
+    factor, info = scipy.linalg.lapack.dpotrf(covariance.T, lower=1, clean=1, overwrite_a=1)
     if info > 0:
         raise SingularCovarianceError(info - 1, COMBINATION)
     log_det = 2.0 * float((np.log(factor.diagonal()) + np.log(deviation)).sum())
-    inverse, _ = lapack.dtrtri(factor, lower=1, overwrite_c=1)
+    inverse, _ = scipy.linalg.lapack.dtrtri(factor, lower=1, overwrite_c=1)
     # a row w of it, wᵀ Σ w = 1, tells of a combination of features with the variance 1 / |w|²
     large = np.einsum("ij,ij->i", inverse, inverse) > 1.0 / (8 * d * np.finfo(np.float64).eps)
     if large.any():

@@ -5,11 +5,13 @@ A score is a sum of terms, each of one column or of a few. `naively.export` writ
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from naively.exact import Float64, Int64
+from naively.text.analysis import Analysis
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,14 @@ class Table:
     cuts: tuple[Cut, ...]
     sizes: tuple[int, ...]
     added: Float64
+
+    def without(self, columns: Collection[str]) -> Table:
+        """The same of rows that have none of these columns."""
+        kept = [k for k, cut in enumerate(self.cuts) if cut.column not in columns]
+        places = tuple(slice(None) if k in kept else cut.missing for k, cut in enumerate(self.cuts))
+        added = self.added.reshape(*self.sizes, -1)[places]
+        cuts, sizes = [self.cuts[k] for k in kept], [self.sizes[k] for k in kept]
+        return Table(tuple(cuts), tuple(sizes), added.reshape(-1, added.shape[-1]))
 
 
 @dataclass(frozen=True)
@@ -136,7 +146,43 @@ class Density:
     least: float
 
 
-Term = Table | Line | Parabola | Density
+@dataclass(frozen=True)
+class Bag:
+    """The terms of a text: L^-γ Σ_t x_t slope_t, and Σ_t zero_t; `missing` if there is no text.
+
+    x_t is how often the document has the term t, as `once`, `weighting`, `idf` and `length_norm`
+    change it, see `naively.families.text.Text`; L = Σ_t x_t.
+
+    Attributes
+    ----------
+    column : its name.
+    analysis : how a document becomes terms; one that kernels can do.
+    terms : the V that are known.
+    once : whether a term counts once a document.
+    weighting, length_norm : what the terms of a document count.
+    idf : (V,), or None.
+    slope : (V, C) in nats.
+    zero : (V, C) in nats; None if all are 0.
+    quarters : 4 γ.
+    missing : (C,) in nats.
+    quoted : whether terms are shown in quotes, so that they are told from others of the text.
+    """
+
+    column: str
+    analysis: Analysis
+    terms: list[str]
+    once: bool
+    weighting: str | None
+    length_norm: str | None
+    idf: Float64 | None
+    slope: Float64
+    zero: Float64 | None
+    quarters: int
+    missing: Float64
+    quoted: bool = False
+
+
+Term = Table | Line | Parabola | Density | Bag
 
 
 @dataclass(frozen=True)
@@ -159,6 +205,17 @@ class Formula:
             for one in self.terms
         ]
         return Formula(self.base, terms)
+
+    def without(self, columns: Collection[str]) -> Formula:
+        """The same of rows that have none of these columns, which have levels."""
+        terms = [one.without(columns) if isinstance(one, Table) else one for one in self.terms]
+        base, kept = self.base, list[Term]()
+        for one in terms:
+            if isinstance(one, Table) and not one.cuts:
+                base = base + one.added[0]
+            else:
+                kept.append(one)
+        return Formula(base, kept)
 
     def __add__(self, other: Formula) -> Formula:
         return Formula(self.base + other.base, [*self.terms, *other.terms])

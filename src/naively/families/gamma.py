@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import digamma, gammaln, polygamma
+import scipy
 
 from naively.exact import LARGEST, ExactArray, Float64, Int64
 from naively.families.base import Family, Parameters
@@ -88,14 +88,14 @@ def _gap(k: Float64) -> Float64:
     """Log k - ψ(k)."""
     i = 1.0 / np.maximum(k, LARGE)
     series = i / 2 + i**2 / 12 - i**4 / 120 + i**6 / 252
-    return np.where(k < LARGE, np.log(k) - digamma(k), series)
+    return np.where(k < LARGE, np.log(k) - scipy.special.digamma(k), series)
 
 
 def _slope(k: Float64) -> Float64:
     """1 / k - ψ'(k)."""
     i = 1.0 / np.maximum(k, LARGE)
     series = -(i**2) / 2 - i**3 / 6 + i**5 / 30 - i**7 / 42
-    return np.where(k < LARGE, 1.0 / k - polygamma(1, k), series)
+    return np.where(k < LARGE, 1.0 / k - scipy.special.polygamma(1, k), series)
 
 
 def _norm(k: Float64) -> Float64:
@@ -103,7 +103,7 @@ def _norm(k: Float64) -> Float64:
     i = 1.0 / np.maximum(k, LARGE)
     series = 0.5 * np.log(k / (2.0 * math.pi)) - i / 12 + i**3 / 360 - i**5 / 1260
     small = np.minimum(k, LARGE)
-    return np.where(k < LARGE, small * np.log(small) - small - gammaln(small), series)
+    return np.where(k < LARGE, small * np.log(small) - small - scipy.special.gammaln(small), series)
 
 
 class GammaParameters(Parameters):

@@ -176,7 +176,9 @@ class GaussianParameters(Parameters):
         norm = -0.5 * (math.log(2.0 * math.pi) + np.log(variance))
         scale = math.sqrt(0.5) / np.sqrt(variance)
         scale[:, self._uninformative] = 0.0
-        return np.ascontiguousarray(scale), norm, norm.sum(axis=1)
+        base = norm.sum(axis=1)
+        # tied variances are laid out by columns, for which the kernel would be compiled again
+        return np.ascontiguousarray(scale), np.ascontiguousarray(norm), base
 
     @cached_property
     def _uninformative(self) -> npt.NDArray[np.bool_]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively.evidence.scale import Scale, stored_scale
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.linear import Alpha, LinearParameters, Terms, columns_of, counts_of, log
 from naively.families.looked_up import LookedUp, with_group
@@ -17,6 +16,9 @@ from naively.families.text_parameters import Estimated, SelectedTerms, TextParam
 from naively.statistics.base import Arrays, two_classes
 from naively.statistics.term_counts import TermCounts
 from naively.text.counting import DocumentRows
+
+if TYPE_CHECKING:
+    from naively.evidence.scale import Scale
 
 
 class LabelTerms(LinearParameters):
@@ -105,8 +107,10 @@ class LabelledParameters(TextParameters):
     ) -> None:  # fmt: skip
         total, groups, weights = terms.total, terms.total, None
         if weighing is not None:
-            all_terms = total.gather(0, 0).rounded()
-            weights = weighing.scale.of_terms(all_terms, weighing.group)
+            every = total.gather(0, slice(0, 1))
+            weights = weighing.scale.of_terms(
+                every.rounded(), every.summed(1).rounded(), weighing.group
+            )
             groups = with_group(total, weighing.group, weighing.n_groups)
         inner = LabelTerms(total, alpha, weights)
         super().__init__(summary, Estimated(inner, terms.vocabulary, total, alpha))
@@ -119,6 +123,8 @@ class LabelledParameters(TextParameters):
 
     def kept(self) -> Arrays:
         """The weights, if there are any."""
+        from naively.evidence.scale import stored_scale  # which loads SciPy's sparse matrices
+
         return {} if self.scale is None else stored_scale(self.scale)
 
     def _finish(self, rows: DocumentRows, scores: Float64) -> None:

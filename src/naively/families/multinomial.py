@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+import scipy
 
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Family
@@ -156,6 +156,7 @@ class MultinomialParameters(SharedEvents):
 
     def log_base(self, X: Data) -> Float64:
         """Log m! - Σ_α log x_α!."""
+        gammaln = scipy.special.gammaln
         if is_sparse(X):
             X = X.copy()
             X.data = np.nan_to_num(X.data.astype(np.float64))

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from naively.evidence.calendars import Calendar
 from naively.evidence.fixed import FixedPlan, PlanStatistics
 from naively.evidence.plan import Cells
 from naively.exact import ExactArray, Float64, Int64
@@ -86,6 +87,9 @@ class PlannedParameters(PooledParameters):
         """The counts of a block."""
         places = {(one.columns, one.way): k for k, one in enumerate(self.given.cells)}
         return self._counts[places[block.columns, block.way]]
+
+    def _on(self, block: Calendar) -> None:
+        """Not known: parts of dates are not counted, and stay as the plan has them."""
 
     @property
     def judged(self) -> None:  # type: ignore[override]

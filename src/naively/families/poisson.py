@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+import scipy
 
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Family
@@ -87,9 +87,9 @@ class PoissonParameters(LinearParameters):
         """-Σ_α log x_α!."""
         if is_sparse(X):
             X = X.copy()
-            X.data = gammaln(np.nan_to_num(X.data.astype(np.float64)) + 1.0)
+            X.data = scipy.special.gammaln(np.nan_to_num(X.data.astype(np.float64)) + 1.0)
             return -np.asarray(X.sum(axis=1)).ravel()
-        return -gammaln(np.nan_to_num(X.astype(np.float64)) + 1.0).sum(axis=1)
+        return -scipy.special.gammaln(np.nan_to_num(X.astype(np.float64)) + 1.0).sum(axis=1)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:
         """Rows of independent counts."""

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from naively.evidence.bins import Coded, Column, Lookup
+from naively.evidence.calendars import Calendar, values
+from naively.evidence.dates import seconds
 from naively.evidence.entries import Entries
 from naively.evidence.fixed import FixedPlan, PlanStatistics
 from naively.evidence.judged import Judged
 from naively.evidence.keeping import arrays_of
 from naively.evidence.normal import FARTHEST, LEAST, Normal
-from naively.evidence.plan import Cells, Plan
-from naively.evidence.shapes import Bins, Shape, bins_of, rows_of
+from naively.evidence.plan import Block, Cells, Plan
+from naively.evidence.shapes import MISSING, Bins, Shape, bins_of, rows_of
 from naively.evidence.words import Words
 from naively.exact import Float64, Int64
 from naively.families.base import SCORED, Parameters
@@ -50,7 +52,9 @@ class PooledParameters(Parameters):
         self._rows = rows  # counted or dealt: to deal takes time, and predictions need it not
         self.bias = made.bias
         classes = len(made.bias)
-        tables = sum(block.table.size for block in made.blocks if isinstance(block, Cells))
+        tables = sum(
+            block.table.size for block in made.blocks if isinstance(block, Cells | Calendar)
+        )
         normal = sum(
             block.means.size + block.factors.size
             for block in made.blocks if isinstance(block, Normal)
@@ -88,7 +92,7 @@ class PooledParameters(Parameters):
             self._add(block, weight, rows, codes, out)
 
     def _add(
-        self, block: Cells | Normal | Words, weight: float, X: Encoded, codes: dict[int, Coded],
+        self, block: Block, weight: float, X: Encoded, codes: dict[int, Coded],
         out: Float64,
     ) -> None:  # fmt: skip
         """Add weight times the evidence of a block to the scores of rows, (C, n)."""
@@ -97,7 +101,7 @@ class PooledParameters(Parameters):
         elif isinstance(block, Normal):
             out += weight * block.evidence(block.scale.rows(X.codes, X.levels)).T
         else:
-            told = self._translated(X)[1][id(block)]
+            told = self._translated(X)[1][id(block)]  # by the levels of the column
             out += weight * told[X.codes[:, block.column]].T
 
     def _codes(self, X: Encoded) -> dict[int, Coded]:
@@ -105,7 +109,7 @@ class PooledParameters(Parameters):
         return {way: lookup.coded(X.codes) for way, lookup in self._translated(X)[0].items()}
 
     def _translated(self, X: Encoded) -> tuple[dict[int, Lookup], dict[int, Float64]]:
-        """(bins of the levels by the way to cut; evidence of texts by the block of words)."""
+        """(bins of the levels by the way to cut; evidence of levels by the block: words, dates)."""
         last = self._last  # read once: other threads may translate other levels meanwhile
         if last[0] is not X.levels:
             plan = self.plan
@@ -116,12 +120,15 @@ class PooledParameters(Parameters):
                 id(block): block.evidence(texts(X.levels[block.column]))
                 for block in plan.blocks if isinstance(block, Words)
             }  # fmt: skip
+            dates = [block for block in plan.blocks if isinstance(block, Calendar)]
+            moments = {j: seconds(X.levels[j]) for j in {block.column for block in dates}}
+            told |= {id(block): block.evidence(moments[block.column]) for block in dates}
             last = X.levels, (lookups, told)
             self._last = last
         translated: tuple[dict[int, Lookup], dict[int, Float64]] = last[1]
         return translated
 
-    def _each(self, X: Encoded) -> Iterator[tuple[Cells | Normal | Words, float, Float64]]:
+    def _each(self, X: Encoded) -> Iterator[tuple[Block, float, Float64]]:
         """(block, its weight, its evidence (C, n)) for some rows."""
         codes = self._codes(X)
         for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
@@ -187,7 +194,7 @@ class PooledParameters(Parameters):
         for block, weight in zip(self.plan.blocks, self.plan.weights.tolist(), strict=True):
             if isinstance(block, Words):
                 raise ValueError(f"{names[block.column]!r} is text, of which words are evidence")
-            if any(columns[j].dated for j in block.columns):
+            if isinstance(block, Calendar) or any(columns[j].dated for j in block.columns):
                 dated = next(j for j in block.columns if columns[j].dated)
                 raise ValueError(f"{names[dated]!r} holds dates or times")
             if isinstance(block, Normal):
@@ -253,6 +260,9 @@ class PooledParameters(Parameters):
                 bins = bins_of(self.levels, self.plan.columns, names, block.columns, block.way)
                 shape = *map(len, bins), len(self.bias)
                 evidence, rows = block.table.reshape(shape), self._met(block).reshape(shape)
+            elif isinstance(block, Calendar) and (own_rows := self._on(block)) is not None:
+                bins = [Bins(names[block.column], [*block.labels, MISSING])]
+                evidence, rows = block.table, own_rows
             own = tuple(names[j] for j in block.columns)
             found.append(
                 Shape(own, self._what(block), weight, moves, classes, bins, evidence, rows)
@@ -263,13 +273,23 @@ class PooledParameters(Parameters):
         """The weight of the rows in each cell of a block, by class: (cells, C)."""
         return rows_of(self.entries, self.plan.columns, block.columns, block.way)
 
-    def _ranked(self) -> list[tuple[Cells | Normal | Words, float, float]]:
+    def _on(self, block: Calendar) -> Float64 | None:
+        """The weight of the rows of each part of dates, by class; None if that is not known."""
+        entries, classes = self.entries, len(self.bias)
+        part = np.append(
+            values(seconds(entries.levels[block.column]), block.part), len(block.labels)
+        )
+        cell = part[entries.codes[:, block.column]][entries.row] * classes + entries.y
+        found = np.bincount(cell, entries.weight, block.table.size)
+        return found.astype(np.float64).reshape(-1, classes)
+
+    def _ranked(self) -> list[tuple[Block, float, float]]:
         """(block, its weight, how far it moves the scores), what moves them most first."""
         weights = self.plan.weights.tolist()
         found = zip(self.plan.blocks, weights, self._moves, strict=True)
         return sorted(found, key=lambda one: -one[2])
 
-    def _what(self, block: Cells | Normal | Words) -> str:
+    def _what(self, block: Block) -> str:
         """What a block is, in a few words."""
         if isinstance(block, Normal):
             return "one covariance" if len(block.factors) == 1 else "a covariance a class"
@@ -278,6 +298,8 @@ class PooledParameters(Parameters):
                 f"{len(block.vocabulary):,} {'words' if block.grams == 1 else 'words and pairs'}"
             )
             return f"{terms}, met or not" if block.once else f"{terms}, counted"
+        if isinstance(block, Calendar):
+            return block.name
         met = (block.table != 0).any(axis=1)
         if len(block.columns) > 1:
             return f"{met.sum():,} cells"
@@ -294,7 +316,9 @@ class PooledParameters(Parameters):
             for block, weight in blocks:
                 if isinstance(block, Normal):
                     continue
-                if block.columns == (j,):
+                if isinstance(block, Calendar):
+                    said += [f"{block.name} {weight:.2f}"] if block.column == j else []
+                elif block.columns == (j,):
                     said.insert(0, f"weight {weight:.2f}")
                 elif j in block.columns:
                     others = " and ".join(names[k] for k in block.columns if k != j)

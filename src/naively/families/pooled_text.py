@@ -37,9 +37,9 @@ class PooledText(Family[PooledTerms, PooledTextParameters]):
 
     The score of class c is::
 
-        log π_c + b_c + Σ_m L_m^-γ_m Σ_t x_t (w_g + v_g log (n_m / n_t)) log θ_tc
+        log π_c + b_c + Σ_m L_m^-γ_m Σ_t x_t W_t log θ_tc
 
-    with the terms t of each model m, such as words or runs of characters, in their groups g. Each
+    with the terms t of each model m, such as words or runs of characters, in their groups. Each
     model has its own vocabulary, counts, α and γ. The weights of all of them and the biases are
     those by which documents are predicted best together, each by counts without it: see
     `naively.evidence.scale`.

@@ -13,6 +13,8 @@ from naively.evidence.scale import Scale, stored_scale
 from naively.exact import Float64, Int64
 from naively.families.base import Parameters
 from naively.families.describing import Events, Listed, Section
+from naively.families.formula import Formula
+from naively.families.text_formula import text_formula
 from naively.families.text_parameters import TextParameters
 from naively.families.weighed_text_parameters import WeighedTextParameters
 from naively.statistics.base import Arrays
@@ -108,6 +110,12 @@ class PooledTextParameters(Parameters):
             -missing * self.bias,  # of which a missing document has none
             [one for part, own in pairs for one in _shown(part, own.unknown)], cuts,
         )  # fmt: skip
+
+    def formula(self, names: Sequence[str]) -> Formula:
+        """What each of the terms of all models adds."""
+        quarters = [part.scale.quarters for part in self.parts]
+        quoted = [*map(_of_characters, self.parts)]
+        return text_formula(self.parts, names[0], quarters, self.bias, quoted)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Documents:
         """Documents of the words of one model, if it has single words."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import hstack
+import scipy
 
 from naively.exact import LARGEST, ExactArray, Float64, Int64
 from naively.families.base import AnyFamily, Family, FeatureError, Parameters
@@ -210,7 +210,9 @@ class ProductParameters(Parameters):
         for place, part, own in self._blocks(X):
             with numbered(place.features):
                 rows.append(part.linear_rows(own))
-        return hstack(rows, format="csr") if any(map(is_sparse, rows)) else np.hstack(rows)
+        if any(map(is_sparse, rows)):
+            return scipy.sparse.hstack(rows, format="csr")
+        return np.hstack(rows)
 
     def linear_columns(self) -> tuple[Int64, npt.NDArray[np.object_]]:
         """(feature, level) of each column of `linear_rows`."""

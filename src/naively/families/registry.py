@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from naively.families.base import AnyFamily
-
-    FAMILIES: dict[str, type[AnyFamily]]
-    """The classes by the names that people write; made when first asked for."""
 
 HOMES = {
     "Bernoulli": "naively.families.bernoulli",
@@ -34,9 +32,24 @@ HOMES = {
 """The module of each class: all that a new family needs besides its file."""
 
 
-def __getattr__(name: str) -> Any:
-    if name != "FAMILIES":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    classes = [getattr(import_module(home), kind) for kind, home in HOMES.items()]
-    globals()[name] = {one.name: one for one in classes}
-    return globals()[name]
+class _Families(Mapping[str, "type[AnyFamily]"]):
+    """A family's name is that of its module, which is loaded when the family is first asked for."""
+
+    def __getitem__(self, name: str) -> type[AnyFamily]:
+        kind, home = self._homes()[name]
+        family: type[AnyFamily] = getattr(import_module(home), kind)
+        return family
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes())
+
+    def __len__(self) -> int:
+        return len(HOMES)
+
+    @staticmethod
+    def _homes() -> dict[str, tuple[str, str]]:
+        return {home.rpartition(".")[2]: (kind, home) for kind, home in HOMES.items()}
+
+
+FAMILIES: Mapping[str, type[AnyFamily]] = _Families()
+"""The classes by the names that people write."""

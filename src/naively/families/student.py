@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln
+import scipy
 
 from naively.exact import LARGEST, SMALLEST, ExactArray, Float64, Int64
 from naively.families.base import Family, Parameters
@@ -100,7 +100,7 @@ class StudentParameters(Parameters):
         self.freedom = freedom
         self.n_free = 2 * location.size
         self._log_unit = np.log(scale) + 0.5 * np.log(freedom)  # of s √ν
-        self._norm = -betaln(0.5 * freedom, 0.5) - self._log_unit
+        self._norm = -scipy.special.betaln(0.5 * freedom, 0.5) - self._log_unit
 
     def _terms(self, x: Float64, c: int) -> Float64:
         """log t_ν(x_α; μ_αc, s²_αc) of each feature; 0 where it is missing."""

@@ -9,14 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix, vstack
+import scipy
 
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Parameters
 from naively.families.describing import Events, Listed, Section
+from naively.families.formula import Formula
 from naively.families.linear import Alpha, LinearParameters
 from naively.families.looked_up import LookedUp
 from naively.families.multinomial import ROLLS, MultinomialParameters
+from naively.families.text_formula import text_formula
 from naively.families.text_reasons import explained
 from naively.statistics.base import InvalidValueError
 from naively.statistics.term_counts import TermCounts
@@ -244,10 +246,10 @@ class TextParameters(Parameters):
             with self._borrowed() as terms:
                 rows = self._rows(terms, X, *part, merged=True)
                 parts = rows.data.copy(), rows.indices.copy(), rows.indptr
-                return csr_matrix(parts, rows.shape)
+                return scipy.sparse.csr_matrix(parts, rows.shape)
 
-        none = csr_matrix((0, self.total.shape[1]))
-        return vstack([none, *workers.map(one, X.pieces(PIECE))], format="csr")
+        none = scipy.sparse.csr_matrix((0, self.total.shape[1]))
+        return scipy.sparse.vstack([none, *workers.map(one, X.pieces(PIECE))], format="csr")
 
     def having(self, X: Documents, places: Int64, workers: Workers) -> npt.NDArray[np.bool_]:
         """Whether each document has each of some terms, in the order of the vocabulary: (n, k)."""
@@ -268,6 +270,10 @@ class TextParameters(Parameters):
     def linear(self) -> tuple[Float64, Float64]:
         """W and b of the counts of the terms."""
         return self.inner.linear()
+
+    def formula(self, names: Sequence[str]) -> Formula:
+        """What each of the terms adds."""
+        return text_formula([self], names[0], [0], self.bias)
 
     def linear_rows(self, X: Documents) -> Any:
         """What the terms of each document count, as a CSR matrix (n, V).

@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 
 from naively.evidence.entries import LIGHTEST
 from naively.evidence.label_scale import LabelsCounted, label_scale
-from naively.evidence.scale import Counted, Scale, read_scale, scales_of, unit_of
+from naively.evidence.scale import ASPECTS, Counted, Scale, read_scale, scales_of, unit_of
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import AnyFamily
 from naively.families.labelled_text import LabelledParameters, LabelTerms, Weighing
@@ -62,7 +62,7 @@ class Learned(NamedTuple):
         There are fewer where so many groups of terms tell much of each, of many classes.
         """
         sample, of_class = sample.canonical(), present.rounded()
-        most = min(WEIGHED, max(FEWEST, TOLD // max(1, 2 * groups * len(of_class))))
+        most = min(WEIGHED, max(FEWEST, TOLD // max(1, ASPECTS * groups * len(of_class))))
         first: Float64 = np.asarray(sample.tables["kept"].rounded()).T
         first = first[: sample.first(most, TEACHING)]
         # documents without which their class has others; classes that have none say nothing

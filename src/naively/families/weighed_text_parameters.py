@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from naively.evidence.scale import Scale, stored_scale
-from naively.exact import Float64, Int64
+from naively.exact import ExactArray, Float64, Int64
 from naively.families.describing import Events
+from naively.families.formula import Formula
 from naively.families.linear import LinearParameters, Terms
 from naively.families.looked_up import LookedUp, with_group
+from naively.families.text_formula import text_formula
 from naively.families.text_parameters import Estimated, TextParameters
 from naively.statistics.base import Arrays
 from naively.statistics.term_counts import TermCounts
@@ -25,18 +27,25 @@ class WeighedTerms(LinearParameters):
     Attributes
     ----------
     inner : parameters of the counts of the terms.
-    weights : (V,)
+    total : ExactArray (C, V), how often each term was met in each class.
+    scale : Scale
+    group : (V,) the group of each term.
     """
 
     has_zero = False
 
-    def __init__(self, inner: LinearParameters, weights: Float64) -> None:
+    def __init__(
+        self, inner: LinearParameters, total: ExactArray, scale: Scale, group: Int64
+    ) -> None:
         super().__init__(inner.n_classes, inner.n_features)
-        self.inner, self.weights = inner, weights
+        self.inner, self.total, self.scale, self.group = inner, total, scale, group
+        self.of_class: Float64 = total.summed(1).rounded()
 
     def terms(self, columns: Any) -> Terms:
-        """x_α w_α log θ_αc."""
-        return Terms(self.inner.terms(columns).slope * self.weights[columns])
+        """x_α W_α log θ_αc."""
+        counts = self.total.gather(1, columns).rounded()
+        weights = self.scale.of_terms(counts, self.of_class, self.group[columns])
+        return Terms(self.inner.terms(columns).slope * weights)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
         """Counts of terms, whatever they weigh."""
@@ -60,11 +69,10 @@ class WeighedTextParameters(TextParameters):
     ) -> None:  # fmt: skip
         super().__init__(summary, known)
         self.scale, self.bias, self.judged = scale, scale.bias, scale.judged
-        weights = scale.of_terms(known.total.summed(0).rounded(), group)
-        self.scorer = WeighedTerms(known.inner, weights)
+        self.scorer = WeighedTerms(known.inner, known.total, scale, group)
         if np.ndim(known.alpha) == 0:  # else terms of the same counts may differ
             self._looked_up = LookedUp(self.scorer, with_group(known.total, group, n_groups))
-        self.n_free += len(scale.bias) + 2 * n_groups + 1
+        self.n_free += len(scale.bias) + scale.weights.size + 1
 
     @property
     def weighing(self) -> LinearParameters:
@@ -89,6 +97,10 @@ class WeighedTextParameters(TextParameters):
         """The terms, which tell as much as they weigh, before what falls with the length."""
         found = super().events(names, features)
         return found and found.weighing(self.scorer.terms(slice(None)).slope)
+
+    def formula(self, names: Sequence[str]) -> Formula:
+        """What each of the terms adds, before it falls with the length."""
+        return text_formula([self], names[0], [self.scale.quarters], self.bias)
 
     def linear(self) -> tuple[Float64, Float64]:
         """Refused: weights fall with the length of a document."""

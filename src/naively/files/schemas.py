@@ -83,7 +83,7 @@ def encode_family(family: AnyFamily, arrays: Arrays) -> dict[str, Any]:
 
 
 def _family(encoded: dict[str, Any], arrays: Arrays) -> AnyFamily:
-    name = encoded.get("name")
+    name = str(encoded.get("name"))
     if name not in FAMILIES:
         raise ValueError(f"naively {__version__} knows no family {name!r}")
     values = {key: value for key, value in encoded.items() if key != "name"}

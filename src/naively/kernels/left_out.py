@@ -15,9 +15,61 @@ def log_count(count, alpha, logs):
 
 
 @jit
+def aspects_of(counts, n, log_whole, share, doubts, out):
+    """What a term is weighed by: 1, its surprise, and what it tells of the classes.
+
+    Parameters
+    ----------
+    counts : (C,) n_tc, how often the term was met in each class.
+    n : Σ_c n_tc, above 0.
+    log_whole : log of how often all terms were met.
+    share : (C,) p_c, the share of each class of that; above 0 where n_tc is.
+    doubts : (D,) how often the term seems to be met once more as all terms are.
+    out : (2 + D,) of 1, log (whole / n), and Σ_c p log (p / p_c) with p = (n_tc + d p_c) / (n + d).
+    """
+    out[0] = 1.0
+    out[1] = log_whole - np.log(n)
+    for j in range(doubts.size):
+        doubt = doubts[j]
+        known, found = 0.0, 0.0
+        for k in range(counts.size):
+            if counts[k] > 0:
+                p = (counts[k] + doubt * share[k]) / (n + doubt)
+                found += p * np.log(p / share[k])
+                known += share[k]
+        p = doubt / (n + doubt)  # times p_c, in all classes that do not have it
+        out[2 + j] = found + max(1.0 - known, 0.0) * p * np.log(p)
+
+
+@jit
+def term_weights(counts, whole, share, doubts, group, weights, out):
+    """out[t] = what each of some terms counts.
+
+    Parameters
+    ----------
+    counts : (V, C) n_tc.
+    whole : Σ n_tc of all terms, these and others.
+    share : (C,) as of `aspects_of`.
+    group : (V,) which group each term is of.
+    weights : (2 + D, G) of each aspect, for terms of each group.
+    """
+    aspects, log_whole = np.zeros(len(weights)), np.log(whole)
+    for t in range(out.size):
+        n = counts[t].sum()
+        aspects[:] = 0.0
+        aspects[0] = 1.0
+        if n > 0:
+            aspects_of(counts[t], n, log_whole, share, doubts, aspects)
+        total = 0.0
+        for a in range(aspects.size):
+            total += weights[a, group[t]] * aspects[a]
+        out[t] = total
+
+
+@jit
 def left_out(
     indptr, terms, values, weights, counts, logs, alpha, whole, group, alpha_whole, of_class,
-    told, lengths,
+    doubts, told, lengths,
 ):  # fmt: skip
     """told[i, k, c] = Σ x log θ_c of the terms of document i, by counts without the document.
 
@@ -32,38 +84,40 @@ def left_out(
     group : (V,) which group each term is of.
     alpha_whole : Σ l_t.
     of_class : (C,) n_c.
-    told : (n, 2 groups, C), zeros: of each group, and times the surprise log (whole / n_t).
+    doubts : (D,) as of `aspects_of`.
+    told : (n, A groups, C), zeros: times each aspect of the terms, which are `aspects_of` them by
+        the counts of others; of each group.
     lengths : (n,) Σ x of the terms that are known without the document.
     """
-    classes = counts.shape[1]
-    groups = told.shape[1] // 2
-    met, surprised, log_all = np.empty(groups), np.empty(groups), np.log(whole)
-    mine = np.empty(classes)
+    classes, size = counts.shape[1], 2 + doubts.size
+    groups = told.shape[1] // size
+    share, log_whole = of_class / of_class.sum(), np.log(whole)
+    met, aspects = np.empty(told.shape[1]), np.empty(size)
+    mine, others = np.empty(classes), np.empty(classes)
     for i in range(lengths.size):
-        met[:], surprised[:], mine[:], alone = 0.0, 0.0, 0.0, 0.0
+        met[:], mine[:], alone = 0.0, 0.0, 0.0
         for p in range(indptr[i], indptr[i + 1]):
             t, x = terms[p], values[p]
             total, rest = 0.0, 0.0
             for k in range(classes):
+                others[k] = max(counts[t, k] - weights[i, k] * x, 0.0)
                 total += counts[t, k]
-                rest += max(counts[t, k] - weights[i, k] * x, 0.0)
+                rest += others[k]
                 mine[k] += weights[i, k] * x
             if rest <= ROUNDING * total:  # nobody else has it
                 alone += alpha[t]
                 continue
-            g, surprise = group[t], log_all - np.log(rest)
             lengths[i] += x
-            met[g] += x
-            surprised[g] += x * surprise
+            aspects_of(others, rest, log_whole, share, doubts, aspects)
+            for a in range(size):
+                met[a * groups + group[t]] += x * aspects[a]
             for k in range(classes):
-                count = max(counts[t, k] - weights[i, k] * x, 0.0)
-                log_theta = x * log_count(count, alpha[t], logs)
-                told[i, g, k] += log_theta
-                told[i, groups + g, k] += surprise * log_theta
+                log_theta = x * log_count(others[k], alpha[t], logs)
+                for a in range(size):
+                    told[i, a * groups + group[t], k] += aspects[a] * log_theta
         rest_alpha = max(alpha_whole - alone, 1e-300)
         for k in range(classes):
             log_rest = np.log(max(of_class[k] - mine[k], 0.0) + rest_alpha)
-            for g in range(groups):
+            for g in range(met.size):
                 if met[g] != 0.0:
                     told[i, g, k] -= met[g] * log_rest
-                    told[i, groups + g, k] -= surprised[g] * log_rest

@@ -19,9 +19,10 @@ from naively.kernels.rows import (
     load_block,
     oddities,
 )  # fmt: skip
-from naively.kernels.words import fold
+from naively.kernels.words import fold, prefetch
 
 CHUNK = 64  # columns whose sums are fetched at once
+AHEAD = 32  # numbers, whose weights are asked for early
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -122,6 +123,10 @@ def linear_sparse(data, indices, indptr, start, stop, weight, zero, width, base,
             s0, s1 = simd.load(base, b), simd.load(base, b1)
             s2, s3 = simd.load(base, b2), simd.load(base, b3)
             for p in range(first, last):
+                later = np.int64(indices[min(p + AHEAD, indices.size - 1)]) * width
+                prefetch(weight, later + b)
+                prefetch(weight, later + b1)
+                prefetch(weight, later + b2)
                 x = np.float64(data[p])
                 if not math.isnan(threshold):
                     x = 1.0 if x > threshold else 0.0

@@ -54,6 +54,29 @@ def fold(typing_context, x, y):
 
 
 @intrinsic
+def product(typing_context, x, y):
+    """The 128 bits of x · y: (the high half, the low half)."""
+
+    def generate(context, builder, signature, arguments):
+        x, y = (builder.zext(value, _DOUBLE) for value in arguments)
+        whole = builder.mul(x, y)
+        high = builder.trunc(builder.lshr(whole, ir.Constant(_DOUBLE, 64)), _WORD)
+        return cgutils.pack_array(builder, [high, builder.trunc(whole, _WORD)])
+
+    return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), generate
+
+
+@intrinsic
+def leading_zeros(typing_context, x):
+    """The number of zero bits above the highest one; 64 of zero."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), generate
+
+
+@intrinsic
 def trailing_zeros(typing_context, x):
     """The number of zero bits below the lowest one; 64 of zero."""
 
@@ -100,6 +123,28 @@ def ascii_block(typing_context, array, index, target, at, lower):
 
     pair = types.UniTuple(types.uint64, 2)
     return pair(array, types.int64, target, types.int64, types.boolean), generate
+
+
+@intrinsic
+def separators(typing_context, array, index, delimiter):
+    """Of 64 bytes from array[index] on, a bit of each that is the delimiter or ends a line."""
+
+    def generate(context, builder, signature, arguments):
+        array, index, delimiter = arguments
+
+        def equals(byte):
+            return builder.icmp_unsigned("==", value, ir.Constant(_BYTES, [byte] * BLOCK))
+
+        value = builder.load(_pointer(context, builder, signature.args[0], array, index, _BYTES))
+        value.align = 1
+        undefined = ir.Constant(_BYTES, ir.Undefined)
+        one = builder.insert_element(undefined, delimiter, ir.Constant(ir.IntType(32), 0))
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), BLOCK), [0] * BLOCK)
+        found = builder.icmp_unsigned("==", value, builder.shuffle_vector(one, undefined, lanes))
+        found = builder.or_(found, builder.or_(equals(ord("\n")), equals(ord("\r"))))
+        return builder.bitcast(found, _WORD)
+
+    return types.uint64(array, types.int64, types.uint8), generate
 
 
 @intrinsic

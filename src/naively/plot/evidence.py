@@ -80,7 +80,7 @@ class EvidenceDisplay:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw in the place of the given axes, or in a new figure."""
-        view = self._view()
+        view = self.view
         columns, lines = style.layout(len(self.shapes))
         wide, high = (5.2, 4.0) if columns == 1 else PANEL
         ratios = [*[wide] * columns, LEGEND]
@@ -94,11 +94,13 @@ class EvidenceDisplay:
             self.axes_.append(panel)
         corner = self.figure_.add_subplot(grid[0, columns])
         corner.set_axis_off()
-        self.legend_ = style.legend(corner, *self._entries(view), place=(0.0, 1.0))
+        self.legend_ = style.legend(corner, *self.entries, place=(0.0, 1.0))
         return self
 
-    def _entries(self, view: View) -> tuple[list[Any], list[str]]:
-        """Of the legend."""
+    @property
+    def entries(self) -> tuple[list[Any], list[str]]:
+        """(what is seen, what it means) in the legend."""
+        view = self.view
         names = [style.label(name) for name in self.classes.tolist()]
         if view.against is not None:
             patches = [Patch(facecolor=view.speaks_for(sign)) for sign in (1.0, -1.0)]
@@ -108,7 +110,8 @@ class EvidenceDisplay:
         ]
         return lines, [names[c] for c in view.chosen]
 
-    def _view(self) -> View:
+    @property
+    def view(self) -> View:
         """Which classes are shown."""
         rows = self.shapes[0].rows.reshape(-1, len(self.classes)).sum(axis=0)  # of each class
         two = len(self.classes) == 2

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_matrix
+import scipy
 
 from naively.exact import ExactArray, Float64, Int64
 from naively.kernels import vocabulary as kernel
@@ -139,7 +139,7 @@ class TermCounts(Summary[TermStatistics]):
     def matrix(self, rows: DocumentRows, vocabulary: Vocabulary) -> Any:
         """Merged counts of terms as a CSR matrix of what they count."""
         data = np.ones_like(rows.data) if self.once else rows.data
-        matrix = csr_matrix(rows.shape)
+        matrix = scipy.sparse.csr_matrix(rows.shape)
         matrix.data = self.weigh(data, rows.indices, rows.indptr, self.idf(vocabulary))
         matrix.indices, matrix.indptr = rows.indices, rows.indptr
         return matrix

@@ -145,7 +145,7 @@ class Folds:
 
     def whole(self) -> Model:
         """The model that learned all rows."""
-        model = self._named(self.total)
+        model = self._named(self.total.copy())
         return replace(model, rows=len(self.codes))
 
     def model(self, split: int) -> Model:
@@ -218,12 +218,14 @@ class Folds:
         return replace(model, statistics=model.statistics.canonical())
 
     def _readable(self, model: Model) -> Model:
-        """The same, to be asked and let go of."""
+        """The same, to be asked and let go of: nobody else has these sums."""
         kept = np.flatnonzero(model.class_weight.nonzero())
+        sums = model.statistics
+        if len(kept) < len(model.classes):
+            sums = sums.gather_classes(kept)
         return replace(
             model, classes=self.classes[model.classes[kept]],
-            class_weight=model.class_weight.gather(0, kept),
-            statistics=model.statistics.gather_classes(kept).readable(),
+            class_weight=model.class_weight.gather(0, kept), statistics=sums.readable(),
         )  # fmt: skip
 
     def ask(

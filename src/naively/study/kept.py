@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
@@ -76,7 +75,7 @@ class Kept:
 
     def _cut(self) -> None:
         self.threshold = self.held.smallest(self.limit)
-        deque(self.held.release(self.threshold), maxlen=0)
+        self.held.cut(self.threshold)
 
     def learnable(self, model: Model, question: Question) -> Learnable:
         """The rows that were kept, as a model takes them that learned all."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,9 +93,9 @@ def of_stream(
         held.add(table.filter(pa.array(kept)), draws[kept])
         if held.rows > 2 * limit:
             threshold = held.smallest(limit)
-            deque(held.release(threshold), maxlen=0)
+            held.cut(threshold)
     if held.rows > limit:
-        deque(held.release(held.smallest(limit)), maxlen=0)
+        held.cut(held.smallest(limit))
     if not held.tables:
         raise ValueError(
             f"every cell of the target column {target!r} is empty"
@@ -128,9 +127,9 @@ def unlabelled(tasks: Iterable[Task], threads: int) -> tuple[pa.Table, Any, int]
         held.add(table.append_column(POSITION, at).filter(pa.array(kept)), draws[kept])
         if held.rows > 2 * limit:
             threshold = held.smallest(limit)
-            deque(held.release(threshold), maxlen=0)
+            held.cut(threshold)
     if held.rows > limit:
-        deque(held.release(held.smallest(limit)), maxlen=0)
+        held.cut(held.smallest(limit))
     if not held.tables:
         return pa.table({}), np.empty(0, np.int64), total
     table = together(held.tables)

@@ -91,9 +91,11 @@ def _check_sizes(sizes: Sequence[int], least: int, most: int) -> None:
 
 def told_apart(table: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[Int64, ...]]:
     """(the different columns of a table, where each is met): rows that are alike make a part."""
-    alike, part = np.unique(table, axis=1, return_inverse=True)
-    ends = np.cumsum(np.bincount(part.ravel()))
-    return alike, tuple(np.split(np.argsort(part.ravel(), kind="stable"), ends[:-1]))
+    order = np.lexsort(table[::-1])
+    table = table[:, order]
+    first = np.ones(len(order), bool)
+    first[1:] = (table[:, 1:] != table[:, :-1]).any(axis=0)
+    return table[:, first], tuple(np.split(order, np.flatnonzero(first)[1:]))
 
 
 def _dealt(codes: Int64, folds: int, seed: int) -> tuple[Int64, Int64]:

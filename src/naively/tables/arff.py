@@ -51,7 +51,7 @@ class Arff(LinesPart):
             yield block and partial(self._parsed, block)
         if not any_rows:  # the levels are known all the same
             schema = pa.schema([(name, self.types[name]) for name in self.columns])
-            yield partial(self._typed, schema.empty_table(), LineBlock(b"", 1))
+            yield partial(self._typed, schema.empty_table(), LineBlock(b"", 1, 0))
 
     # ---- the header --------------------------------------------------------------------------
 

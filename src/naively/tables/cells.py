@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import issparse
+import scipy
 
 from naively.explanation import Cells
 from naively.tables.frames import SparseTable
@@ -44,7 +44,7 @@ def table_cells(
 def array_cells(X: Any, rows: range) -> list[list[str | None]]:
     """The text of the numbers in some rows of an array or CSR matrix, (n, d), column by column."""
     part = X[np.array(rows, np.int64)]
-    part = part.toarray() if issparse(part) else part
+    part = part.toarray() if scipy.sparse.issparse(part) else part
     return [[cell_text(value, ()) for value in column] for column in part.T.tolist()]
 
 

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as parquet
 
 from naively.tables import inputs
 from naively.tables.inputs import ENCODED, Stream, TableError, Task
@@ -67,6 +66,8 @@ class Parquet(Columnar):
     format = "Parquet"
 
     def _begin(self, stream: Stream) -> Any:
+        from pyarrow import parquet  # with all that reaches remote files
+
         file = stream.as_file()
         with self._whole():
             found = parquet.ParquetFile(file)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as csv
 
-from naively.tables import inputs
+from naively.tables import headers, inputs, plain_rows
 from naively.tables.inputs import BOM, UNTYPED, Stream, TableError, Task
 from naively.tables.parts import LineBlock, LinesPart
 
@@ -76,9 +76,34 @@ class Delimited(LinesPart):
         except python_csv.Error as error:
             raise TableError(f"{where}: {error}") from None
         fields = [column.strip() or f"Unnamed: {i}" for i, column in enumerate(fields)]
-        self.names = inputs.checked_names(self.name, fields)
+        self.hint = headers.doubt(fields)
+        try:
+            self.names = inputs.checked_names(self.name, fields)
+        except TableError as error:
+            raise TableError(f"{error}; {self.hint}") if self.hint else error from None
         stream.unread(text[len(header) :])
-        return self._blocks(stream, line + header.count(self.newline))
+        line += header.count(self.newline)
+        return self._blocks(stream, line + self._described(stream))
+
+    def _described(self, stream: Stream) -> int:
+        """Leave out the two lines that follow the names in Orange's files; how many these are."""
+        if self.delimiter != "\t":
+            return 0
+        data, at, fields = b"", 0, list[str]()
+        for is_one in (headers.are_types, headers.are_flags):
+            while self.newline not in data[at:] and len(data) < inputs.HEAD:
+                if not (more := stream.some(inputs.HEAD)):
+                    break
+                data += more
+            line, end, _ = data[at:].partition(self.newline)
+            fields = line.decode(errors="replace").rstrip("\r").split("\t")
+            if not is_one(fields, len(self.names)):
+                stream.unread(data)
+                return 0
+            at += len(line) + len(end)
+        stream.unread(data[at:])
+        self.hint = headers.orange(self.names, fields)
+        return 2
 
     def _cut(self, data: bytes, line: int, final: bool) -> int:
         """Where the last row ends."""
@@ -104,6 +129,10 @@ class Delimited(LinesPart):
 
     def _read(self, block: LineBlock, kinds: dict[str, Any]) -> Any:
         data = block.data
+        if len(data) >= plain_rows.ENOUGH:
+            found = plain_rows.columns_of(data, block.lines, self.delimiter, self.names, kinds)
+            if found is not None:
+                return pa.table(found, list(kinds))
         try:
             return csv.read_csv(
                 pa.BufferReader(data),

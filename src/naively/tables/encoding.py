@@ -78,13 +78,14 @@ def _cells(
 ) -> tuple[Encoded, dict[str, Invalid]]:
     codes = np.zeros((len(part.names), rows), np.int32)
     levels: list[Levels] = []
-    invalid = {}
+    invalid: dict[str, Invalid] = {}
     for k, name in enumerate(part.names):
         known: Levels = np.empty(0)
         if name in given:
             numbers = _plain_numbers(given[name], missing)
             if numbers is None:
-                codes[k], known = values.levels(given[name], missing)
+                codes[k], known, unread = _finite(*values.levels(given[name], missing))
+                invalid |= {name: unread} if unread else {}
             else:
                 infinite = np.isinf(numbers)
                 if infinite.any():
@@ -95,6 +96,18 @@ def _cells(
                 known = known[: np.searchsorted(known, np.inf)]  # NaN is the last
         levels.append(known)
     return Encoded(codes.T, levels), invalid
+
+
+def _finite(codes: values.Codes, known: Levels) -> tuple[values.Codes, Levels, Invalid | None]:
+    """Levels without infinity, which is missing among text as it is among numbers."""
+    infinite = np.array([values.is_infinite(level) for level in known.tolist()], bool)
+    if not infinite.any():
+        return codes, known, None
+    places = np.append(np.cumsum(~infinite) - 1, (~infinite).sum())
+    gone = np.append(infinite, False)
+    places[gone] = places[-1]
+    met = Invalid(int(gone[codes].sum()), str(known[infinite][0]))
+    return places[codes].astype(np.int32), known[~infinite], met
 
 
 def _plain_numbers(column: pa.Array, missing: Collection[str]) -> Float64 | None:

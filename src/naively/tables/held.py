@@ -35,6 +35,14 @@ class Held:
             yield table.filter(pa.array(~kept))
             self.add(table.filter(pa.array(kept)), own[kept])
 
+    def cut(self, threshold: float) -> None:
+        """Let go of the rows that are not below a lower threshold."""
+        tables, draws = self.tables, self.draws
+        self.tables, self.draws, self.rows = [], [], 0
+        for table, own in zip(tables, draws, strict=True):
+            kept = own < threshold
+            self.add(table.filter(pa.array(kept)), own[kept])
+
     def smallest(self, count: int) -> float:
         """The threshold below which so many rows are."""
         return float(np.partition(np.concatenate(self.draws), count)[count])

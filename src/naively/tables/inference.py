@@ -51,6 +51,7 @@ from naively.tables.inputs import MISSING
 from naively.tables.names import named, no_column
 from naively.tables.targets import LabelCodes
 from naively.tables.union import counts, is_few, with_families
+from naively.tables.written import written
 
 ROWS = 100_000
 """Rows from which families are inferred: the first ones, or"""
@@ -193,7 +194,9 @@ class Wishes:
         if all(level and values.MOMENT.fullmatch(level) for level in met):
             return None, Why("dates or times")
         if present >= MANY and levels > 0.9 * present:
-            return None, Why(f"like an identifier: {levels} different values in {present} rows")
+            how = written(met)
+            like = f"like an identifier: {levels} different values in {present} rows"
+            return None, Why(f"{like}; {how}" if how else like)
         family = self.levels or Categorical(self.alpha, unseen=self.unseen)
         return family, Why(f"text, {levels} levels", "levels" if self.levels else "rule")
 

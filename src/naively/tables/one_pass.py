@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -180,7 +180,8 @@ def learn(
     stream = _drawn(tasks, question, threads, {} if now is None else now.met)
     begin: Iterator[Drawn] = iter(())
     if now is None:
-        head = _head(stream, question)
+        # with a keeper the stream is read no further than what is learned
+        head, stream = _head(stream, question, threads if keeper is None else 1)
         now, begin = _planned(head, question, known, inferred), _again(head)
     rest: Iterator[Drawn | None] = stream if keeper is None else _keeping(stream, now, keeper)
     for found in in_order(now.count, chain(begin, rest), threads):
@@ -243,19 +244,30 @@ def _split(
     return table.filter(pa.array(~chosen)), table.filter(pa.array(chosen)), draws[chosen]
 
 
-def _head(stream: Iterator[Drawn], question: Question) -> list[tuple[pa.RecordBatch, Drawn]]:
-    """The batches of the first rows, from which families are inferred, with their draws."""
+def _head(
+    stream: Iterator[Drawn], question: Question, threads: int
+) -> tuple[list[tuple[pa.RecordBatch, Drawn]], Iterator[Drawn]]:
+    """(the batches of the first rows, from which families are inferred; what comes after them).
+
+    As many pieces are read at once as there are threads; those that are too many come again.
+    """
     head: list[tuple[pa.RecordBatch, Drawn]] = []
+    ahead: list[tuple[pa.RecordBatch, Drawn]] = []
     rows = 0
-    for drawn in stream:
-        batch = drawn.task()
+    while ahead or (ahead := list(in_order(_read, islice(stream, threads), threads))):
+        batch, drawn = ahead.pop(0)
         head.append((batch, drawn))
         rows += batch.num_rows if drawn.draws is None else int(np.isinf(drawn.draws).sum())
         features = features_of(head[0][0].schema.names, question)
         settled = question.wishes.settled.issuperset(features)
         if rows >= (1 if settled else 1.05 * first_rows(len(features))):
             break
-    return head
+    return head, chain(_again(ahead), stream)
+
+
+def _read(drawn: Drawn) -> tuple[pa.RecordBatch, Drawn]:
+    """The batch of a piece of work, and that."""
+    return drawn.task(), drawn
 
 
 def _again(head: list[tuple[pa.RecordBatch, Drawn]]) -> Iterator[Drawn]:

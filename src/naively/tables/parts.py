@@ -49,12 +49,14 @@ class Part(ABC):
     size : bytes to read in all; None if that is not known.
     names : all columns that it has, in order.
     wanted : the columns to read, in this order; None for all.
+    hint : what the user may want to know of how it is read.
     """
 
     name: str
     size: int | None
     names: list[str]
     wanted: Sequence[str] | None = None
+    hint: str = ""
 
     @property
     def columns(self) -> list[str]:
@@ -137,10 +139,11 @@ class FilePart(Part, Generic[Begun]):
 
 
 class LineBlock(NamedTuple):
-    """Whole rows of text, and the line of the file on which they start."""
+    """Whole rows of text, on which line of the file they start, and how many lines they are."""
 
     data: bytes
     line: int
+    lines: int
 
 
 class LinesPart(FilePart[Iterator[LineBlock | None]]):
@@ -192,7 +195,8 @@ class LinesPart(FilePart[Iterator[LineBlock | None]]):
                     f"{self.name}, line {line}: is longer than {inputs.LONGEST >> 20} MB; "
                     "is this a table?"
                 )
+            lines = data.count(self.newline, 0, end)
             if HOLDS_ROWS.search(data, 0, end):
-                yield LineBlock(data[:end], line)
-            line += data.count(self.newline, 0, end)
+                yield LineBlock(data[:end], line, lines)
+            line += lines
             carry = data[end:]

@@ -178,6 +178,9 @@ def open_source(
             _check_columns(part, columns)
         else:
             _check_same(parts[0], part)
+    told = next((part for part in parts if part.hint), None)  # of many files one is enough
+    if told is not None:
+        hints.append(f"{told.name}: {told.hint}")
     first, sizes = parts[0], [part.size for part in parts]
     total = None if None in sizes else sum(size for size in sizes if size is not None)
     names = list(first.names if columns is None else columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,10 @@ def scan(source: Any, *, format: str | None = None) -> Source:
     ['wind', 'go']
     """
     if isinstance(source, str | Path) or (isinstance(source, list | tuple) and source):
-        return open_source(list(source) if isinstance(source, tuple) else source, format=format)
+        files = open_source(list(source) if isinstance(source, tuple) else source, format=format)
+        if files.hint:
+            warnings.warn(files.hint, UserWarning, stacklevel=2)
+        return files
     found = streamed(source)
     if found is None:
         raise TypeError(

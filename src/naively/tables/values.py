@@ -24,12 +24,14 @@ import pyarrow.compute as pc
 from naively.exact import Float64
 from naively.statistics.levels import Levels
 from naively.statistics.row_encoding import number_text
+from naively.tables.plain_numbers import MANY, plain_numbers
 from naively.text.documents import Documents
 
 Codes = npt.NDArray[np.int32]
 TEXT = np.dtypes.StringDType()
 WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 NUMBER = re.compile(r"[-+]?(?!0[0-9])([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+INFINITY = re.compile(r"[-+]?inf(inity)?", re.I)
 PLAIN = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
 MOMENT = re.compile(
     r"(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?"
@@ -65,9 +67,9 @@ def is_number(kind: pa.DataType) -> bool:
 def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """The column in one piece, and of a type that all functions here take."""
     if isinstance(column, pa.ChunkedArray):
-        if pa.types.is_dictionary(column.type):
+        if pa.types.is_dictionary(column.type) and column.num_chunks > 1:
             column = column.unify_dictionaries()
-        column = column.combine_chunks()
+        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_run_end_encoded(column.type):
@@ -158,6 +160,18 @@ def _numbers_among(missing: tuple[str, ...]) -> list[float]:
 
 
 def _parsed(column: pa.Array, missing: Collection[str]) -> Numbers:
+    """Text as numbers."""
+    if len(column) < MANY:
+        return _parsed_few(column, missing)
+    values, others = plain_numbers(column)
+    invalid, left = np.zeros(len(column), bool), np.flatnonzero(others)
+    places, known = encoded(column.take(pa.array(left)))
+    found = _parsed_few(known, missing).gather(places)
+    values[left], invalid[left] = found.values, found.invalid
+    return Numbers(values, invalid, found.example, found.truths)
+
+
+def _parsed_few(column: pa.Array, missing: Collection[str]) -> Numbers:
     """Text as numbers: what looks like one by Arrow, all else value by value."""
     nothing = np.zeros(len(column), bool)
     try:
@@ -212,9 +226,18 @@ def encoded(column: pa.Array) -> tuple[npt.NDArray[Any], pa.Array]:
     return np.asarray(indices), flat(known)
 
 
+def is_infinite(text: str) -> bool:
+    """Whether text is a number beyond float64, or a word for one."""
+    if not (text.endswith(("f", "F", "y", "Y")) or "e" in text or "E" in text or len(text) > 300):
+        return False  # soon, as levels are many
+    return bool(INFINITY.fullmatch(text) or (NUMBER.fullmatch(text) and math.isinf(float(text))))
+
+
 def any_code(column: pa.Array) -> bool:
     """Whether any text is of digits with a leading zero, such as 02139: a code, no number."""
-    return bool(pc.any(pc.match_substring_regex(column, r"^\s*0[0-9]")).as_py())
+    text = pc.ascii_ltrim(column, " \t\n\f\r")
+    text = text.filter(pc.starts_with(text, "0"))  # few, and the rest takes longer
+    return bool(pc.any(pc.match_substring_regex(text, "^0[0-9]")).as_py())
 
 
 # ---- levels ----------------------------------------------------------------------------------
@@ -260,12 +283,12 @@ def is_nothing(value: Any) -> bool:
 
 def _canonical(text: str) -> str:
     """1.50 as 1.5, True as true, 12:30:00 as 12:30."""
+    if text[:1].isalpha():  # as no number, date or time does
+        return text.lower() if text in TRUTH else text
     if WHOLE.fullmatch(text):
         return text.lstrip("+") if text != "-0" else "0"
     if NUMBER.fullmatch(text) and math.isfinite(value := float(text)):
         return str(_number_text(value))
-    if text in TRUTH:
-        return text.lower()
     if text and (found := MOMENT.fullmatch(text)):
         return _moment_text(*found.groups())
     return text

@@ -1,0 +1,153 @@
+"""A model as JavaScript: an ES module that predicts rows, by the numbers of the model."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from naively.exact import Float64
+from naively.export.formulas import NotExportableError, formula_of
+from naively.families.formula import (
+    Bag,
+    Cut,
+    Density,
+    LevelCut,
+    Line,
+    NumberCut,
+    Parabola,
+    Table,
+    Term,
+)
+from naively.model import Model
+from naively.multilabel import Multilabel
+from naively.plain import EXACT
+from naively.text.analysis import LETTERS
+
+Json = dict[str, Any]
+
+ENGINE = files("naively.export").joinpath("predict.js").read_text("utf-8")
+"""What predicts rows by the numbers of any model: ``predictor(model)``."""
+
+
+def to_js(model: Model) -> str:
+    """An ES module that predicts rows: ``predict({column: value})``.
+
+    Raises
+    ------
+    NotExportableError : if the model has something that cannot be said so, with the reason.
+    """
+    numbers = js_text(numbers_of(model))
+    # parsed, not written as an object: there "__proto__" would not be a name like others
+    data = f"export const model = JSON.parse({js_text(numbers)});\n"
+    return f"{ENGINE}\n{data}\nexport const predict = predictor(model);\n"
+
+
+def js_text(value: Any) -> str:
+    """A value as JSON in ASCII that a script of a page can hold: nothing in it ends the script."""
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def js_name(label: Any) -> str:
+    """What `predict.js` calls a class."""
+    if isinstance(label, bool):
+        return str(label).lower()
+    return f"{label:.17g}" if isinstance(label, float) else str(label)
+
+
+def numbers_of(model: Model) -> Json:
+    """The numbers by which `predict.js` predicts, as JSON takes them.
+
+    Raises
+    ------
+    NotExportableError : see `to_js`.
+    """
+    if not len(model.classes):
+        raise NotExportableError("the model knows no class")
+    if isinstance(model, Multilabel):
+        raise NotExportableError("a model of rows with many labels cannot be exported")
+    posterior, formula = formula_of(model)
+    if not np.isfinite(posterior.log_prior).all():
+        raise NotExportableError("a class without rows has probability 0")
+    labels = posterior.classes.tolist()
+    if any(isinstance(one, int) and abs(one) > EXACT for one in labels):
+        raise NotExportableError("labels beyond 2^53 are not told apart in JavaScript")
+    cuts: list[Json] = []
+    return {
+        "target": model.target,
+        "classes": labels,
+        "missing": list(model.schema.missing),
+        "base": formula.base.tolist(),
+        "terms": [_term(term, cuts) for term in formula.terms],
+        "cuts": cuts,
+    }
+
+
+def _term(term: Term, cuts: list[Json]) -> Json:
+    """A term, whose cuts are put among those of all."""
+    if isinstance(term, Table):
+        places = [_place(_cut(cut), cuts) for cut in term.cuts]
+        added = term.added.reshape(-1).tolist()
+        return {"type": "table", "cuts": places, "sizes": list(term.sizes), "added": added}
+    if isinstance(term, Density):
+        return _density(term)
+    if isinstance(term, Bag):
+        return _bag(term)
+    ends = {"low": _bound(term.low), "high": _bound(term.high)}
+    if isinstance(term, Line):
+        return {"type": "line", "column": term.column, "zero": term.zero.tolist(),
+                "slope": term.slope.tolist(), "threshold": term.threshold, **ends}  # fmt: skip
+    assert isinstance(term, Parabola)
+    return {"type": "parabola", "column": term.column, "norm": term.norm.tolist(),
+            "mean": term.mean.tolist(), "scale": term.scale.tolist(), **ends}  # fmt: skip
+
+
+def _place(cut: Json, cuts: list[Json]) -> int:
+    """Where a cut is among those of all; equal ones are one."""
+    if cut not in cuts:
+        cuts.append(cut)
+    return cuts.index(cut)
+
+
+def _cut(cut: Cut) -> Json:
+    shared = {"column": cut.column, "bins": cut.bins.tolist(), "missing": cut.missing}
+    if isinstance(cut, NumberCut):
+        return {**shared, "starts": cut.starts.tolist()}
+    assert isinstance(cut, LevelCut)
+    return {**shared, "levels": cut.levels, "other": cut.other}
+
+
+def _density(term: Density) -> Json:
+    whitening = term.whitening
+    rows = None
+    if whitening is not None:  # the inverse of a triangle: zeros above the diagonal are left out
+        rows = [[one[: i + 1].tolist() for i, one in enumerate(own)] for own in whitening]
+    return {
+        "type": "density", "columns": list(term.columns), "centre": term.centre.tolist(),
+        "spread": term.spread.tolist(), "base": term.base.tolist(), "mean": term.mean.tolist(),
+        "whitening": rows, "weight": term.weight, "farthest": term.farthest, "least": term.least,
+    }  # fmt: skip
+
+
+def _bag(term: Bag) -> Json:
+    own = term.analysis
+    return {
+        "type": "text", "column": term.column, "terms": term.terms,
+        "slope": term.slope.reshape(-1).tolist(), "zero": _flat(term.zero),
+        "missing": term.missing.tolist(), "quarters": term.quarters, "once": term.once,
+        "log": term.weighting in ("log", "log-tfidf"), "idf": _flat(term.idf),
+        "length_norm": term.length_norm, "analyzer": own.analyzer, "low": own.ngram_range[0],
+        "high": own.ngram_range[1], "lowercase": own.lowercase,
+        "letters": own.token_pattern == LETTERS, "stop_words": list(own.stop_words or ()),
+        "quoted": term.quoted,
+    }  # fmt: skip
+
+
+def _flat(values: Float64 | None) -> list[float] | None:
+    return None if values is None else values.reshape(-1).tolist()
+
+
+def _bound(value: float) -> float | None:
+    return value if np.isfinite(value) else None

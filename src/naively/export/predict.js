@@ -1,0 +1,245 @@
+// Predicts rows of a table by the numbers of a model. No dependencies.
+
+const BLANK = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
+const AROUND = new RegExp(`^${BLANK}+|${BLANK}+$`, "g");
+const BLANKS = new RegExp(`${BLANK}+`);
+const SEVERAL = new RegExp(`${BLANK}{2,}`, "g");
+const PLAIN = /^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$/;
+const WHOLE = /^[-+]?(0|[1-9][0-9]*)$/;
+const NUMBER = /^[-+]?(?!0[0-9])([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$/;
+const TRUTH = new Map([["True", 1], ["TRUE", 1], ["true", 1], ["False", 0], ["FALSE", 0], ["false", 0]]);
+const MOMENT =
+  /^(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?$/;
+const FAR = 2 ** -600; // what values are multiplied by whose scores have no number
+
+/**
+ * What predicts rows.
+ *
+ * @param {object} model the numbers of a model, as `naively export --js` writes them.
+ * @returns {(row: object) => {label, probabilities, contributions}} see `predict` below.
+ */
+export function predictor(model) {
+  const missing = new Set(model.missing);
+  const absent = new Set(model.missing.filter((one) => NUMBER.test(one)).map(Number));
+  const cuts = model.cuts.map((cut) => cut.levels ? levelCut(cut) : numberCut(cut));
+  const classes = model.classes.length;
+  const terms = model.terms.map((term) => ({ table, line, parabola, density, text })[term.type](term));
+
+  // ---- what a cell means ----------------------------------------------------------------------
+
+  function cell(row, name) {
+    const value = Object.hasOwn(row, name) ? row[name] : null;
+    if (value === undefined || value === null || Number.isNaN(value)) return null;
+    if (!["string", "number", "boolean", "bigint"].includes(typeof value)) {
+      throw new TypeError(`${JSON.stringify(name)}: a value is a number, a string, true, false or null`);
+    }
+    return typeof value === "string" ? value.replace(AROUND, "") : value;
+  }
+
+  /** A cell as a number; NaN if it is missing or none. Truth values are 1 and 0 where `truths`. */
+  function number(row, name, truths) {
+    let value = cell(row, name);
+    if (typeof value === "string") value = missing.has(value) ? NaN : TRUTH.has(value) ? TRUTH.get(value) > 0 : PLAIN.test(value) ? Number(value) : NaN;
+    if (typeof value === "boolean") value = truths ? Number(value) : NaN;
+    value = value === null ? NaN : Number(value);
+    return Number.isFinite(value) && !absent.has(value) ? value : NaN;
+  }
+
+  /** A cell as the text of a level, the same of all ways to write a number; null if it is missing. */
+  function level(row, name) {
+    const value = cell(row, name);
+    if (value === null || missing.has(value)) return null;
+    const found = typeof value === "string" ? canonical(value) : typeof value === "number" ? numberText(value) : String(value);
+    return missing.has(found) ? null : found;
+  }
+
+  function levelCut(cut) {
+    const bins = new Map(cut.levels.map((one, k) => [one, cut.bins[k]]));
+    return (row) => {
+      const found = level(row, cut.column);
+      return found === null ? cut.missing : bins.get(found) ?? cut.other;
+    };
+  }
+
+  function numberCut(cut) {
+    return (row) => {
+      const x = number(row, cut.column, false);
+      if (Number.isNaN(x) || cut.starts.length === 0) return cut.missing;
+      let low = 0, high = cut.starts.length; // starts[low] <= x < starts[high], as if both ends were there
+      while (high - low > 1) {
+        const middle = (low + high) >> 1;
+        if (cut.starts[middle] <= x) low = middle; else high = middle;
+      }
+      return cut.bins[low];
+    };
+  }
+
+  // ---- what a term adds: a list of [columns, part of a text or null, nats of each class] ----------
+
+  function table(term) {
+    const columns = term.cuts.map((k) => model.cuts[k].column);
+    return (row, bins) => {
+      const place = term.cuts.reduce((at, k, j) => at * term.sizes[j] + bins[k], 0);
+      return [[columns, null, term.added.slice(place * classes, (place + 1) * classes)]];
+    };
+  }
+
+  function line(term) {
+    return (row, bins, scale) => {
+      let x = number(row, term.column, true);
+      if (!inside(term, x)) return [];
+      if (term.threshold !== null) x = Number(x > term.threshold);
+      return [[[term.column], null, term.zero.map((zero, c) => zero * scale + term.slope[c] * (x * scale))]];
+    };
+  }
+
+  function parabola(term) {
+    return (row, bins, scale) => {
+      const x = number(row, term.column, true);
+      if (!inside(term, x)) return [];
+      const off = (c) => term.scale[c] > 0 ? (x * scale - term.mean[c] * scale) * term.scale[c] : 0;
+      return [[[term.column], null, term.norm.map((norm, c) => norm * scale - off(c) ** 2)]];
+    };
+  }
+
+  function density(term) {
+    return (row) => {
+      const z = term.columns.map((name, j) => {
+        const x = (number(row, name, false) - term.centre[j]) / term.spread[j];
+        return Number.isNaN(x) ? 0 : Math.min(Math.max(x, -term.farthest), term.farthest);
+      });
+      const f = term.base.map((base, c) => {
+        const mean = term.mean[c];
+        if (term.whitening === null) return base + sum(z.map((x, j) => x * mean[j]));
+        const off = z.map((x, j) => x - mean[j]);
+        return base - sum(term.whitening[c].map((own) => sum(own.map((a, j) => a * off[j])) ** 2)) / 2;
+      });
+      const best = Math.max(...f);
+      return [[term.columns, null, f.map((one) => term.weight * Math.max(one - best, term.least))]];
+    };
+  }
+
+  function text(term) {
+    const places = new Map(term.terms.map((one, k) => [one, k]));
+    const stop = new Set(term.stop_words);
+    const here = [term.column];
+    const whole = new Array(classes).fill(0);
+    term.zero?.forEach((zero, k) => { whole[k % classes] += zero; });
+    return (row) => {
+      const given = Object.hasOwn(row, term.column) ? row[term.column] : null;
+      const value = cell(row, term.column);
+      if (value === null || missing.has(value)) return [[here, null, term.missing]];
+      const document = typeof given === "string" ? given : typeof value === "number" ? numberText(value) : String(value);
+      const counts = new Map();
+      for (const one of grams(document, term, stop)) {
+        const k = places.get(one);
+        if (k !== undefined) counts.set(k, (counts.get(k) ?? 0) + 1);
+      }
+      const known = [...counts.keys()];
+      let values = known.map((k) => term.once ? 1 : counts.get(k));
+      if (term.log) values = values.map((n) => Math.log(1 + n));
+      if (term.idf) values = values.map((n, i) => n * term.idf[known[i]]);
+      if (term.length_norm) {
+        const squared = term.length_norm === "l2";
+        const size = sum(values.map((n) => squared ? n * n : n));
+        if (size > 0) values = values.map((n) => n / (squared ? Math.sqrt(size) : size));
+      }
+      const length = sum(values);
+      const root = Math.sqrt(Math.sqrt(length > 0 ? length : 1));
+      const factor = 1 / root ** term.quarters;
+      const added = known.map((k, i) => [here, (term.quoted ? `'${term.terms[k]}'` : term.terms[k]),
+        range(classes).map((c) => factor * values[i] * term.slope[k * classes + c])]);
+      if (term.zero === null) return added;
+      known.forEach((k, i) => added[i][2].forEach((_, c) => { added[i][2][c] += term.zero[k * classes + c]; }));
+      const rest = range(classes).map((c) => whole[c] - sum(known.map((k) => term.zero[k * classes + c])));
+      return [...added, [here, null, rest]];
+    };
+  }
+
+  // ---- rows -------------------------------------------------------------------------------------
+
+  const named = (values) => Object.fromEntries(values.map((one, c) => [String(model.classes[c]), one]));
+
+  function scores(row, scale) {
+    const bins = cuts.map((cut) => cut(row));
+    const parts = [[[], null, model.base], ...terms.flatMap((term) => term(row, bins, scale))];
+    return [parts, range(classes).map((c) => sum(parts.map((part) => part[2][c])))];
+  }
+
+  /**
+   * Predict a row.
+   *
+   * @param {object} row a value by the name of each column: a number, a string, a truth value or
+   *   null. What is absent is missing; other columns are ignored.
+   * @returns {object}
+   *   label: the most probable class, the first of equals;
+   *   probabilities: that of each class, by its name;
+   *   contributions: what adds up to log P(class | row), but for what all classes share: a list of
+   *     {columns, term, nats}, where nats has a number a class. The first, of no columns, is the
+   *     prior. `term` is the word of a text that it is of, else null.
+   * @throws {TypeError} if a value is an object, a function or a symbol.
+   */
+  return function predict(row) {
+    const [parts, found] = scores(row, 1);
+    const known = found.some((one) => one > -Infinity) && found.every((one) => one < Infinity);
+    const ranked = known ? found : scores(row, FAR)[1];
+    const best = Math.max(...ranked);
+    const first = ranked.indexOf(best);
+    const powers = known ? found.map((one) => Math.exp(one - best)) : found.map((_, c) => Number(c === first));
+    const whole = sum(powers);
+    return {
+      label: model.classes[first],
+      probabilities: named(powers.map((one) => one / whole)),
+      contributions: parts.map(([columns, term, nats]) => ({ columns, term, nats: named(nats) })),
+    };
+  };
+}
+
+const inside = (term, x) => x >= (term.low ?? -Infinity) && x <= (term.high ?? Infinity);
+const sum = (values) => values.reduce((total, one) => total + one, 0);
+const range = (count) => Array.from({ length: count }, (_, k) => k);
+
+/** A number as a level: 3.0 as 3, whole numbers below 1e21 with all their digits. */
+function numberText(x) {
+  if (Number.isInteger(x) && Math.abs(x) < 1e21) return BigInt(x).toString();
+  if (!Number.isFinite(x)) return x > 0 ? "inf" : "-inf";
+  if (Math.abs(x) >= 1e-4) return String(x);
+  return x.toExponential().replace(/e-(\d)$/, "e-0$1");
+}
+
+/** 1.50 as 1.5, True as true, 12:30:00 as 12:30. */
+function canonical(text) {
+  if (WHOLE.test(text)) return text === "-0" ? "0" : text.replace(/^\+/, "");
+  if (NUMBER.test(text) && Number.isFinite(Number(text))) return numberText(Number(text));
+  if (TRUTH.has(text)) return text.toLowerCase();
+  const found = text && MOMENT.exec(text);
+  if (!found) return text;
+  let [, date, clock, seconds, fraction, zone] = found;
+  fraction = (fraction ?? "").replace(/0+$/, "").replace(/\.$/, "");
+  if (seconds && (seconds !== "00" || fraction)) clock = `${clock}:${seconds}${fraction}`;
+  if (zone) zone = zone === "Z" ? "+00:00" : `${zone.slice(0, 3)}:${zone.slice(-2)}`;
+  else if (date && clock === "00:00") clock = undefined;
+  return [date, clock].filter(Boolean).join(" ") + (zone ?? "");
+}
+
+/** The n-grams of a document, each as often as it is met. */
+function grams(document, term, stop) {
+  const text = term.lowercase ? document.toLowerCase() : document;
+  const found = [];
+  const cut = (units, glue, whole) => {
+    const before = found.length;
+    for (let size = term.low; size <= Math.min(term.high, units.length); size++) {
+      for (let k = 0; k + size <= units.length; k++) found.push(units.slice(k, k + size).join(glue));
+    }
+    if (whole && found.length === before) found.push(units.join(glue));
+  };
+  if (term.analyzer === "word") {
+    const word = term.letters ? /[\p{L}\p{N}_]+/gu : /[\p{L}\p{N}_]{2,}/gu;
+    cut((text.match(word) ?? []).filter((one) => !stop.has(one)), " ", false);
+  } else if (term.analyzer === "char") {
+    cut([...text.replace(SEVERAL, " ")], "", false);
+  } else {
+    for (const word of text.split(BLANKS)) if (word) cut([` `, ...word, ` `], "", true);
+  }
+  return found;
+}

@@ -1,0 +1,50 @@
+"""The page of a report: one file, which loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from importlib.resources import files
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from naively.export.js import ENGINE, js_text
+from naively.report import pictures
+from naively.report.facts import Report
+
+ROOM = files("naively.report")
+
+
+def html_of(report: Report) -> str:
+    """The page. All names and values in it are escaped, whatever they hold."""
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"signed": signed, "chance": chance}
+    template = environment.from_string(_text("page.html"))
+    # what is exported is for modules that load others
+    script = re.sub("^export ", "", ENGINE, flags=re.MULTILINE) + _text("page.js")
+    classes = len(report.labels)
+    return template.render(
+        report=report,
+        calibrated=[pictures.calibration(one.calibration, classes) for one in report.quality],
+        style=Markup(_text("page.css")),
+        script=Markup(script),
+        digest=b64encode(sha256(script.encode()).digest()).decode(),
+        form=Markup(js_text({"form": report.form, "labels": report.labels, "names": report.names})),
+        model=Markup(js_text(report.numbers)),
+    )
+
+
+def signed(odds: float) -> str:
+    """Log-odds with their sign."""
+    return f"{odds:+.2f}".replace("-", "\u2212")
+
+
+def chance(p: float) -> str:
+    """A probability, of which none is 1 that is less."""
+    return "> 0.9999" if 0.99995 <= p < 1.0 else f"= {p:.4f}"
+
+
+def _text(name: str) -> str:
+    return ROOM.joinpath(name).read_text("utf-8")

@@ -1,0 +1,137 @@
+"""The plots of a page, as SVG inside it; they are those of `naively.plot`."""
+
+from __future__ import annotations
+
+import base64
+import io
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from naively.calibration import Reliability
+from naively.evidence.shapes import Shape
+from naively.model import Model
+from naively.plot import (
+    CalibrationDisplay,
+    ClassDensityDisplay,
+    EvidenceDisplay,
+    LevelsDisplay,
+    style,
+)
+from naively.plot import shapes as drawing
+from naively.plot.curves import curves_of
+from naively.plot.dice import dice_of
+from naively.report.facts import Picture, Table
+
+SIZE = 3.7, 2.8
+"""Of one plot, in inches."""
+LINES = 150
+"""Cells of a table behind a plot, those with the most rows."""
+FONT = "'DejaVu Sans'"
+"""The font that texts are measured in; Verdana is as wide, and on other machines."""
+STEADY: Any = {"svg.fonttype": "none", "svg.hashsalt": "naively", "font.family": "DejaVu Sans"}
+
+
+def evidence(shapes: Sequence[Shape], classes: Any) -> tuple[Picture | None, list[Picture]]:
+    """(what colours mean, the shape of each column and pair with its weight)."""
+    if not shapes:
+        return None, []
+    with rc_context(STEADY):
+        display = EvidenceDisplay(shapes=shapes, classes=classes)
+        return _legend(display), [_shape(one, display.view) for one in shapes]
+
+
+def _legend(display: EvidenceDisplay) -> Picture:
+    handles, labels = display.entries
+    figure = Figure(figsize=(0.5 + 0.1 * max(map(len, labels)) + 0.6, 0.1 + 0.2 * len(labels)))
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set_axis_off()
+    style.legend(axes, handles, labels, place=(0.0, 1.0))
+    text = "What colours and lines mean: " + ", ".join(labels)
+    return Picture("", "", _svg(figure), text, Table("", [], []))
+
+
+def _shape(shape: Shape, view: drawing.View) -> Picture:
+    figure = Figure(figsize=SIZE, layout="constrained")
+    drawing.draw(figure.add_subplot(), shape, view)
+    title = " × ".join(shape.names)
+    kind = "a heat map" if len(shape.bins) == 2 else "steps" if shape.bins[0].is_number else "bars"
+    text = f"{title}: {view.quantity}, as {kind}; the table below has the numbers"
+    said = f"weight {shape.weight:.2f}, moves {shape.moves:.3f}"
+    return Picture(title, said, _svg(figure), text, _cells(shape, view))
+
+
+def _cells(shape: Shape, view: drawing.View) -> Table:
+    """What each cell adds, those with the most rows first if they are many."""
+    rows = shape.rows.sum(axis=-1)
+    met = [(place, labels) for place, labels in shape.cells() if rows[place] > 0]
+    most = sorted(met, key=lambda one: -rows[one[0]])[:LINES]
+    kept = {place for place, _ in most}
+    chosen = [view.of] if view.against is not None else view.chosen.tolist()
+    values = [view.values(shape, c) for c in chosen]
+    heads = [f"log-odds of {view.labels[view.of]}"]
+    if view.against is None:
+        heads = [f"for {view.labels[c]}" for c in chosen]
+    lines = [
+        [*labels, f"{rows[place]:,.10g}", *(f"{own[place]:+.3f}" for own in values)]
+        for place, labels in met if place in kept
+    ]  # fmt: skip
+    left = len(met) - len(lines)
+    note = f"and {left:,} more with fewer rows" if left else ""
+    title = " × ".join(shape.names)
+    return Table(title, [*shape.names, "rows", *heads], lines, len(shape.names), note)
+
+
+def family(model: Model, name: str, table: Table) -> Picture | None:
+    """What each class expects of a column; None of one that has no plot."""
+    known = model.schema.known[name]
+    with rc_context(STEADY):
+        figure = Figure(figsize=(4.4, 2.9), layout="constrained")
+        panel = figure.add_subplot()
+        display: ClassDensityDisplay | LevelsDisplay
+        if known.curve is not None:
+            curves = [curves_of(model, name, None)]
+            display = ClassDensityDisplay(curves=curves, classes=model.classes)
+        elif known.summary.takes == "levels":
+            display = LevelsDisplay(dice=dice_of(model, [name]), classes=model.classes)
+        else:
+            return None
+        display.plot(panel)
+        display.axes_[0].set_title("")  # the page has it
+        kind = "bars" if known.curve is None else "curves"
+        text = f"{name}: what each class expects, as {kind}; the table below has the numbers"
+        return Picture(name, known.name, _svg(figure), text, table)
+
+
+def calibration(found: Reliability, classes: int) -> Picture:
+    """How sure predictions are, and how often they are right."""
+    lines = [
+        [f"{sure:.1%}", f"{right:.1%}", f"{rows:,.10g}"]
+        for sure, right, rows in zip(found.confidence, found.accuracy, found.rows, strict=True)
+    ]
+    heads = ["P(predicted class)", "predicted right", "rows"]
+    table = Table("Calibration", heads, lines)
+    with rc_context(STEADY):
+        figure = Figure(figsize=(4.6, 3.1), layout="constrained")
+        panel = figure.add_subplot()
+        CalibrationDisplay(reliability=found, name="", least=1.0 / classes).plot(
+            panel
+        ).legend_.remove()
+        text = "How sure predictions are, and how often they are right; the table has the numbers"
+        return Picture("", "", _svg(figure), text, table)
+
+
+def _svg(figure: Figure) -> str:
+    """A figure as a data URI: SVG, the same bytes each time."""
+    file = io.BytesIO()
+    none = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    with warnings.catch_warnings():
+        # texts stay texts: who reads them has other fonts
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        figure.savefig(file, format="svg", metadata=none, transparent=True)
+    text = file.getvalue().decode()
+    text = text[text.index("<svg") :].replace(FONT, f"{FONT}, Verdana, sans-serif")
+    return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()

@@ -1,0 +1,62 @@
+"""Text that people may mean as numbers or dates, but that is read as levels: it is told of.
+
+1,234 is a thousand and more to some and little more than one to others, and 03/04/2020 a day in
+March or in April. A cell has one meaning here, so these have none but their text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from naively.tables.values import MOMENT
+
+LOOKED_AT = 10_000
+"""Levels, about as many at most."""
+FEWEST, MOST_OF = 3, 0.9
+"""Levels that look alike, at least; part of all levels."""
+
+SIGN = r"[$€£¥₹₽₩₺]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD|CNY|SEK|NOK|DKK|PLN|kr|zł|R\$"
+NUMBER = r"(?:\d+(?:[.,]\d+)?|\d{1,3}(?:[.,' \u00a0\u202f]\d{3})+(?:[.,]\d+)?)"
+MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[ap]\.?m\.?)?"
+DATE = (
+    r"(?:\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d\d)|\d{4}([./])\d{1,2}\2\d{1,2}|\d{4}-\d{1,2}-\d{1,2}"
+    rf"|\d{{1,2}}[ -]{MONTH}[ -]\d{{2,4}}|{MONTH} \d{{1,2}},? \d{{4}})"
+)
+FORMS = (
+    ("percentages", "write 0.063 for 6.3%", rf"[-+]?{NUMBER} ?%"),
+    ("amounts of money", "write 1234.5 for $1,234.50",
+     rf"[-+]?(?:(?:{SIGN}) ?[-+]?{NUMBER}|{NUMBER} ?(?:{SIGN}))|\((?:{SIGN}) ?{NUMBER}\)"),
+    ("numbers with a comma", "write 1234.5 for 1,234.5 or 1.234,5",
+     r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+,\d+|\d{1,3}(?:\.\d{3})+,\d+)"),
+    ("numbers in groups of digits", "write 1234.5 for 1 234.5",
+     r"[-+]?\d{1,3}(?:[' \u00a0\u202f]\d{3})+(?:[.,]\d+)?"),
+    ("dates", "write 2020-12-31 and 13:05, as ISO 8601 does", rf"{DATE}(?:,?[ T]{CLOCK})?"),
+    ("times of the day", "write 13:05, as ISO 8601 does", CLOCK),
+)  # fmt: skip
+"""What they are, what to write instead, and how they look: the first that fits counts."""
+PATTERNS = [(what, remedy, re.compile(form, re.ASCII | re.I)) for what, remedy, form in FORMS]
+PLAIN = re.compile(r"[-+]?(?!0\d)(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.I)
+
+
+def written(levels: Sequence[str]) -> str | None:
+    """What some levels of text look like, and what to do; None if like nothing but text.
+
+    Numbers and dates as they should be are told of, too, if only few others stand among them.
+    """
+    some = [level.strip() for level in levels[:: max(1, len(levels) // LOOKED_AT)]]
+    if len(some) < FEWEST:
+        return None
+    for what, pattern in (("numbers", PLAIN), ("dates or times", MOMENT)):
+        strays = [level for level in some if not (level and pattern.fullmatch(level))]
+        if not strays:
+            return None
+        if len(strays) <= (1 - MOST_OF) * len(some):
+            more = f" and {len(strays) - 1:,} more" if len(strays) > 1 else ""
+            return f"{what}, but for {strays[0]!r}{more}: so all are levels; see --missing"
+    for what, remedy, pattern in PATTERNS:
+        alike = [level for level in some if pattern.fullmatch(level)]
+        if len(alike) >= MOST_OF * len(some):
+            return f"levels such as {alike[len(alike) // 2]!r}: if these are {what}, {remedy}"
+    return None

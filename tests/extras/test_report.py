@@ -1,0 +1,283 @@
+"""The page about a model: what it says; that it is HTML, alone, and safe whatever is in it."""
+
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_allclose
+
+from naively import AutoBayes, Categorical, NaiveBayes, Student, TextNB, load
+from naively.cli.main import run
+
+pytest.importorskip("jinja2", reason="needs naively[report]")
+pytest.importorskip("matplotlib", reason="needs naively[report]")
+html5lib = pytest.importorskip("html5lib", reason="needs html5lib")
+
+NODE = shutil.which("node")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+GENERATOR = np.random.default_rng(0)
+KIND = GENERATOR.integers(3, size=240)
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+TABLE = pd.DataFrame({
+    "size": KIND + GENERATOR.normal(size=240),
+    HOSTILE: np.array(["red", HOSTILE, "it's \"", "𝔘 naïve ‮"])[
+        (KIND + GENERATOR.integers(3, size=240)) % 4],
+    "__proto__": GENERATOR.integers(3, size=240) + KIND,
+    "$x_1^2$ {{ 7 * 7 }} <b>": GENERATOR.normal(size=240) * (1 + KIND),
+    "only one": "x",
+})  # fmt: skip
+TABLE.loc[::5, "size"] = None
+LABELS = np.array(["low", HOSTILE, "__proto__"])[KIND]
+WORDS = np.array(["one", "two", "three", "four", "five", "six", "seven", "eight"])
+TEXTS = np.array([
+    f"{['meeting &amp;', 'cheap', ''][k]} {HOSTILE} {' '.join(GENERATOR.choice(WORDS, 4))}"
+    for k in KIND
+])  # fmt: skip
+
+
+def page_of(folder, *arguments):
+    path = folder / "page.html"
+    assert run(["report", *map(str, arguments), "-o", str(path)]) == 0
+    return path
+
+
+def parsed(path):
+    """The page as a tree; an error if it is no HTML."""
+    return html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(
+        path.read_text("utf-8")
+    )
+
+
+def texts(tree, path):
+    return ["".join(one.itertext()) for one in tree.iterfind(path)]
+
+
+def check_alone(path):
+    """Nothing in the page, or in its pictures, is loaded from elsewhere."""
+    tree = parsed(path)
+    for one in tree.iter():
+        assert one.tag not in {"link", "iframe", "object", "embed", "base", "audio", "video"} or (
+            one.get("href") == "data:,"
+        )
+        for name, value in one.attrib.items():
+            assert not name.startswith("on"), (one.tag, name)
+            if name in {"src", "href", "srcset", "action", "data", "poster"}:
+                assert value.startswith(("data:", "#")), value
+        if one.tag == "img":
+            assert one.get("alt")
+            svg = base64.b64decode(one.get("src").partition(",")[2]).decode()
+            assert not re.search(r"(?:href|src)=\"(?!#|data:)|url\((?!#)|<script|@import", svg)
+    style = "".join(texts(tree, ".//style"))
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "http" not in re.sub(r"data:image/svg[^\"]*|http-equiv", "", path.read_text("utf-8"))
+    return tree
+
+
+@pytest.fixture(scope="module")
+def table_page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    TABLE.assign(y=LABELS).to_csv(folder / "rows.csv", index=False)
+    assert run(["fit", str(folder / "rows.csv"), "--target", "y", "-o", str(folder / "m")]) == 0
+    return page_of(folder, folder / "m", folder / "rows.csv"), folder
+
+
+def test_a_page_is_alone_and_escaped(table_page):
+    path, _ = table_page
+    tree = check_alone(path)
+    assert len(list(tree.iterfind(".//script"))) == 3
+    heads = texts(tree, ".//h3")
+    for name in ("size", HOSTILE):
+        assert name in heads
+    said = "".join(tree.itertext())
+    for name in (*TABLE.columns, *set(LABELS), "it's \""):
+        assert name in said
+    assert "49 <b>" not in said
+    assert not list(tree.iterfind(".//figure//b"))
+
+
+def test_its_numbers_are_those_of_fit(table_page, capsys):
+    path, folder = table_page
+    tree = parsed(path)
+    capsys.readouterr()
+    report = folder / "fit.json"
+    assert run(["fit", str(folder / "rows.csv"), "--target", "y", "-o", str(folder / "n"),
+                "--json"]) == 0  # fmt: skip
+    report = json.loads(capsys.readouterr().out)["left_out_rows"]
+    tiles = texts(tree, ".//div[@class='tiles']/div/b")
+    assert tiles == [
+        f"{100 * report['accuracy']:.2f} %", f"{report['log_loss']:#.4g}",
+        f"{100 * report['calibration_error']:.2f} %",
+    ]  # fmt: skip
+    assert "left out in turn" in texts(tree, ".//section[@id='quality']//h3")[0]
+    model = load(folder / "m")
+    shapes = {" × ".join(one.names): one for one in model.evidence_}
+    figures = list(tree.iterfind(".//section[@id='shapes']//figure"))
+    assert figures
+    for figure in figures:
+        shape = shapes[texts(figure, ".//h3")[0]]
+        lines = texts(figure, ".//tbody/tr/td[@class='n']")
+        assert len(lines) == len(texts(figure, ".//tbody/tr")) * 4  # rows, and three classes
+        numbers = np.array([one.replace(",", "") for one in lines], float).reshape(-1, 4)
+        own = np.hstack([
+            shape.rows.sum(axis=-1).reshape(-1, 1), shape.added.reshape(-1, 3),
+        ])  # fmt: skip
+        assert_allclose(numbers, own[own[:, 0] > 0], atol=6e-4)
+
+
+def test_rows_that_are_new(table_page, tmp_path):
+    _, folder = table_page
+    TABLE[:100].assign(y=LABELS[:100]).to_csv(tmp_path / "new.csv", index=False)
+    tree = check_alone(page_of(tmp_path, folder / "m", tmp_path / "new.csv"))
+    assert texts(tree, ".//section[@id='quality']//h3")[0].startswith("On 100 rows of")
+    model = load(folder / "m")
+    right = (model.predict(TABLE[:100]) == LABELS[:100]).mean()
+    assert texts(tree, ".//div[@class='tiles']/div/b")[0] == f"{100 * right:.2f} %"
+    counts = texts(tree, ".//section[@id='quality']//table[1]//td")
+    assert sum(int(one) for one in counts[:9]) == 100
+
+
+def test_rows_without_labels(table_page, tmp_path):
+    _, folder = table_page
+    TABLE[:50].to_csv(tmp_path / "new.csv", index=False)
+    tree = parsed(page_of(tmp_path, folder / "m", tmp_path / "new.csv"))
+    assert "left out in turn" in texts(tree, ".//section[@id='quality']//h3")[0]  # from the file
+    assert texts(tree, ".//article//h3")
+    assert "The surest mistakes" not in texts(tree, ".//h2")
+
+
+def engine_and_model(path):
+    """(the script of a page without its form, the numbers that it predicts by, its form)."""
+    tree = parsed(path)
+    scripts = {one.get("id"): "".join(one.itertext()) for one in tree.iterfind(".//script")}
+    engine = scripts[None].partition("// ---- the form of the page")[0]
+    return engine, json.loads(scripts["data-model"]), json.loads(scripts["data-form"])
+
+
+@pytest.mark.skipif(NODE is None, reason="needs Node.js: apt-get install nodejs")
+def test_the_form_answers_as_python_does(table_page):
+    path, folder = table_page
+    engine, numbers, form = engine_and_model(path)
+    assert "only one" not in {one["name"] for one in form["form"]}
+    rows = [{one["name"]: one["value"] for one in form["form"]}]
+    rows += json.loads(TABLE[:40].to_json(orient="records"))
+    ask = f"""{engine}
+    const [model, rows] = JSON.parse(require("node:fs").readFileSync(0, "utf8"));
+    const predict = predictor(model);
+    console.log(JSON.stringify(rows.map((row) => Object.values(predict(row).probabilities))))"""
+    answer = subprocess.run(
+        [NODE, "-e", ask], input=json.dumps([numbers, rows]), capture_output=True, check=True,
+        encoding="utf-8",
+    )  # fmt: skip
+    model = load(folder / "m")
+    expected = [
+        model.predict_proba(pa.Table.from_pylist([row | {"only one": "x"}]))[0] for row in rows
+    ]
+    assert_allclose(json.loads(answer.stdout), expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
+def test_a_browser_fills_in_the_form(table_page, tmp_path):
+    path, folder = table_page
+    found = subprocess.run(
+        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
+         f"--user-data-dir={tmp_path}", "--virtual-time-budget=5000", path.as_uri()],
+        capture_output=True, check=True, encoding="utf-8", timeout=60,
+    )  # fmt: skip
+    tree = html5lib.parse(found.stdout, namespaceHTMLElements=False)
+    _, _, form = engine_and_model(path)
+    row = pa.Table.from_pylist([
+        {one["name"]: one["value"] for one in form["form"]} | {"only one": "x"}
+    ])  # fmt: skip
+    model = load(folder / "m")
+    (said,) = texts(tree, ".//p[@id='said']")
+    assert said.startswith(f"{model.predict(row)[0]} ")
+    assert f"{100 * model.predict_proba(row).max():.1f} %" in said or "%" in said
+    assert len(texts(tree, ".//tbody[@id='why']/tr")) > 1
+    assert len(texts(tree, ".//form//label")) == len(form["form"])
+
+
+def test_text(tmp_path):
+    frame = pd.DataFrame({"text": TEXTS, "label": LABELS})
+    frame.to_csv(tmp_path / "texts.csv", index=False)
+    assert run(["fit", str(tmp_path / "texts.csv"), "--target", "label", "--columns", "text=text",
+                "-o", str(tmp_path / "m")]) == 0  # fmt: skip
+    tree = check_alone(page_of(tmp_path, tmp_path / "m", tmp_path / "texts.csv"))
+    tables = list(tree.iterfind(".//section[@id='words']//table"))
+    assert len(tables) == 3
+    assert any("cheap" in texts(one, ".//tbody/tr/th") for one in tables)
+    assert list(tree.iterfind(".//p[@class='marked']/span"))
+    assert HOSTILE in "".join(texts(tree, ".//p[@class='marked']"))
+
+
+def test_weighed_text_of_python(tmp_path):
+    TextNB(weights="auto").fit(TEXTS, LABELS).save(tmp_path / "m")
+    tree = check_alone(page_of(tmp_path, tmp_path / "m"))
+    assert "of those it learned" in (said := texts(tree, ".//section[@id='quality']//h3")[0]) or (
+        "it learned" in said
+    )
+    assert tree.find(".//textarea") is None  # which the script makes
+    assert tree.find(".//form") is not None
+
+
+def test_a_plain_product(tmp_path):
+    NaiveBayes().fit(TABLE, LABELS).save(tmp_path / "m")
+    tree = check_alone(page_of(tmp_path, tmp_path / "m"))
+    assert "does not say" in texts(tree, ".//section[@id='quality']/p")[0]
+    assert len(list(tree.iterfind(".//section[@id='shapes']//img"))) >= 3
+    left = "".join(texts(tree, ".//section[@id='data']"))
+    assert "only one" in left
+
+
+def test_models_that_are_not_exported_say_why(tmp_path):
+    NaiveBayes({"size": Student()}).fit(TABLE, LABELS).save(tmp_path / "m")
+    tree = check_alone(page_of(tmp_path, tmp_path / "m"))
+    assert "student cannot be exported" in "".join(texts(tree, ".//section[@id='try']"))
+    assert not list(tree.iterfind(".//script"))
+    NaiveBayes({"__proto__": Categorical(alpha=0)}).fit(TABLE, LABELS).save(tmp_path / "z")
+    assert "alpha > 0" in "".join(page_of(tmp_path, tmp_path / "z").read_text("utf-8")).replace(
+        "&gt;", ">"
+    )
+
+
+def test_the_same_page_each_time(tmp_path):
+    AutoBayes().fit(TABLE, LABELS).save(tmp_path / "m")
+    first = page_of(tmp_path, tmp_path / "m").read_bytes()
+    assert page_of(tmp_path, tmp_path / "m").read_bytes() == first
+
+
+def test_what_is_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(["report", "none", "-o", "r.html"]) == 1
+    NaiveBayes().fit(TABLE, LABELS).save("m")
+    assert run(["report", "m", "-o", "m"]) == 2
+    assert "among the files that are read" in capsys.readouterr().err
+    assert run(["report", "m"]) == 2
+    Path("other.csv").write_text("a,b\n1,2\n")
+    assert run(["report", "m", "other.csv", "-o", "r.html"]) == 1
+    assert "none of the columns" in capsys.readouterr().err
+    assert not Path("r.html").exists()
+
+
+def test_real_data(tmp_path):
+    folder = os.environ.get("NAIVELY_DATA")
+    if folder is None:
+        pytest.skip("NAIVELY_DATA is not set")
+    table = pd.read_csv(Path(folder, "titanic", "titanic-seaborn-891.csv"))
+    table.to_csv(tmp_path / "t.csv", index=False)
+    arguments = [str(tmp_path / "t.csv"), "--target", "survived", "-o", str(tmp_path / "m")]
+    assert run(["fit", *arguments]) == 0
+    tree = check_alone(page_of(tmp_path, tmp_path / "m", tmp_path / "t.csv"))
+    assert "left out in turn" in texts(tree, ".//section[@id='quality']//h3")[0]
+    assert "sex" in texts(tree, ".//section[@id='shapes']//h3")
+    assert "name" not in {
+        one["name"] for one in engine_and_model(tmp_path / "page.html")[2]["form"]
+    }

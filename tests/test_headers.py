@@ -1,0 +1,148 @@
+"""The first lines of delimited text: names that look like values, and Orange's three lines."""
+
+import os
+import tempfile
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import naively
+from naively.cli.main import run
+from naively.tables.headers import doubt
+from naively.tables.readers import TableError, open_source
+
+ORANGE = "age\tsex\tlived\nc\td\tdiscrete\nmeta\t\tclass\n30\tmale\tno\n40\tfemale\tyes\n"
+
+
+def rows(path):
+    """The rows of a file, as text."""
+    found = open_source(path)
+    return [tuple(row.values()) for batch in found.batches() for row in batch.to_pylist()]
+
+
+def file(folder, text, name="table.csv"):
+    path = folder / name
+    path.write_text(text, newline="")
+    return path
+
+
+# ---- names ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "5.1,3.5,1.4,0.2,setosa", "39,State-gov,77516,Bachelors,13", "-1,a", "true,3",
+        "a,2020-01-31", "12:30,b", "1e-3,x", "2020,2019,country",
+    ],
+)  # fmt: skip
+def test_a_first_line_of_values_is_doubted(line):
+    assert "the first line looks like values, not like names" in doubt(line.split(","))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "age,sex", "country,1990,1991,1992", "0,1,2,3,label", "NA,Mg,Al", "", "?,x", "v1.5,v1.6",
+        "02139,b", "text", "2020-01,2020-02", "x,1", "a b,-,+", "1e,e1", "Unnamed: 0,a",
+    ],
+)  # fmt: skip
+def test_names_are_not(line):
+    assert doubt(line.split(",")) == ""
+
+
+def test_who_reads_a_file_without_names_is_told(tmp_path, capsys):
+    path = file(tmp_path, "5.1,3.5,0\n4.9,3.0,0\n6.2,2.9,1\n5.9,3.2,1\n")
+    with pytest.warns(UserWarning, match=r"table\.csv: the first line looks like .* '5.1', '3.5'"):
+        assert naively.scan(path).names == ["5.1", "3.5", "0"]
+    assert run(["fit", str(path), "--target", "0", "-o", str(tmp_path / "m")]) == 0
+    assert "note: " in (said := capsys.readouterr().err)
+    assert "put a line with the names" in said
+
+
+def test_nobody_is_told_of_names(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert naively.scan(file(tmp_path, "a,2019,2020\n5.1,2,3\n")).hint == ""
+
+
+def test_equal_values_in_place_of_names(tmp_path):
+    with pytest.raises(
+        TableError,
+        match=r"several columns are named '0.5'; give them other names; the first line looks",
+    ):
+        open_source(file(tmp_path, "0.5,0.5\n1,2\n"))
+    with pytest.raises(TableError, match=r"several columns are named 'a'; give them other names$"):
+        open_source(file(tmp_path, "a,a\n1,2\n"))
+
+
+# ---- Orange --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_types_and_flags_are_no_rows(tmp_path, end):
+    path = file(tmp_path, ORANGE.replace("\n", end), "table.tab")
+    assert rows(path) == [("30", "male", "no"), ("40", "female", "yes")]
+    assert "marked meta or ignore there: 'age'" in open_source(path).hint
+
+
+def test_lines_are_counted_from_the_first(tmp_path):
+    path = file(tmp_path, ORANGE + "50\tmale\n", "table.tab")
+    with pytest.raises(TableError, match="line 6: expected 3 fields"):
+        rows(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_orange_from_a_pipe_that_pauses_within_its_lines(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def slowly():
+        with pipe.open("w", buffering=1) as out:
+            for k in range(0, len(ORANGE), 7):
+                out.write(ORANGE[k : k + 7])
+                out.flush()
+                time.sleep(0.005)
+
+    writer = threading.Thread(target=slowly)
+    writer.start()
+    source = open_source(pipe, format="tsv", live=True)
+    assert sum(batch.num_rows for batch in source.batches()) == 2
+    writer.join()
+
+
+def test_no_rows_and_no_end(tmp_path):
+    head = "age\tsex\nc\td\n\tclass"
+    assert rows(file(tmp_path, head, "a.tab")) == []
+    assert rows(file(tmp_path, head + "\n", "b.tab")) == []
+    assert rows(file(tmp_path, "age\tsex\nc\td", "c.tab")) == [("c", "d")]  # a row
+
+
+cell = st.sampled_from(["c", "d", "s", "", "class", "m", "x", "é", "discrete"])
+
+
+@given(st.lists(st.tuples(cell, cell), max_size=5))
+def test_other_rows_are_read_as_they_are(lines):
+    """Only types, followed by flags, are left out; nothing else is."""
+    lines = [line for line in lines if any(line)]
+    orange = (
+        len(lines) > 1
+        and {*lines[0]} <= {"c", "d", "s", "discrete"}
+        and {*lines[1]} <= {"", "class", "c", "m"}
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.tab"
+        path.write_text("a\tb\n" + "".join("\t".join(line) + "\n" for line in lines), "utf-8")
+        assert rows(path) == lines[2 if orange else 0 :]
+
+
+def test_real_files(data_folder):
+    for name, count in (("titanic/titanic-orange-2201.tab", 2201), ("lenses/lenses.tab", 24)):
+        found = open_source(data_folder / name)
+        assert sum(batch.num_rows for batch in found.batches()) == count
+        assert "lines 2 and 3 are those of an Orange file" in found.hint
