@@ -6,7 +6,8 @@
 
 Each line is the median of processes of their own, which take turns: seconds of processor time
 (user and system, all threads) and of the clock. Kernels are compiled before, where they were not;
-with `--first` each process begins with an empty folder of kernels. The table has five mixed columns.
+with `--first` each process begins with an empty folder of kernels. The table has five mixed
+columns.
 """
 
 from __future__ import annotations

@@ -1396,6 +1396,6 @@ if __name__ == "__main__":
             picture(draw().figure_, BASELINE / f"{each}.png")
 
 
-def test_the_readme_names_every_display():
-    text = (Path(__file__).parents[1] / "README.md").read_text()
+def test_the_page_of_pictures_names_every_display():
+    text = (Path(__file__).parents[1] / "docs" / "pictures.md").read_text("utf-8")
     assert sorted(re.findall(r"^\| `(\w+Display)` \|", text, re.MULTILINE)) == displays.__all__

@@ -29,7 +29,6 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
-
 from naively.evidence.blas import one_thread
 from naively.evidence.entries import HEAVIEST
 from naively.evidence.judged import Judged

@@ -7,6 +7,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from naively.exact import LARGEST
+
 Columns = dict[str, exp.Expression]
 """Expressions by the name that they get."""
 
@@ -43,6 +45,13 @@ def cast(one: exp.Expression) -> exp.Expression:
     return exp.cast(one, "double")
 
 
+def seconds(moment: exp.Expression, dialect: str) -> exp.Expression:
+    """The seconds of a date since 1970, or of a time of the day."""
+    if dialect == "duckdb":
+        return exp.Anonymous(this="EPOCH", expressions=[moment])
+    return exp.Extract(this=exp.Var(this="EPOCH"), expression=moment)
+
+
 def paren(one: exp.Expression) -> exp.Expression:
     """An expression that can be a part of another one."""
     return one if isinstance(one, exp.Column | exp.Literal | exp.Paren) else exp.Paren(this=one)
@@ -56,6 +65,27 @@ def minus(one: exp.Expression, value: float) -> exp.Expression:
 def over(one: exp.Expression, other: exp.Expression) -> exp.Expression:
     """A quotient of numbers."""
     return exp.Div(this=paren(one), expression=other, typed=True)
+
+
+def finite(one: exp.Expression) -> exp.Expression:
+    """Whether it is a number, and no infinity."""
+    return exp.Between(this=one.copy(), low=number(-LARGEST), high=number(LARGEST))
+
+
+def characters(points: Sequence[int], dialect: str) -> exp.Expression:
+    """A text of these characters, of which no query has those that nobody sees."""
+    numbers: list[exp.Expression] = [exp.Literal.number(one) for one in points]
+    if dialect == "bigquery":
+        return exp.Anonymous(
+            this="CODE_POINTS_TO_STRING", expressions=[exp.Array(expressions=numbers)]
+        )
+    if dialect == "sqlite":
+        return exp.Anonymous(this="CHAR", expressions=numbers)
+    if dialect == "duckdb":
+        octets = "".join(map(chr, points)).encode()
+        return exp.Var(this="E'" + "".join(f"\\x{one:02x}" for one in octets) + "'")
+    escaped = "".join(f"\\u{one:04x}" for one in points)
+    return exp.Var(this=f"'{escaped}'" if dialect == "snowflake" else f"E'{escaped}'")
 
 
 def largest(values: Sequence[exp.Expression]) -> exp.Expression:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from naively.families.base import Parameters
 from naively.families.formula import Formula
 from naively.model import Model
+from naively.multilabel import Multilabel
 from naively.posterior import Posterior
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import first_names
+from naively.tables.values import WHOLE
 
 
 class NotExportableError(ValueError):
@@ -25,6 +27,10 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
     ------
     NotExportableError : if a column cannot be said so, naming it and the reason.
     """
+    if not len(model.classes):
+        raise NotExportableError("the model knows no class")
+    if isinstance(model, Multilabel):
+        raise NotExportableError("a model of rows with many labels cannot be exported")
     posterior = model.posterior()
     schema = posterior.schema
     parts: list[Parameters] = schema.parts_of(posterior.parameters)
@@ -40,6 +46,13 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
             )
         found += own.within(*block.family.summary.bounds)
     return posterior, found.without(unvaried_in(posterior))
+
+
+def spelled(level: str) -> list[str]:
+    """How others may write a level: 5 as 5.0, and true as they like."""
+    if WHOLE.fullmatch(level) and int(float(level)) == int(level):
+        return [level, f"{level}.0"]
+    return [level, level.title(), level.upper()] if level in ("true", "false") else [level]
 
 
 def _said(names: Sequence[str]) -> str:

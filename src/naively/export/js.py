@@ -22,7 +22,6 @@ from naively.families.formula import (
     Term,
 )
 from naively.model import Model
-from naively.multilabel import Multilabel
 from naively.plain import EXACT
 from naively.text.analysis import LETTERS
 
@@ -64,10 +63,6 @@ def numbers_of(model: Model) -> Json:
     ------
     NotExportableError : see `to_js`.
     """
-    if not len(model.classes):
-        raise NotExportableError("the model knows no class")
-    if isinstance(model, Multilabel):
-        raise NotExportableError("a model of rows with many labels cannot be exported")
     posterior, formula = formula_of(model)
     if not np.isfinite(posterior.log_prior).all():
         raise NotExportableError("a class without rows has probability 0")
@@ -114,6 +109,8 @@ def _place(cut: Json, cuts: list[Json]) -> int:
 def _cut(cut: Cut) -> Json:
     shared = {"column": cut.column, "bins": cut.bins.tolist(), "missing": cut.missing}
     if isinstance(cut, NumberCut):
+        if cut.dated:
+            raise NotExportableError(f"column {cut.column!r} holds dates or times")
         return {**shared, "starts": cut.starts.tolist()}
     assert isinstance(cut, LevelCut)
     return {**shared, "levels": cut.levels, "other": cut.other}

@@ -13,24 +13,33 @@ from naively.export.expressions import (
     added,
     cast,
     cell,
+    characters,
+    finite,
     largest,
     literal,
     minus,
     number,
     over,
     paren,
+    seconds,
     select,
 )
-from naively.export.formulas import NotExportableError, formula_of
+from naively.export.formulas import NotExportableError, formula_of, spelled
+from naively.export.sql_terms import curve, density
+from naively.export.sql_text import TextTerm
 from naively.families.formula import Bag, Cut, Density, Formula, Line, NumberCut, Parabola, Table
 from naively.model import Model
-from naively.tables.values import NUMBER, WHOLE
+from naively.tables.values import NUMBER
 
 DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "sqlite")
 LISTS = ("duckdb", "postgres")
 """Dialects in which tables of evidence are arrays; in the others they are cases."""
 LEAST = -700.0
 """Nats by which a class can be behind the best: PostgreSQL has no exponentials far below."""
+BLANKS = [point for point in range(0x10000) if chr(point).isspace()]
+"""What `str.strip` takes away."""
+ROW = "r"
+"""What the number of a row is called on the way."""
 MATERIALIZED = ("duckdb", "postgres", "sqlite")
 """Dialects that can be told to keep a stage."""
 
@@ -56,9 +65,6 @@ def to_sql(model: Model, dialect: str, table: str, keep: Sequence[str] = ()) -> 
     posterior, formula = formula_of(model)
     if not np.isfinite(posterior.log_prior).all():
         raise NotExportableError("a class without rows has probability 0")
-    texts = [term.column for term in formula.terms if isinstance(term, Bag)]
-    if texts:
-        raise NotExportableError(f"column {texts[0]!r}: the family text cannot be exported in SQL")
     labels = posterior.classes.tolist()
     written = _Written(dialect, formula, model.schema.missing)
     keep = keep or list(posterior.feature_names or ())
@@ -86,12 +92,26 @@ class _Written:
         self.text: dict[str, str] = {}
         self.cuts: dict[int, str] = {}  # by identity
         self.dense = [one for one in formula.terms if isinstance(one, Density)]
+        bags = [one for one in formula.terms if isinstance(one, Bag)]
+        self.bags = [TextTerm(one, dialect, f"naively_text_{k}") for k, one in enumerate(bags)]
+        self.dates: set[str] = set()
+        self.states = [f"d{k}" for k in range(len(bags))]
         for term in formula.terms:
             for cut in term.cuts if isinstance(term, Table) else ():
                 own = self.number if isinstance(cut, NumberCut) else self.text
+                if isinstance(cut, NumberCut) and cut.dated:
+                    self._date(cut.column)
                 own.setdefault(cut.column, f"{'x' if own is self.number else 't'}{len(own)}")
             for name in _numbers(term):
                 self.number.setdefault(name, f"x{len(self.number)}")
+
+    def _date(self, name: str) -> None:
+        if self.dialect not in LISTS:
+            raise NotExportableError(
+                f"column {name!r} holds dates or times, which are exported to "
+                f"{' and '.join(LISTS)} alone"
+            )
+        self.dates.add(name)
 
     # ---- the stages ------------------------------------------------------------------------------
 
@@ -101,6 +121,9 @@ class _Written:
         columns: Columns = {alias: cell(name) for name, alias in self.kept}
         columns |= {alias: self._as_number(name) for name, alias in self.number.items()}
         columns |= {alias: self._as_text(name) for name, alias in self.text.items()}
+        columns |= {bag.name: self._as_document(bag.term.column) for bag in self.bags}
+        if self.bags:
+            columns[ROW] = exp.Var(this="ROW_NUMBER() OVER ()")
         return select(columns).from_(table)
 
     def bins(self) -> exp.Select:
@@ -114,7 +137,9 @@ class _Written:
                     seen[key] = f"k{len(seen)}"
                     columns[seen[key]] = self._bin(cut)
                 self.cuts[id(cut)] = seen[key]
-        return select(self._carried(self.number.values()) | columns)
+        states = {name: bag.state() for name, bag in zip(self.states, self.bags, strict=True)}
+        rows = [ROW] if self.bags else []
+        return select(self._carried([*self.number.values(), *rows]) | columns | states)
 
     def densities(self) -> Iterator[exp.Select]:
         """What densities of all numbers say, before the best is known."""
@@ -130,8 +155,9 @@ class _Written:
                 least = exp.Greatest(this=near, expressions=[exp.Neg(this=most)])
                 numbers[f"z{d}_{j}"] = exp.Least(this=least, expressions=[most.copy()])
             for c in range(len(term.base)):
-                columns[f"f{d}_{c}"] = _density(term, d, c)
-        carried = self._carried([*self.number.values(), *dict.fromkeys(self.cuts.values())])
+                columns[f"f{d}_{c}"] = density(term, d, c)
+        rows = [ROW, *self.states] if self.bags else []
+        carried = self._carried([*self.number.values(), *dict.fromkeys(self.cuts.values()), *rows])
         yield select(carried | numbers)
         yield select(carried | columns)
 
@@ -144,26 +170,33 @@ class _Written:
                 if isinstance(term, Table):
                     parts.append(self._cell(term, c))
                 elif isinstance(term, Line | Parabola):
-                    parts.append(self._curve(term, c))
+                    parts.append(curve(term, cell(self.number[term.column]), c))
+            for state, bag in zip(self.states, self.bags, strict=True):
+                parts.append(bag.score(state, c))
             for d, dense in enumerate(self.dense):
                 every = [cell(f"f{d}_{k}") for k in range(classes)]
                 behind = exp.Sub(this=every[c].copy(), expression=paren(largest(every)))
                 least = exp.Greatest(this=behind, expressions=[number(dense.least)])
                 parts.append(exp.Mul(this=number(dense.weight), expression=least))
             columns[f"s{c}"] = added(parts)
-        return select(self._carried() | columns)
+        found = select(self._carried() | columns)
+        for bag in self.bags:
+            found = bag.joined(found, ROW)
+        return found
 
     def query(self, stages: list[exp.Select], labels: list[Any]) -> str:
         """The stages one after the other, and the labels and probabilities that follow."""
         scores = [cell(f"s{c}") for c in range(len(labels))]
         best: Columns = {alias: cell(alias) for _, alias in self.kept}
         best |= {f"s{c}": score for c, score in enumerate(scores)}
-        best["best"] = largest(scores)
+        known = exp.and_(*map(finite, scores), copy=False)  # else a number was too large
+        best["best"] = exp.Case(ifs=[exp.If(this=known, true=largest(scores))])
         powers: Columns = {alias: cell(alias) for _, alias in self.kept}
         for c, score in enumerate(scores):
             off = exp.Sub(this=score.copy(), expression=cell("best"))
             behind = exp.Greatest(this=off, expressions=[number(LEAST)])  # some cannot say less
-            powers[f"e{c}"] = exp.Exp(this=behind)
+            known = exp.Is(this=cell("best"), expression=exp.Null()).not_()
+            powers[f"e{c}"] = exp.Case(ifs=[exp.If(this=known, true=exp.Exp(this=behind))])
         every = [cell(f"e{c}") for c in range(len(labels))]
         whole = paren(added([one.copy() for one in every]))
         first = [
@@ -182,6 +215,9 @@ class _Written:
             if k:
                 stage.from_(f"naively_{k - 1}", copy=False)
             final.with_(f"naively_{k}", as_=stage, materialized=materialized, copy=False)
+            for bag in self.bags if k == 0 else ():
+                for name, words in bag.stages("naively_0", ROW):
+                    final.with_(name, as_=words, materialized=materialized, copy=False)
         final.from_(f"naively_{len(stages) - 1}", copy=False)
         return final.sql(dialect=self.dialect, pretty=False, identify=True) + "\n"
 
@@ -192,30 +228,36 @@ class _Written:
     # ---- cells -----------------------------------------------------------------------------------
 
     def _as_number(self, name: str) -> exp.Expression:
-        """A cell as a number; null where it is missing, or not a number."""
-        column: exp.Expression = cell(name)
+        """A cell as a number; null where it is missing, infinite, or not a number."""
+        column = cast(seconds(cell(name), self.dialect) if name in self.dates else cell(name))
+        found: exp.Expression = column
+        for text in self.missing:
+            if NUMBER.fullmatch(text):
+                found = exp.Nullif(this=found, expression=number(float(text)))
+        known: exp.Expression = finite(column.copy())
         if self.dialect == "sqlite":  # which reads text that is no number as 0
-            kind = exp.func("typeof", column)
+            kind = exp.func("typeof", cell(name))
             numbers = [exp.Literal.string(one) for one in ("integer", "real")]
-            known = exp.In(this=kind, expressions=numbers)
-            return exp.Case(ifs=[exp.If(this=known, true=cast(column.copy()))])
-        found: exp.Expression = cast(column)
-        if self.dialect == "bigquery":
-            nan = exp.func("IS_NAN", found.copy())
-            found = exp.If(this=nan, true=exp.Null(), false=found)
-        else:
-            found = exp.Nullif(this=found, expression=cast(exp.Literal.string("NaN")))
-        for spelled in self.missing:
-            if NUMBER.fullmatch(spelled):
-                found = exp.Nullif(this=found, expression=number(float(spelled)))
-        return found
+            known = exp.And(this=exp.In(this=kind, expressions=numbers), expression=known)
+        return exp.Case(ifs=[exp.If(this=known, true=found)])
 
     def _as_text(self, name: str) -> exp.Expression:
         """A cell as text; null where it is missing."""
-        found: exp.Expression = exp.Trim(this=exp.cast(cell(name), "text"))
-        for spelled in self.missing:
-            found = exp.Nullif(this=found, expression=exp.Literal.string(spelled))
+        blanks = characters(BLANKS, self.dialect)
+        found: exp.Expression = exp.Trim(this=exp.cast(cell(name), "text"), expression=blanks)
+        for text in self.missing:
+            found = exp.Nullif(this=found, expression=exp.Literal.string(text))
         return found
+
+    def _as_document(self, name: str) -> exp.Expression:
+        """A cell as a document, which has to be text; null where it is missing."""
+        document = cell(name)
+        if not self.missing:
+            return document
+        blanks = characters(BLANKS, self.dialect)
+        texts = [exp.Literal.string(text) for text in self.missing]
+        known = exp.In(this=exp.Trim(this=document, expression=blanks), expressions=texts).not_()
+        return exp.Case(ifs=[exp.If(this=known, true=document.copy())])
 
     def _bin(self, cut: Cut) -> exp.Expression:
         """The bin of a cell."""
@@ -236,7 +278,7 @@ class _Written:
         members: dict[int, list[str]] = {}
         for level, k in zip(cut.levels, cut.bins.tolist(), strict=True):
             if k != cut.other:
-                members.setdefault(k, []).extend(_spelled(level))
+                members.setdefault(k, []).extend(spelled(level))
         for k, texts in members.items():
             own = exp.In(this=column.copy(), expressions=[*map(exp.Literal.string, texts)])
             ifs.append(exp.If(this=own, true=exp.Literal.number(k)))
@@ -264,59 +306,8 @@ class _Written:
         ]  # fmt: skip
         return exp.Case(this=place, ifs=ifs, default=number(0.0)) if ifs else number(0.0)
 
-    def _curve(self, term: Line | Parabola, c: int) -> exp.Expression:
-        """What a number adds to the score of a class; 0 if there is none."""
-        x = cell(self.number[term.column])
-        if isinstance(term, Line):
-            found = _line(term, x, c)
-        else:
-            off = exp.Mul(this=paren(minus(x, term.mean[c])), expression=number(term.scale[c]))
-            square = exp.Mul(this=paren(off), expression=paren(off.copy()))
-            found = exp.Sub(this=number(term.norm[c]), expression=square)
-        inside = exp.Between(this=x.copy(), low=number(term.low), high=number(term.high))
-        return exp.Case(ifs=[exp.If(this=inside, true=found)], default=number(0.0))
-
-
-# ---- terms ---------------------------------------------------------------------------------
-
 
 def _numbers(term: Any) -> Sequence[str]:
     if isinstance(term, Density):
         return term.columns
-    return () if isinstance(term, Table) else (term.column,)
-
-
-def _density(term: Density, d: int, c: int) -> exp.Expression:
-    """f_c of the standardised numbers z."""
-    z = [cell(f"z{d}_{j}") for j in range(len(term.columns))]
-    if term.whitening is None:
-        parts = [
-            exp.Mul(this=number(slope), expression=own)
-            for slope, own in zip(term.mean[c], z, strict=True)
-        ]
-        return added([number(term.base[c]), *parts])
-    squares = []
-    for i, row in enumerate(term.whitening[c]):
-        parts = [
-            exp.Mul(this=number(row[j]), expression=paren(minus(z[j].copy(), term.mean[c, j])))
-            for j in range(i + 1)
-        ]
-        whole = paren(added(parts))
-        squares.append(exp.Mul(this=whole, expression=whole.copy()))
-    half = exp.Mul(this=number(0.5), expression=paren(added(squares)))
-    return exp.Sub(this=number(term.base[c]), expression=half)
-
-
-def _line(term: Line, x: exp.Expression, c: int) -> exp.Expression:
-    if term.threshold is not None:
-        above = exp.GT(this=x, expression=number(term.threshold))
-        both = number(term.zero[c] + term.slope[c])
-        return exp.Case(ifs=[exp.If(this=above, true=both)], default=number(term.zero[c]))
-    return added([number(term.zero[c]), exp.Mul(this=number(term.slope[c]), expression=x)])
-
-
-def _spelled(level: str) -> list[str]:
-    """How a database may write the level: 5 as 5.0, and true as it likes."""
-    if WHOLE.fullmatch(level):
-        return [level, f"{level}.0"]
-    return [level, level.title(), level.upper()] if level in ("true", "false") else [level]
+    return (term.column,) if isinstance(term, Line | Parabola) else ()

@@ -24,12 +24,14 @@ class NumberCut:
     starts : (B,) sorted; a number is in the last bin that starts at it or before, or in the first.
     bins : (B,) the number of each.
     missing : the bin of a missing value.
+    dated : whether the numbers are the seconds of dates since 1970, or of times of the day.
     """
 
     column: str
     starts: Float64
     bins: Int64
     missing: int
+    dated: bool = False
 
 
 @dataclass(frozen=True)

@@ -188,15 +188,14 @@ class PooledParameters(Parameters):
     def formula(self, names: Sequence[str]) -> Formula:
         """The tables of evidence and the densities, weighed.
 
-        Raises ValueError if there are dates or words.
+        Raises ValueError if there are words.
         """
         columns, terms = self.plan.columns, list[Term]()
         for block, weight in zip(self.plan.blocks, self.plan.weights.tolist(), strict=True):
             if isinstance(block, Words):
                 raise ValueError(f"{names[block.column]!r} is text, of which words are evidence")
-            if isinstance(block, Calendar) or any(columns[j].dated for j in block.columns):
-                dated = next(j for j in block.columns if columns[j].dated)
-                raise ValueError(f"{names[dated]!r} holds dates or times")
+            if isinstance(block, Calendar):
+                raise ValueError(f"{names[block.column]!r} holds dates, whose {block.name} tell")
             if isinstance(block, Normal):
                 own = [names[j] for j in block.columns]
                 terms.append(_density(block, own, weight))
@@ -331,7 +330,7 @@ def _cut(name: str, column: Column, way: int) -> Cut:
     """The bins of a column."""
     bins, count = column.coarser[way], len(column.levels)
     if column.is_number:
-        return NumberCut(name, column.levels, bins[:count], int(bins[-1]))
+        return NumberCut(name, column.levels, bins[:count], int(bins[-1]), column.dated)
     texts = [str(level) for level in column.levels.tolist()]
     return LevelCut(name, texts, bins[:count], int(bins[-2]), int(bins[-1]))
 

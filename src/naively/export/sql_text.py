@@ -1,0 +1,238 @@
+"""Text in a query: documents to words, and words to what they add to scores."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+from sqlglot import exp
+
+from naively.export.expressions import added, cell, number
+from naively.export.formulas import NotExportableError
+from naively.families.formula import Bag
+from naively.text.analysis import LETTERS, Analysis
+
+DIALECTS = ("duckdb", "postgres")
+"""Databases of which we know how they cut text."""
+POINTS, ASCII = 0x110000, 0x80
+SIGMA, DOTTED = "Σ", "İ"
+"""Letters whose lower case depends on their neighbours, or is of two characters."""
+ABSENT, PRESENT = 0, 1
+"""What is known of a document."""
+
+
+class TextTerm:
+    """The stages of a query that score the documents of a column by their words.
+
+    Parameters
+    ----------
+    term : the words, and what they add.
+    dialect : one of `DIALECTS`.
+    name : what its documents are called on the way; other names of its own begin so.
+
+    Raises
+    ------
+    NotExportableError : if words are made or counted otherwise than such a query can.
+    """
+
+    def __init__(self, term: Bag, dialect: str, name: str) -> None:
+        self.term, self.dialect, self.name = term, dialect, name
+        self.classes = term.slope.shape[1]
+        analysis = term.analysis
+        column = f"column {term.column!r}"
+        if dialect not in DIALECTS:
+            raise NotExportableError(
+                f"{column}: text is exported to {' and '.join(DIALECTS)} alone: {dialect} cuts it "
+                "in ways that we could not compare with Python's"
+            )
+        if analysis.analyzer != "word":
+            raise NotExportableError(f"{column}: runs of characters cannot be exported in SQL")
+        if term.weighting is not None or term.length_norm is not None:
+            raise NotExportableError(
+                f"{column}: counts with weighting or length_norm cannot be exported in SQL"
+            )
+
+    # ---- of the table itself ---------------------------------------------------------------------
+
+    def state(self) -> exp.Expression:
+        """Whether there is a document; null where nobody knows its words."""
+        document = cell(self.name)
+        ifs = [
+            exp.If(
+                this=exp.Is(this=document, expression=exp.Null()), true=exp.Literal.number(ABSENT)
+            )
+        ]
+        known: exp.Expression = exp.Literal.number(PRESENT)
+        if self.term.analysis.lowercase:
+            place = exp.Anonymous(
+                this="STRPOS", expressions=[document.copy(), exp.Literal.string(SIGMA)]
+            )
+            odd = exp.GT(this=place, expression=exp.Literal.number(0))
+            known = exp.Case(ifs=[exp.If(this=odd, true=exp.Null())], default=known)
+        return exp.Case(ifs=ifs, default=known)
+
+    # ---- beside it -------------------------------------------------------------------------------
+
+    def stages(self, table: str, row: str) -> Iterator[tuple[exp.TableAlias, exp.Expression]]:
+        """(name, query) of what is made of the documents of a stage, one after the other."""
+        own, low_high = self.name, self.term.analysis.ngram_range
+        yield _alias(f"{own}_terms", ["term", *self._slopes()]), self._terms()
+        yield _alias(f"{own}_words", ["row", "word", "place"]), self._words(table, row)
+        last = f"{own}_words"
+        if low_high != (1, 1):
+            last = f"{own}_grams"
+            yield _alias(last, ["row", "word"]), self._grams(f"{own}_words", *low_high)
+        yield _alias(f"{own}_met", [own + "_row", *self._sums()]), self._met(last)
+
+    def joined(self, stage: exp.Select, row: str) -> exp.Select:
+        """A stage with what the words of each document add beside it."""
+        same = exp.EQ(this=cell(row), expression=cell(f"{self.name}_row"))
+        return stage.join(exp.to_table(f"{self.name}_met"), on=same, join_type="left")
+
+    def score(self, state: str, c: int) -> exp.Expression:
+        """What the document adds to the score of a class."""
+        own = exp.Coalesce(this=cell(self._sums()[c]), expressions=[number(0.0)])
+        zero = self.term.zero
+        absence = 0.0 if zero is None else float(np.sum(zero[:, c]))
+        ifs = [
+            _when(state, ABSENT, number(self.term.missing[c])),
+            _when(state, PRESENT, added([number(absence), own]) if absence else own),
+        ]
+        return exp.Case(ifs=ifs)
+
+    # ---- words -----------------------------------------------------------------------------------
+
+    def _slopes(self) -> list[str]:
+        return [f"k{c}" for c in range(self.classes)]
+
+    def _sums(self) -> list[str]:
+        return [f"{self.name}_{c}" for c in range(self.classes)]
+
+    def _terms(self) -> exp.Expression:
+        """The words that are known, as one text: as expressions they take minutes."""
+        rows = [
+            f"({exp.Literal.string(term).sql(self.dialect)}, {', '.join(map(repr, own))})"
+            for term, own in zip(self.term.terms, self.term.slope.tolist(), strict=True)
+        ]
+        kind = "DOUBLE PRECISION" if self.dialect == "postgres" else "DOUBLE"
+        none = ", ".join([f"CAST(0 AS {kind})"] * self.classes)
+        first = f"(CAST(NULL AS TEXT), {none})"  # says of which types the columns are
+        return exp.Var(this=f"VALUES {', '.join([first, *rows])}")
+
+    def _words(self, table: str, row: str) -> exp.Expression:
+        """The words of each document, each as often as it is met, with their places."""
+        analysis = self.term.analysis
+        document = self._lower() if analysis.lowercase else cell(self.name)
+        text = document.sql(self.dialect, identify=True)
+        known = exp.Literal.string(pattern(analysis, self.dialect)).sql(self.dialect)
+        stop = self._stop_words() if analysis.ngram_range != (1, 1) else ""
+        if self.dialect == "duckdb":
+            inner = (
+                f'SELECT "{row}" AS "row", REGEXP_EXTRACT_ALL({text}, {known}) AS "words" '
+                f'FROM "{table}"'
+            )
+            found = (
+                'SELECT "row", UNNEST("words") AS "word", '
+                f'GENERATE_SUBSCRIPTS("words", 1) AS "place" FROM ({inner}) AS "cut"'
+            )
+        else:
+            found = (
+                f'SELECT "{row}" AS "row", "found"."match"[1] AS "word", "found"."place" '
+                f"FROM \"{table}\", REGEXP_MATCHES({text}, {known}, 'g') "
+                'WITH ORDINALITY AS "found"("match", "place")'
+            )
+        return exp.Var(this=f'SELECT * FROM ({found}) AS "each"{stop}')
+
+    def _stop_words(self) -> str:
+        words = self.term.analysis.stop_words
+        if not words:
+            return ""
+        texts = ", ".join(exp.Literal.string(one).sql(self.dialect) for one in words)
+        return f' WHERE "word" NOT IN ({texts})'
+
+    def _lower(self) -> exp.Expression:
+        """The document in lower case, as Python has it.
+
+        What a database has in lower case depends on its version, or on the language of the server.
+        """
+        document = cell(self.name)
+        upper, lower = cases()
+        dotted = [document, *map(exp.Literal.string, (DOTTED, DOTTED.lower()))]
+        replaced = exp.Anonymous(this="REPLACE", expressions=dotted)
+        whole = _translated(replaced, "".join(upper), "".join(lower))
+        few = _translated(document.copy(), string.ascii_uppercase, string.ascii_lowercase)
+        others = np.zeros(POINTS, bool)
+        others[[ord(c) for c in (*upper, DOTTED)]] = True
+        others[:ASCII] = False
+        listed = exp.Literal.string(f"[{ranges(others, self.dialect)}]")
+        any_other = exp.RegexpLike(this=document.copy(), expression=listed)
+        return exp.Case(ifs=[exp.If(this=any_other, true=whole)], default=few)
+
+    def _grams(self, words: str, low: int, high: int) -> exp.Expression:
+        """Runs of words; what goes beyond the end of a document is null."""
+        order = '(PARTITION BY "row" ORDER BY "place")'
+        runs = []
+        for size in range(low, high + 1):
+            later = [f" || ' ' || LEAD(\"word\", {k}) OVER {order}" for k in range(1, size)]
+            runs.append(f'SELECT "row", "word"{"".join(later)} FROM "{words}"')
+        return exp.Var(this=" UNION ALL ".join(runs))
+
+    def _met(self, words: str) -> exp.Expression:
+        """What the words of each document add, less for longer ones."""
+        count = "1" if self.term.once else "COUNT(*)"
+        counts = f'SELECT "row", "word", {count} AS "n" FROM "{words}" GROUP BY "row", "word"'
+        root = ' / SQRT(SQRT(CAST(SUM("n") AS DOUBLE PRECISION)))' * self.term.quarters
+        sums = ", ".join(f'SUM("n" * "{slope}"){root}' for slope in self._slopes())
+        return exp.Var(
+            this=f'SELECT "row", {sums} FROM ({counts}) AS "counts" '
+            f'JOIN "{self.name}_terms" ON "word" = "term" GROUP BY "row"'
+        )
+
+
+def _alias(name: str, columns: Sequence[str]) -> exp.TableAlias:
+    named = [exp.to_identifier(one, quoted=True) for one in columns]
+    return exp.TableAlias(this=exp.to_identifier(name, quoted=True), columns=named)
+
+
+def _translated(text: exp.Expression, letters: str, others: str) -> exp.Expression:
+    both = map(exp.Literal.string, (letters, others))
+    return exp.Anonymous(this="TRANSLATE", expressions=[text, *both])
+
+
+def _when(state: str, value: int, found: exp.Expression) -> exp.If:
+    return exp.If(this=exp.EQ(this=cell(state), expression=exp.Literal.number(value)), true=found)
+
+
+# ---- what Python knows of characters ---------------------------------------------------------
+
+
+@cache
+def cases() -> tuple[list[str], list[str]]:
+    """(letters that have a lower case, these), but for `SIGMA` and `DOTTED`."""
+    letters = [c for c in map(chr, range(POINTS)) if c not in (SIGMA, DOTTED) and c.lower() != c]
+    return letters, [c.lower() for c in letters]
+
+
+@cache
+def pattern(analysis: Analysis, dialect: str) -> str:
+    """A regular expression of words, which lists all characters that Python has in them."""
+    written = np.array([chr(k).isalnum() or chr(k) == "_" for k in range(POINTS)])
+    return f"[{ranges(written, dialect)}]{'+' if analysis.token_pattern == LETTERS else '{2,}'}"
+
+
+def ranges(chosen: npt.NDArray[np.bool_], dialect: str) -> str:
+    """Some of all characters, as a regular expression has them in brackets."""
+    ends = np.flatnonzero(np.diff(chosen, prepend=False, append=False)).reshape(-1, 2).tolist()
+    return "".join(
+        _point(first, dialect) + (f"-{_point(end - 1, dialect)}" if end - first > 1 else "")
+        for first, end in ends
+    )
+
+
+def _point(k: int, dialect: str) -> str:
+    if dialect == "duckdb":
+        return f"\\x{{{k:x}}}"
+    return f"\\u{k:04x}" if k < 0x10000 else f"\\U{k:08x}"

@@ -1,0 +1,45 @@
+"""A table and models of it, for tests of what they are exported to."""
+
+import numpy as np
+import pandas as pd
+
+from naively import AutoBayes, Bernoulli, Multinomial, NaiveBayes, Poisson
+
+GENERATOR = np.random.default_rng(0)
+ROWS = 300
+KIND = GENERATOR.integers(3, size=ROWS)
+TABLE = pd.DataFrame({
+    "size": KIND + GENERATOR.normal(size=ROWS) * 1.5 + 1e6,
+    "width": GENERATOR.normal(size=ROWS) * (1 + KIND),
+    "visits": GENERATOR.poisson(2 + 2 * KIND).astype(float),
+    "it's": np.array(["red", "it's", "2", "green"])[(KIND + GENERATOR.integers(2, size=ROWS)) % 4],
+    "grade": GENERATOR.integers(5, size=ROWS) % (2 + KIND),
+    "odd name": np.array(["a", "b"])[(KIND == 1) ^ (GENERATOR.random(ROWS) < 0.2) * 1],
+})  # fmt: skip
+for name, part in (("size", 7), ("width", 5), ("it's", 6), ("visits", 9)):
+    TABLE.loc[TABLE.index % part == 0, name] = None
+LABELS = np.array(["low", "the middle's", "high"])[KIND]
+MODELS = {
+    "naive": NaiveBayes(),
+    "counts": NaiveBayes({"visits": Poisson(), "grade": "categorical"}),
+    "bernoulli": NaiveBayes({"grade": Bernoulli(), "width": "skip"}),
+    "events": NaiveBayes({("visits", "grade"): Multinomial(), "size": "skip"}),
+    "levels, new ones ignored": NaiveBayes(unseen="ignore"),
+    "uniform": NaiveBayes(prior="uniform"),
+    "auto": AutoBayes(),
+    "two classes": AutoBayes(),
+}
+
+
+def new_rows():
+    """Rows with levels and numbers that were never met, and with nothing at all."""
+    rows = TABLE.sample(80, random_state=1).reset_index(drop=True)
+    rows.loc[0:3, "it's"] = ["new", " red ", "?", ""]
+    rows.loc[4:7, "size"] = [-1e9, 1e9, 0.0, np.nan]
+    rows.loc[8] = None
+    return rows.assign(id=range(len(rows)))
+
+
+def fitted(name):
+    rows = KIND != 2 if name == "two classes" else KIND >= 0
+    return MODELS[name].fit(TABLE[rows], LABELS[rows])
