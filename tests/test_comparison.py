@@ -1188,7 +1188,7 @@ class Boastful(DecisionTreeClassifier):
 
 
 def test_probabilities_that_are_none_are_told():
-    found = compare(NUMBERS, IRIS.target, estimators=[Boastful()])
+    found = compare(NUMBERS, IRIS.target, splits=2, estimators=[Boastful()])
     assert "no probabilities" in found.candidates[-1].curve.reason
     assert np.isnan(found.candidates[-1].curve.losses).all()
 

@@ -235,7 +235,7 @@ def test_many_classes_take_little_memory():
     from scipy import sparse
 
     rng = np.random.default_rng(0)
-    X = sparse.random_array((5000, 1000), density=0.01, rng=rng, format="csr")
+    X = sparse.random_array((5000, 1000), density=0.01, random_state=rng, format="csr")
     y = np.arange(5000) % 1000
     size = 1000 * 1000 * 8 / 2**20  # one number for each class and feature
 

@@ -7,6 +7,7 @@ import re
 import sys
 import warnings
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
@@ -292,6 +293,7 @@ def test_what_is_wrong_is_said(options, message):
         Analysis(**options)
 
 
+@cache
 def documents(folder, name):
     """A sample of the documents of a data set."""
     if name == "20news-bydate":

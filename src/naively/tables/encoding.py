@@ -12,7 +12,7 @@ from naively.exact import Float64
 from naively.invalid import Invalid
 from naively.schema import Block, Counted, Schema
 from naively.statistics.levels import Encoded, Levels
-from naively.tables import values
+from naively.tables import prose, values
 from naively.tables.frames import SparseTable
 from naively.text.documents import Documents
 
@@ -53,7 +53,7 @@ def encode_part(
     given = {name: batch.column(name) for name in part.names if name in here}
     rows = batch.num_rows
     if part.summary.takes == "documents":
-        return values.documents(given.get(part.names[0], pa.nulls(rows)), missing), {}
+        return prose.documents(given.get(part.names[0], pa.nulls(rows)), missing), {}
     flat = {name: values.flat(column) for name, column in given.items()}
     if part.summary.takes == "levels":
         return _levels(part, flat, rows, missing), {}

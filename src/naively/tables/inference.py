@@ -44,7 +44,7 @@ from naively.families.poisson import Poisson
 from naively.families.text import Text
 from naively.model import Model
 from naively.schema import ASKED, CONSTANT, NO_VALUES, Block, Schema, Why, together
-from naively.tables import values
+from naively.tables import prose, values
 from naively.tables.choice import choose
 from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
@@ -165,7 +165,7 @@ class Wishes:
         Few numbers whose levels have been counted stay levels, even if none was met twice.
         """
         # first, as documents are large and need no copy; none of them is a number
-        if values.prose(values.flat(given.slice(0, values.PROSE_ROWS)), self.missing):
+        if prose.is_prose(values.flat(given.slice(0, prose.PROSE_ROWS)), self.missing):
             return Text(alpha=self.alpha), Why("text of many words")
         column = values.flat(given)
         kind, declared = column.type, pa.types.is_dictionary(column.type)
@@ -295,7 +295,7 @@ def _referring(schema: Schema, table: pa.Table) -> Schema:
     blocks = list(schema.blocks)
     for k, block in enumerate(blocks):
         if block.family.refers:
-            documents = values.documents(table.column(block.names[0]), schema.missing)
+            documents = prose.documents(table.column(block.names[0]), schema.missing)
             blocks[k] = replace(block, family=block.family.referring(documents))
     return replace(schema, blocks=tuple(blocks))
 

@@ -14,7 +14,7 @@ from naively.model import Model
 from naively.multilabel import Multilabel
 from naively.prior import Prior
 from naively.schema import Schema
-from naively.tables import union, values
+from naively.tables import prose, union, values
 from naively.tables.inference import Wishes, first_rows, infer, reconsidered
 from naively.tables.inputs import TableError, is_untyped
 from naively.tables.joining import together
@@ -223,7 +223,7 @@ def _prose(table: pa.Table, names: Sequence[str], missing: Collection[str]) -> l
     return [
         name
         for name in names
-        if name in table.column_names and values.prose(values.flat(table.column(name)), missing)
+        if name in table.column_names and prose.is_prose(values.flat(table.column(name)), missing)
     ]
 
 

@@ -25,7 +25,6 @@ from naively.exact import Float64
 from naively.statistics.levels import Levels
 from naively.statistics.row_encoding import number_text
 from naively.tables.plain_numbers import MANY, plain_numbers
-from naively.text.documents import Documents
 
 Codes = npt.NDArray[np.int32]
 TEXT = np.dtypes.StringDType()
@@ -37,7 +36,6 @@ MOMENT = re.compile(
     r"(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?"
     r"(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?", re.ASCII
 )  # fmt: skip
-PROSE, PROSE_ROWS = 6, 1000  # words a value on average, of the first values
 TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of durations, a second
 
@@ -333,34 +331,3 @@ def level_texts(
     if types.is_temporal(known.type) or types.is_float32(known.type):
         known = known.cast(pa.string())
     return places, [level_text(value, missing) for value in known.to_pylist()]
-
-
-# ---- documents -------------------------------------------------------------------------------
-
-
-def documents(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> Documents:
-    """A column as documents; those that are but a spelling of a missing value are missing."""
-    kind = column.type
-    types = pa.types
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    if not (is_text(kind) or types.is_binary(kind) or types.is_large_binary(kind)):
-        places, texts = level_texts(flat(column), ())
-        column = pa.array([*texts, None], pa.string()).take(pa.array(places))
-    found = Documents.of(column)
-    valid = np.ones(len(found), bool) if found.valid is None else found.valid.copy()
-    longest = 4 * max(map(len, missing), default=0)
-    for i in np.flatnonzero(valid & (np.diff(found.offsets) <= longest)).tolist():
-        valid[i] = found.text(i).strip() not in missing
-    return found.where(valid)
-
-
-def prose(column: pa.Array, missing: Collection[str]) -> bool:
-    """Whether a column holds text of some length, as its first thousand values go."""
-    first = column.slice(0, PROSE_ROWS)
-    kind = first.type.value_type if pa.types.is_dictionary(first.type) else first.type
-    if not is_text(kind):
-        return False
-    texts = [text for text in first.to_pylist() if text and text.strip() not in missing]
-    words = sum(len(text.split()) for text in texts)
-    return words >= PROSE * len(texts) > 0 and len(set(texts)) > 0.5 * len(texts)

@@ -1,0 +1,41 @@
+"""Columns of text: which they are, and the documents that they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+import pyarrow as pa
+
+from naively.tables.values import flat, is_text, level_texts
+from naively.text.documents import Documents
+
+PROSE, PROSE_ROWS = 6, 1000  # words a value on average, of the first values
+
+
+def documents(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> Documents:
+    """A column as documents; those that are but a spelling of a missing value are missing."""
+    kind = column.type
+    types = pa.types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if not (is_text(kind) or types.is_binary(kind) or types.is_large_binary(kind)):
+        places, texts = level_texts(flat(column), ())
+        column = pa.array([*texts, None], pa.string()).take(pa.array(places))
+    found = Documents.of(column)
+    valid = np.ones(len(found), bool) if found.valid is None else found.valid.copy()
+    longest = 4 * max(map(len, missing), default=0)
+    for i in np.flatnonzero(valid & (np.diff(found.offsets) <= longest)).tolist():
+        valid[i] = found.text(i).strip() not in missing
+    return found.where(valid)
+
+
+def is_prose(column: pa.Array, missing: Collection[str]) -> bool:
+    """Whether a column holds text of some length, as its first thousand values go."""
+    first = column.slice(0, PROSE_ROWS)
+    kind = first.type.value_type if pa.types.is_dictionary(first.type) else first.type
+    if not is_text(kind):
+        return False
+    texts = [text for text in first.to_pylist() if text and text.strip() not in missing]
+    words = sum(len(text.split()) for text in texts)
+    return words >= PROSE * len(texts) > 0 and len(set(texts)) > 0.5 * len(texts)
