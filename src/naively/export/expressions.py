@@ -83,7 +83,9 @@ def characters(points: Sequence[int], dialect: str) -> exp.Expression:
     if dialect == "sqlite":
         return exp.Anonymous(this="CHAR", expressions=numbers)
     if dialect == "duckdb":
-        each = [exp.Anonymous(this="CHR", expressions=[one]) for one in numbers]
+        each: list[exp.Expression] = [
+            exp.Anonymous(this="CHR", expressions=[one]) for one in numbers
+        ]
         return paren(reduce(lambda a, b: exp.DPipe(this=a, expression=b), each))
     escaped = "".join(f"\\u{one:04x}" for one in points)
     return exp.Var(this=f"'{escaped}'" if dialect == "snowflake" else f"E'{escaped}'")
