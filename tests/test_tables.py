@@ -424,7 +424,7 @@ def test_arrays_and_rows():
 def test_sparse_counts():
     from scipy import sparse
 
-    X = sparse.random_array((60, 30), density=0.3, random_state=np.random.default_rng(0))
+    X = sparse.random_array((60, 30), density=0.3, format="csr", random_state=0)
     X.data = np.ceil(X.data * 4)
     y = np.arange(60) % 3
     model = NaiveBayes().fit(X, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from sqlglot import exp
@@ -82,8 +83,10 @@ def characters(points: Sequence[int], dialect: str) -> exp.Expression:
     if dialect == "sqlite":
         return exp.Anonymous(this="CHAR", expressions=numbers)
     if dialect == "duckdb":
-        octets = "".join(map(chr, points)).encode()
-        return exp.Var(this="E'" + "".join(f"\\x{one:02x}" for one in octets) + "'")
+        each: list[exp.Expression] = [
+            exp.Anonymous(this="CHR", expressions=[one]) for one in numbers
+        ]
+        return paren(reduce(lambda a, b: exp.DPipe(this=a, expression=b), each))
     escaped = "".join(f"\\u{one:04x}" for one in points)
     return exp.Var(this=f"'{escaped}'" if dialect == "snowflake" else f"E'{escaped}'")
 
