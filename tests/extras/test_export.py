@@ -177,6 +177,29 @@ def test_dates_and_times(name, postgresql):
         assert_allclose(np.array([row[2:] for row in sorted(answer)], float), proba, atol=1e-9)
 
 
+@pytest.mark.parametrize("part", ["hour", "day_of_week", "day", "month"])
+def test_parts_of_dates_of_any_century(part, postgresql):
+    draw = np.random.default_rng(0)
+    start, end = np.datetime64("1700-01-01", "s"), np.datetime64("2250-01-01", "s")
+    moments = start + draw.integers(0, (end - start).astype(int), 3000).astype("m8[s]")
+    days = ["1900-02-28", "1900-03-01", "2000-02-29", "1970-01-01", "1969-12-31T23:59:59", "NaT"]
+    moments = np.append(moments, np.array(days, "M8[s]"))
+    told = getattr(pd.Series(moments).dt, part).isin([2, 3, 11])
+    table = pa.table({"id": range(len(moments)), "moment": moments.astype("M8[us]")})
+    model = AutoBayes().fit(table.select(["moment"]), told)
+    proba = model.predict_proba(table.select(["moment"]))
+    assert ((proba[:, 1] > 0.5) == told).mean() > 0.99
+    with duckdb.connect() as database:
+        database.register("rows", table)
+        found = database.execute(to_sql(model.model_, "duckdb", "rows", ["id"])).fetchall()
+    with adbc_postgresql.connect(postgresql) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("centuries", table, mode="replace")
+        cursor.execute(to_sql(model.model_, "postgres", "centuries", ["id"]))
+        post_found = cursor.fetchall()
+    for answer in (found, post_found):
+        assert_allclose(np.array([row[2:] for row in sorted(answer)], float), proba, atol=1e-9)
+
+
 def test_text_of_dates_is_an_error():
     table, labels = dated()
     table = table.select(["day"])

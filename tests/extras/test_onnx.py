@@ -247,6 +247,19 @@ def test_dates_are_seconds():
     assert_same(graph, model, table, fed(graph, table.assign(day=known)))
 
 
+@pytest.mark.parametrize("part", ["hour", "day_of_week", "day", "month"])
+def test_parts_of_dates_of_any_century(part):
+    draw = np.random.default_rng(0)
+    start, end = np.datetime64("1700-01-01", "s"), np.datetime64("2250-01-01", "s")
+    moments = start + draw.integers(0, (end - start).astype(int), 3000).astype("m8[s]")
+    days = ["1900-02-28", "1900-03-01", "2000-02-29", "1970-01-01", "1969-12-31T23:59:59", "NaT"]
+    table = pd.DataFrame({"moment": np.append(moments, np.array(days, "M8[s]"))})
+    model = AutoBayes().fit(table, getattr(table["moment"].dt, part).isin([2, 3, 11]))
+    seconds = (table["moment"] - pd.Timestamp(0)).dt.total_seconds()
+    graph = session(model)
+    assert_same(graph, model, table, fed(graph, table.assign(moment=seconds)))
+
+
 def test_models_of_many_labels_are_refused():
     model = MultilabelNB().fit(["aa bb", "bb cc", "cc"], [["x"], ["x", "y"], []])
     with pytest.raises(NotExportableError, match="text"):

@@ -53,6 +53,20 @@ def seconds(moment: exp.Expression, dialect: str) -> exp.Expression:
     return exp.Extract(this=exp.Var(this="EPOCH"), expression=moment)
 
 
+def part_of_date(moment: exp.Expression, part: int, dialect: str) -> exp.Expression:
+    """A part of a date, given by its seconds: see `naively.families.formula.PartCut`."""
+    name, first = (("HOUR", 0), ("ISODOW", 1), ("DAY", 1), ("MONTH", 1))[part]
+    whole = exp.Floor(this=moment)
+    if dialect == "duckdb":
+        micros = exp.Mul(this=exp.cast(whole, "bigint"), expression=exp.Literal.number(1_000_000))
+        date: exp.Expression = exp.Anonymous(this="MAKE_TIMESTAMP", expressions=[micros])
+    else:
+        zoned = exp.Anonymous(this="TO_TIMESTAMP", expressions=[whole])
+        date = exp.AtTimeZone(this=zoned, zone=exp.Literal.string("UTC"))
+    found = exp.cast(exp.Extract(this=exp.Var(this=name), expression=date), "int")
+    return paren(exp.Sub(this=found, expression=exp.Literal.number(first)))
+
+
 def paren(one: exp.Expression) -> exp.Expression:
     """An expression that can be a part of another one."""
     return one if isinstance(one, exp.Column | exp.Literal | exp.Paren) else exp.Paren(this=one)

@@ -12,7 +12,8 @@ from onnx import TensorProto
 from naively.exact import LARGEST, Float64
 from naively.export.formulas import NotExportableError, spelled
 from naively.export.graph import OUTPUTS, OWN, STRING, Graph
-from naively.families.formula import Cut, Density, Formula, LevelCut, NumberCut, Table
+from naively.export.graph_dates import part_of_dates
+from naively.families.formula import Cut, Density, Formula, LevelCut, NumberCut, PartCut, Table
 from naively.schema import Schema
 from naively.tables.values import MOMENT, NUMBER
 
@@ -76,12 +77,21 @@ class Inputs:
 
     def bin(self, cut: Cut) -> str:
         """The bin of each row, (N,)."""
+        if isinstance(cut, PartCut):
+            return self._part(cut)
         key = cut.column, cut.bins.tobytes(), cut.missing
         if key not in self._bins:
             self._bins[key] = (
                 self._number_bin(cut) if isinstance(cut, NumberCut) else self._level_bin(cut)
             )
         return self._bins[key]
+
+    def _part(self, cut: PartCut) -> str:
+        graph = self.graph
+        numbers, known = self._column(cut.column)
+        moments = graph.op("Squeeze", numbers, graph.constant([1]))
+        none = graph.constant(cut.missing)
+        return graph.op("Where", known, part_of_dates(graph, moments, cut.part), none)
 
     def _number_bin(self, cut: NumberCut) -> str:
         graph = self.graph

@@ -18,6 +18,7 @@ from naively.families.formula import (
     Line,
     NumberCut,
     Parabola,
+    PartCut,
     Table,
     Term,
 )
@@ -107,12 +108,12 @@ def _place(cut: Json, cuts: list[Json]) -> int:
 
 
 def _cut(cut: Cut) -> Json:
+    if not isinstance(cut, LevelCut) and cut.dated:
+        raise NotExportableError(f"column {cut.column!r} holds dates or times")
+    assert not isinstance(cut, PartCut)
     shared = {"column": cut.column, "bins": cut.bins.tolist(), "missing": cut.missing}
     if isinstance(cut, NumberCut):
-        if cut.dated:
-            raise NotExportableError(f"column {cut.column!r} holds dates or times")
         return {**shared, "starts": cut.starts.tolist()}
-    assert isinstance(cut, LevelCut)
     return {**shared, "levels": cut.levels, "other": cut.other}
 
 

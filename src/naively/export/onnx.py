@@ -14,7 +14,7 @@ from naively.exact import LARGEST, Float64
 from naively.export.formulas import NotExportableError, formula_of
 from naively.export.graph import LABEL, PROBABILITIES, Graph, kind_of
 from naively.export.graph_inputs import ArrayInput, Inputs, TableInputs
-from naively.families.formula import Density, Formula, Line, NumberCut, Parabola, Table
+from naively.families.formula import Density, Formula, LevelCut, Line, Parabola, Table
 from naively.labels import Labels
 from naively.model import Model
 from naively.posterior import Posterior
@@ -73,7 +73,7 @@ def _labels(classes: Labels) -> npt.NDArray[Any]:
 def _said(posterior: Posterior, inputs: Inputs, formula: Formula) -> dict[str, str]:
     """The metadata."""
     cuts = [cut for one in formula.terms if isinstance(one, Table) for cut in one.cuts]
-    dates = {cut.column for cut in cuts if isinstance(cut, NumberCut) and cut.dated}
+    dates = {cut.column for cut in cuts if not isinstance(cut, LevelCut) and cut.dated}
     return {
         "classes": json.dumps(posterior.classes.tolist(), ensure_ascii=False),
         "columns": json.dumps(inputs.columns, ensure_ascii=False),

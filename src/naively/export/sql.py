@@ -21,13 +21,25 @@ from naively.export.expressions import (
     number,
     over,
     paren,
+    part_of_date,
     seconds,
     select,
 )
 from naively.export.formulas import NotExportableError, formula_of, spelled
 from naively.export.sql_terms import curve, density
 from naively.export.sql_text import TextTerm
-from naively.families.formula import Bag, Cut, Density, Formula, Line, NumberCut, Parabola, Table
+from naively.families.formula import (
+    Bag,
+    Cut,
+    Density,
+    Formula,
+    LevelCut,
+    Line,
+    NumberCut,
+    Parabola,
+    PartCut,
+    Table,
+)
 from naively.model import Model
 from naively.tables.values import NUMBER
 
@@ -98,8 +110,8 @@ class _Written:
         self.states = [f"d{k}" for k in range(len(bags))]
         for term in formula.terms:
             for cut in term.cuts if isinstance(term, Table) else ():
-                own = self.number if isinstance(cut, NumberCut) else self.text
-                if isinstance(cut, NumberCut) and cut.dated:
+                own = self.text if isinstance(cut, LevelCut) else self.number
+                if not isinstance(cut, LevelCut) and cut.dated:
                     self._date(cut.column)
                 own.setdefault(cut.column, f"{'x' if own is self.number else 't'}{len(own)}")
             for name in _numbers(term):
@@ -132,7 +144,8 @@ class _Written:
         seen: dict[Any, str] = {}
         for term in self.formula.terms:
             for cut in term.cuts if isinstance(term, Table) else ():
-                key = cut.column, cut.bins.tobytes(), cut.missing
+                own = cut.part if isinstance(cut, PartCut) else cut.bins.tobytes()
+                key = cut.column, own, cut.missing
                 if key not in seen:
                     seen[key] = f"k{len(seen)}"
                     columns[seen[key]] = self._bin(cut)
@@ -262,6 +275,9 @@ class _Written:
     def _bin(self, cut: Cut) -> exp.Expression:
         """The bin of a cell."""
         missing = exp.Literal.number(cut.missing)
+        if isinstance(cut, PartCut):
+            found = part_of_date(cell(self.number[cut.column]), cut.part, self.dialect)
+            return exp.Coalesce(this=found, expressions=[missing])
         if isinstance(cut, NumberCut):
             column = cell(self.number[cut.column])
             if not len(cut.starts):

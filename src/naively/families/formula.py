@@ -54,7 +54,25 @@ class LevelCut:
     missing: int
 
 
-Cut = NumberCut | LevelCut
+@dataclass(frozen=True)
+class PartCut:
+    """A part of the dates of a column, that comes again.
+
+    Attributes
+    ----------
+    column : its name.
+    part : 0 for the hour, 1 for the day of the week from Monday, 2 for the day of the month, 3 for
+        the month, all from 0, in UTC: as `naively.evidence.calendars` has them.
+    missing : the bin of a missing value.
+    """
+
+    column: str
+    part: int
+    missing: int
+    dated = True
+
+
+Cut = NumberCut | LevelCut | PartCut
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,15 @@ from naively.evidence.entries import Entries
 from naively.evidence.fixed import FixedPlan, PlanStatistics
 from naively.evidence.judged import Judged
 from naively.evidence.keeping import arrays_of
-from naively.evidence.normal import FARTHEST, LEAST, Normal
+from naively.evidence.normal import Normal
 from naively.evidence.plan import Block, Cells, Plan
 from naively.evidence.shapes import MISSING, Bins, Shape, bins_of, rows_of
 from naively.evidence.words import Words
 from naively.exact import Float64, Int64
 from naively.families.base import SCORED, Parameters
 from naively.families.describing import Evidence, Evidences, Section
-from naively.families.formula import Cut, Density, Formula, LevelCut, NumberCut, Table, Term
+from naively.families.formula import Formula
+from naively.families.pooled_formula import formula_of
 from naively.kernels import evidence as kernel
 from naively.labels import Labels
 from naively.statistics.base import Arrays, Data
@@ -190,20 +191,7 @@ class PooledParameters(Parameters):
 
         Raises ValueError if there are words.
         """
-        columns, terms = self.plan.columns, list[Term]()
-        for block, weight in zip(self.plan.blocks, self.plan.weights.tolist(), strict=True):
-            if isinstance(block, Words):
-                raise ValueError(f"{names[block.column]!r} is text, of which words are evidence")
-            if isinstance(block, Calendar):
-                raise ValueError(f"{names[block.column]!r} holds dates, whose {block.name} tell")
-            if isinstance(block, Normal):
-                own = [names[j] for j in block.columns]
-                terms.append(_density(block, own, weight))
-                continue
-            cuts = tuple(_cut(names[j], columns[j], block.way) for j in block.columns)
-            sizes = tuple(columns[j].size(block.way) for j in block.columns)
-            terms.append(Table(cuts, sizes, weight * block.table))
-        return Formula(self.bias, terms)
+        return formula_of(self.plan, self.bias, names)
 
     # ---- for people --------------------------------------------------------------------------
 
@@ -324,23 +312,3 @@ class PooledParameters(Parameters):
                     said.append(f"with {others} {weight:.2f}")
             words[name] = "; ".join(said) or "tells nothing: left out"
         return Section("weights of evidence", rows={name: [] for name in names}, words=words)
-
-
-def _cut(name: str, column: Column, way: int) -> Cut:
-    """The bins of a column."""
-    bins, count = column.coarser[way], len(column.levels)
-    if column.is_number:
-        return NumberCut(name, column.levels, bins[:count], int(bins[-1]), column.dated)
-    texts = [str(level) for level in column.levels.tolist()]
-    return LevelCut(name, texts, bins[:count], int(bins[-2]), int(bins[-1]))
-
-
-def _density(block: Normal, names: Sequence[str], weight: float) -> Density:
-    """Normal densities of these columns."""
-    scale, tied = block.scale, len(block.factors) == 1
-    mean, base = block.slopes() if tied else (block.means, block.norms())
-    spread = np.where(scale.spread > 0, scale.spread, 1.0)
-    whitening = None if tied else block.whitening
-    return Density(
-        tuple(names), scale.centre, spread, base, mean, whitening, weight, FARTHEST, LEAST
-    )
