@@ -50,6 +50,7 @@ def port():
 @pytest.fixture(scope="session")
 def spark(port):
     """Two executors, each a process; and a server for Spark Connect."""
+    pytest.importorskip("pyspark", reason="needs naively[spark]")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("needs Java: the package openjdk-17-jre-headless")
     from pyspark.sql import SparkSession
