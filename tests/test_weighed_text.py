@@ -396,3 +396,9 @@ def test_naively_fit_weighs_documents(tmp_path, monkeypatch, capsys, bytes_to_re
     expected.fit(texts, [f"c{label}" for label in y])
     proba = weighed.posterior().proba(Documents.of(texts))
     assert_array_equal(proba, expected.predict_proba(texts))
+
+
+def test_a_share_of_a_class_below_all_floats_is_no_nan():
+    texts, y = ["ab ab ab ab the", "the", "zz the", "ab", "zz", "the zz"], [0, 1, 2, 1, 0, 2]
+    model = TextNB().fit(texts, y, sample_weight=[1e200, 1e-300, 1e-300, 1e-300, 1e200, 1e-300])
+    assert not np.isnan(model.predict_joint_log_proba(texts)).any()

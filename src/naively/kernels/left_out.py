@@ -35,8 +35,9 @@ def aspects_of(counts, n, log_whole, share, doubts, out):
         for k in range(counts.size):
             if counts[k] > 0:
                 p = (counts[k] + doubt * share[k]) / (n + doubt)
-                found += p * np.log(p / share[k])
                 known += share[k]
+                if p > 0 and share[k] > 0:  # which they are, but for the smallest of all weights
+                    found += p * (np.log(p) - np.log(share[k]))
         p = doubt / (n + doubt)  # times p_c, in all classes that do not have it
         out[2 + j] = found + max(1.0 - known, 0.0) * p * np.log(p)
 
