@@ -304,3 +304,14 @@ def test_many_columns_that_say_the_same_and_err_together():
     for interactions in (0, "auto"):
         model = AutoBayes(interactions=interactions)
         assert loss(model, X[:1000], y[:1000], X[1000:], y[1000:]) < best + 0.03
+
+
+def test_a_table_that_tells_nothing_has_the_prior():
+    """Where every weight would be negative, there is no evidence."""
+    for seed in range(12):
+        draw = np.random.default_rng(seed)
+        table = {"a": draw.normal(size=60), "b": draw.integers(0, 3, 60).astype(str)}
+        model = AutoBayes().fit(table, draw.choice(["p", "q"], 60))
+        assert (model.model_.posterior().parameters.plan.weights > 0).any() or (
+            np.ptp(model.predict_proba(table), axis=0) == 0
+        ).all()

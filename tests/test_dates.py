@@ -299,3 +299,11 @@ def test_parts_of_what_holds_no_dates_are_refused():
     forged["ways"] = forged["ways"].astype(np.uint8)
     with pytest.raises(ValueError, match="unknown way"):
         plan_of(forged, 2, 2)
+
+
+def test_moments_of_text_are_those_of_frames():
+    moments = pd.date_range("2024-03-09 20:00:30.25", periods=90, freq="31h", tz="America/New_York")
+    y = np.arange(90) % 2
+    text = pd.Series(moments).map(str)
+    digests = {naively.digest(AutoBayes().fit({"at": at}, y)) for at in (moments, text)}
+    assert len(digests) == 1

@@ -146,3 +146,21 @@ def test_real_files(data_folder):
         found = open_source(data_folder / name)
         assert sum(batch.num_rows for batch in found.batches()) == count
         assert "lines 2 and 3 are those of an Orange file" in found.hint
+
+
+def test_letters_are_rows_not_the_lines_of_orange(tmp_path):
+    path = tmp_path / "dna.tab"
+    path.write_text("x\ty\nc\tt\nc\tc\na\tt\n")
+    assert len(rows(path)) == 3
+
+
+def test_names_of_thousands_of_digits_are_names(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text("1" * 5000 + "," + "2" * 5000 + "\n1,2\n")
+    assert len(rows(path)) == 1
+
+
+def test_marks_of_byte_order_are_no_part_of_a_name(tmp_path):
+    path = tmp_path / "joined.csv"
+    path.write_bytes(b"\xef\xbb\xbf" * 2 + b"a,b\n1,2\n")
+    assert naively.scan(path).names == ["a", "b"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -102,6 +102,9 @@ def looked_at(saved: Saved, source: Opened) -> Looked:
         found.quality = (_left_out(saved.model, kept, question) if learned else None) or _compared(
             model, said, name, learned
         )
+        if not learned and ROWS <= rows <= model.rows:
+            doubt = "These are the first rows. If the model learned them, it does worse on others."
+            found.quality = replace(found.quality, notes=[*found.quality.notes, doubt])
     _choose(found, model, said, name, learned)
     return found
 

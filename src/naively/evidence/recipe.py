@@ -91,18 +91,22 @@ class _Recipe:
         fine = self.coded[FINE].codes
         self.varied = [j for j, own in enumerate(fine) if (own != own[:1]).any()]
 
+    def _of_prior(self) -> Plan:
+        """The plan where the prior is all that there is."""
+        none = np.zeros(self.entries.n_classes)
+        return Plan(self.columns, [], np.empty(0), none, self._prior_alone())
+
     def made(self) -> Plan:
         known = self._first()
-        if not known or self.entries.n_classes < 2:  # the prior is all that there is
-            none = np.zeros(self.entries.n_classes)
-            return Plan(self.columns, [], np.empty(0), none, self._prior_alone())
+        if not known or self.entries.n_classes < 2:
+            return self._of_prior()
         found = self._weighed(known, np.zeros(len(known), bool), None, None)
         rows = self.entries.weight.sum()
-        while (
-            rows < ROWS * len(known)  # so few that a sign is chance
-            and (found.of_blocks <= 0).any() and (found.of_blocks > 0).any()
-        ):  # fmt: skip
+        # so few rows that a sign is chance
+        while rows < ROWS * len(known) and (found.of_blocks <= 0).any():
             known = [one for one, w in zip(known, found.of_blocks, strict=True) if w > 0]
+            if not known:
+                return self._of_prior()
             found = self._weighed(known, np.zeros(len(known), bool), None, None)
         added = np.zeros(len(known), bool)
         ridge, tried = found.ridge, set[Candidate]()

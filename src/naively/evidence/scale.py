@@ -13,7 +13,8 @@ divergence of its classes from those of all terms::
     D_ts = Σ_c p_tc log (p_tc / p_c),    p_tc = (n_tc + s p_c) / (n_t + s),    p_c = Σ_t n_tc / n
 
 for s = 5 and 25: the less a term was met, the more is doubted that it tells much. α, γ, the weights
-and a bias b_c a class are those by which documents are predicted best, each by counts without it.
+and a bias b_c a class are those by which documents are predicted best, each by counts without it,
+less a ridge, which draws v and u to 0 and w to their mean.
 
 Several models of the same documents, such as one of words and one of characters, are a pool: each
 has α and γ that it would have alone; then the weights of all of them, and one bias a class, are
@@ -27,6 +28,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from naively.evidence.blas import one_thread
@@ -160,8 +162,13 @@ class Counted:
         found[:, self.n_groups : 2 * self.n_groups] /= self.unit
         return found, lengths
 
-    def pool(self, scaled: Float64, workers: Workers) -> Pool:
-        """Evidence (n, K, C) that falls with the length, to be weighed."""
+    @property
+    def added(self) -> npt.NDArray[np.bool_]:
+        """(4 G,) which weights naive Bayes has not: these are drawn to 0, others to their mean."""
+        return np.repeat(np.arange(ASPECTS) > 0, self.n_groups)
+
+    def pool(self, scaled: Float64, added: npt.NDArray[np.bool_], workers: Workers) -> Pool:
+        """Evidence (n, K, C) that falls with the length, to be weighed; `added` is of each."""
         prior = np.log(self.class_weight)
         off = np.clip(scaled[:, :, 1:] - scaled[:, :, :1], -FARTHEST, FARTHEST)
         base = np.repeat((prior[1:] - prior[0]).astype(np.float32)[:, np.newaxis], len(self.y), 1)
@@ -170,7 +177,7 @@ class Counted:
             (self.weight * min(1.0, HEAVIEST / self.weight.max())).astype(np.float32),
             np.arange(len(self.y)) % GROUPS,
         )  # fmt: skip
-        return Pool([piece], np.zeros(scaled.shape[1], bool), workers)
+        return Pool([piece], added, workers)
 
     def alone(self, workers: Workers) -> tuple[Any, int, Float64]:
         """(α, 4 γ, the evidence (n, 4 G, C) with them) by which the first documents are predicted
@@ -179,7 +186,7 @@ class Counted:
         few = self.first(TRIED)
 
         def loss(evidence: Float64, lengths: Float64, quarters: int) -> float:
-            return few.pool(falling(evidence, lengths, quarters), workers).alone()[0]
+            return few.pool(falling(evidence, lengths, quarters), few.added, workers).alone()[0]
 
         alphas: Sequence[Any] = ALPHAS if self.alpha is None else [self.alpha]
         tried = [few.told(one) for one in alphas]
@@ -210,7 +217,7 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
         return [textbook(one, k == 0) for k, one in enumerate(models)]
     with one_thread():  # with more threads it adds in another order
         chosen = [one.alone(workers) for one in models]
-        found, used = _together(first, [scaled for _, _, scaled in chosen], workers)
+        found, used = _together(models, [scaled for _, _, scaled in chosen], workers)
     scales, weights = [], found.of_blocks
     for k, (own, (alpha, quarters, _)) in enumerate(zip(models, chosen, strict=True)):
         mine = np.zeros((ASPECTS, own.n_groups))
@@ -224,7 +231,7 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
 
 
 def _together(
-    documents: Counted, told: Sequence[Float64], workers: Workers
+    models: Sequence[Counted], told: Sequence[Float64], workers: Workers
 ) -> tuple[Weights, Sequence[int]]:
     """(the weights of the evidence of some models, which models these are).
 
@@ -232,7 +239,9 @@ def _together(
     """
 
     def weighed(some: Sequence[int]) -> Weights:
-        return documents.pool(np.concatenate([told[k] for k in some], 1), workers).best(None, None)
+        scaled = np.concatenate([told[k] for k in some], axis=1)
+        added = np.concatenate([models[k].added for k in some])
+        return models[0].pool(scaled, added, workers).best(None, None)
 
     used: Sequence[int] = range(len(told))
     found = weighed(used)

@@ -48,9 +48,13 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
     return posterior, found.without(unvaried_in(posterior))
 
 
+LONG = 18
+"""Digits that a whole number has at most, if others write it as a fraction."""
+
+
 def spelled(level: str) -> list[str]:
     """How others may write a level: 5 as 5.0, and true as they like."""
-    if WHOLE.fullmatch(level) and int(float(level)) == int(level):
+    if len(level) < LONG and WHOLE.fullmatch(level) and int(float(level)) == int(level):
         return [level, f"{level}.0"]
     return [level, level.title(), level.upper()] if level in ("true", "false") else [level]
 

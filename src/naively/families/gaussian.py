@@ -256,7 +256,7 @@ class GaussianParameters(Parameters):
         widest = np.broadcast_to(self.variance.max(axis=0), self.variance.shape).copy()
         return type(self)(self.mean, widest, self.epsilon, self.tie)
 
-    def formula(self, names: Sequence[str]) -> Formula:
+    def formula(self, names: Sequence[str]) -> Formula | None:
         """norm - ((x - μ) / (σ √2))² of each column."""
         scale, norm, _ = self._scored
         own = zip(names, norm.T, self.mean.T, scale.T, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -61,6 +62,9 @@ class LogNormal(Family[PowerStatistics, "LogNormalParameters"]):
 
 class LogNormalParameters(GaussianParameters):
     """Means μ and variances σ² of log x, (C, d) each; the term -log x is in `log_base`."""
+
+    def formula(self, names: Sequence[str]) -> None:
+        """None: it is no sum of parabolas of x."""
 
     def prepare(self, X: Data, workers: Workers) -> None:
         """Compute what `log_prob` needs: its logarithms are dense, whatever X is."""

@@ -46,7 +46,9 @@ class Delimited(LinesPart):
 
     def _begin(self, stream: Stream) -> Iterator[LineBlock | None]:
         """Read the header."""
-        data = stream.some(inputs.HEAD).removeprefix(BOM)
+        data = stream.some(inputs.HEAD)
+        while data.startswith(BOM):  # files that were joined or saved again have several
+            data = data.removeprefix(BOM)
         while True:
             text = data.lstrip(b"\r\n")
             # only files without any \n have lines that end in \r

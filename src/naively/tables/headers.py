@@ -12,6 +12,9 @@ TYPES = frozenset(
     {"c", "d", "s", "t", "continuous", "discrete", "string", "time", "basket"}
 )  # fmt: skip
 FLAGS = frozenset({"", "class", "c", "meta", "m", "ignore", "i"})
+WORDS = frozenset({"class", "meta", "ignore"})
+LONG = 18
+"""Digits of names that are read as numbers, at most."""
 NO_FEATURES = frozenset({"meta", "m", "ignore", "i"})
 
 
@@ -22,7 +25,7 @@ def doubt(names: Sequence[str]) -> str:
     numbers of pixels are: these go up.
     """
     values = [name for name in names if name in TRUTH or (name and _is_value(name))]
-    whole = [name for name in names if WHOLE.fullmatch(name)]
+    whole = [name for name in names if len(name) < LONG and WHOLE.fullmatch(name)]
     if any(int(a) >= int(b) for a, b in pairwise(whole)):
         values = [name for name in names if name in values or name in whole]
     if not values:
@@ -46,9 +49,13 @@ def are_types(fields: Sequence[str], columns: int) -> bool:
 
 
 def are_flags(fields: Sequence[str], columns: int) -> bool:
-    """Whether this is the third one, with what some of the columns are for."""
+    """Whether this is the third one, with what some of the columns are for.
+
+    Letters alone may be values of a row.
+    """
     found = {field.strip() for field in fields}
-    return len(fields) == columns and FLAGS.issuperset(found) and found != {""}
+    sure = "" in found or found & WORDS
+    return len(fields) == columns and FLAGS.issuperset(found) and found != {""} and bool(sure)
 
 
 def orange(names: Sequence[str], flags: Sequence[str]) -> str:

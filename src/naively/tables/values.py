@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from naively.exact import Float64
 from naively.statistics.levels import Levels
 from naively.statistics.row_encoding import number_text
+from naively.tables.moments import moment_text
 from naively.tables.plain_numbers import MANY, plain_numbers
 
 Codes = npt.NDArray[np.int32]
@@ -288,26 +289,12 @@ def _canonical(text: str) -> str:
     if NUMBER.fullmatch(text) and math.isfinite(value := float(text)):
         return str(_number_text(value))
     if text and (found := MOMENT.fullmatch(text)):
-        return _moment_text(*found.groups())
+        return moment_text(*found.groups())
     return text
 
 
 def _number_text(value: float) -> str | None:
     return None if math.isnan(value) else number_text(value)
-
-
-def _moment_text(
-    date: str | None, clock: str | None, seconds: str | None, fraction: str | None, zone: str | None
-) -> str:
-    """A date and a time without what is 0 at its end."""
-    fraction = (fraction or "").rstrip("0").rstrip(".")
-    if seconds and (seconds != "00" or fraction):
-        clock = f"{clock}:{seconds}{fraction}"
-    if zone:
-        zone = "+00:00" if zone == "Z" else f"{zone[:3]}:{zone[-2:]}"
-    elif date and clock == "00:00":
-        clock = None
-    return " ".join(part for part in (date, clock) if part) + (zone or "")
 
 
 def levels(column: pa.Array, missing: Collection[str]) -> tuple[Codes, Levels]:
