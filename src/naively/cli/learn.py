@@ -38,9 +38,9 @@ def fit(
     Poisson, and so on; constants and identifiers are left out. The report says
     which; `inspect --json` also says why.
 
-    Of documents, words are evidence whose weights are learned, so that probabilities can be bet on;
-    so are pairs of words, of files up to 64 MB. The file holds some of the documents. A table with
-    a column of text among others is a plain product.
+    Of documents, words are weighed, and pairs of words where files have up to 64 MB, so that the
+    probabilities can be trusted. The file holds some of the documents. A table with a column of
+    text among others is a plain product.
 
     Parameters
     ----------
