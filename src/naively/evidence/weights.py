@@ -217,7 +217,7 @@ class Pool:
         found = np.zeros((self.size, self.size))
         found[np.ix_(first, first)] = ridge * (np.eye(len(first)) - 1 / max(1, len(first)))
         diagonal = np.full(len(found), BIAS)
-        diagonal[: self.blocks] = np.where(self.added, more, LEAST)
+        diagonal[: self.blocks] = np.where(self.added, max(more, LEAST), LEAST)
         return found + np.diag(diagonal)
 
     def _solved(
