@@ -1,6 +1,8 @@
 """Documents whose evidence is weighed: `TextNB(weights="auto")`."""
 
 import copy
+import json
+import lzma
 import pickle
 from pathlib import Path
 
@@ -402,3 +404,18 @@ def test_a_share_of_a_class_below_all_floats_is_no_nan():
     texts, y = ["ab ab ab ab the", "the", "zz the", "ab", "zz", "the zz"], [0, 1, 2, 1, 0, 2]
     model = TextNB().fit(texts, y, sample_weight=[1e200, 1e-300, 1e-300, 1e-300, 1e200, 1e-300])
     assert not np.isnan(model.predict_joint_log_proba(texts)).any()
+
+
+def test_five_posts_of_each_of_twenty_groups_tell_more_than_none(data_folder):
+    with lzma.open(data_folder / "20news-bydate" / "train.jsonl.xz", "rt", "utf-8") as file:
+        posts = [json.loads(line) for line in file]
+    y = np.array([post["label"] for post in posts])
+    rank = np.empty(len(y), int)
+    for label in np.unique(y):
+        rank[y == label] = np.arange((y == label).sum())
+    few, others = np.flatnonzero(rank < 5), np.flatnonzero((rank >= 5) & (rank < 25))
+    texts = [post["text"] for post in posts]
+    model = TextNB("binary", ngram_range=(1, 2)).fit([texts[k] for k in few], y[few])
+    proba = model.predict_proba([texts[k] for k in others])
+    right = proba[np.arange(len(others)), np.searchsorted(model.classes_, y[others])]
+    assert -np.log(right).mean() < np.log(20)
