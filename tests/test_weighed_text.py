@@ -407,7 +407,7 @@ def test_a_share_of_a_class_below_all_floats_is_no_nan():
 
 
 def test_five_posts_of_each_of_twenty_groups_tell_more_than_none(data_folder):
-    with lzma.open(data_folder / "20news-bydate" / "train.jsonl.xz", "rt", "utf-8") as file:
+    with lzma.open(data_folder / "20news-bydate/train.jsonl.xz", "rt", encoding="utf-8") as file:
         posts = [json.loads(line) for line in file]
     y = np.array([post["label"] for post in posts])
     rank = np.empty(len(y), int)
