@@ -1,1 +1,1 @@
-"""Models said in other languages: SQL."""
+"""Models said in other languages: SQL, JavaScript, ONNX."""
