@@ -23,6 +23,7 @@ import scipy
 from naively.evidence.blas import one_thread
 from naively.evidence.entries import HEAVIEST
 from naively.evidence.judged import Judged
+from naively.evidence.pieces import Float32
 from naively.evidence.scale import (
     ALPHAS,
     ASPECTS,
@@ -36,7 +37,7 @@ from naively.evidence.scale import (
     by_length,
     textbook,
 )
-from naively.evidence.weights import GROUPS, Float32
+from naively.evidence.weights import GROUPS
 from naively.exact import Float64, Int64
 from naively.kernels import label_odds as kernel
 from naively.workers import Workers

@@ -17,10 +17,11 @@ from naively.evidence.dates import is_date, seconds
 from naively.evidence.entries import PARTS, Entries
 from naively.evidence.judged import Judged
 from naively.evidence.normal import normals
+from naively.evidence.pieces import Float32, Piece
 from naively.evidence.plan import Block, Cells, Plan
 from naively.evidence.screening import ROWS, Candidate, Expected, Interactions, Screening
 from naively.evidence.smoothing import levels, tree
-from naively.evidence.weights import GROUPS, Float32, Piece, Pool, Weights
+from naively.evidence.weights import GROUPS, Pool, Weights
 from naively.evidence.words import is_prose, words
 from naively.exact import Float64
 from naively.kernels import evidence as kernel
@@ -117,7 +118,8 @@ class _Recipe:
             expected = self._expected(known, found)
             blocks = [one.block for one in known]
             pairs = [b.columns for b in blocks if isinstance(b, Cells) and len(b.columns) == 2]
-            more = screening.best(number, expected, pairs, tried)
+            least = ONE_MORE * found.log_loss
+            more = screening.best(number, expected, pairs, tried, least)
             if not more and number < 2:
                 continue  # triples may tell what pairs do not
             if not more:
@@ -246,8 +248,10 @@ class _Recipe:
             base, weight = self.base[part].T.copy(), entries.weight[rows].astype(np.float32)
             return Piece(evidence, base, entries.y[rows], weight, part % GROUPS)
 
-        rows = self._pieces(entries.first(max(LEAST_WEIGHED, most)))
-        return Pool(self.workers.map(piece, rows), added, self.workers).best(ridge, start)
+        rows = entries.first(max(LEAST_WEIGHED, most))
+        groups = entries.part[rows] % GROUPS
+        of_groups = [one for g in range(GROUPS) for one in self._pieces(rows[groups == g])]
+        return Pool(self.workers.map(piece, of_groups), added, self.workers).best(ridge, start)
 
     def _expected(self, known: list[_LeftOut], found: Weights) -> Expected:
         """What the model expects of each entry, by evidence that is not its own.
@@ -263,34 +267,23 @@ class _Recipe:
         others = np.empty((n if nested else 0, PARTS, classes), np.float32)
 
         def expect(rows: npt.NDArray[np.intp]) -> None:
-            part, turn = entries.part[rows], np.arange(len(rows))
+            part = entries.part[rows]
             total = (self.base[part] + bias).T.astype(np.float32)
-            shift = np.zeros((len(rows), PARTS + 1, classes - 1), np.float32)
+            moved = np.zeros((len(rows) if nested else 0, PARTS + 1, classes - 1), np.float32)
             for one, weight in zip(known, found.of_blocks, strict=True):
                 self._add(one, weight, rows, total)
                 cells = self._cells(one, rows) if nested else None
                 if cells is not None:
-                    kernel.add_all(cells, one.found, np.float32(weight), shift)
-            proba[rows] = _softmax(total.T.astype(np.float64))
+                    kernel.add_all(cells, one.found, np.float32(weight), moved)
+            own = np.empty((len(rows), classes))
+            beside = np.empty((len(rows), PARTS if nested else 0, classes), np.float32)
+            kernel.expected_of(total, moved, part, entries.weight[rows], own, beside)
+            proba[rows] = own
             if nested:
-                shift -= shift[:, PARTS:]
-                shift += total.T[:, np.newaxis]
-                own = _softmax(shift[:, :PARTS])
-                own *= entries.weight[rows, np.newaxis, np.newaxis].astype(np.float32)
-                own[turn, part] = 0
-                others[rows] = own
+                others[rows] = beside
 
         self.workers.map(expect, self._pieces(np.arange(n)))
         return Expected(proba, others)
-
-
-def _softmax(scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The probabilities (..., C) that follow from scores relative to the first class."""
-    whole = np.concatenate([np.zeros_like(scores[..., :1]), scores], axis=-1)
-    whole -= whole.max(axis=-1, keepdims=True)
-    np.exp(whole, out=whole)
-    whole /= whole.sum(axis=-1, keepdims=True)
-    return whole
 
 
 def _relative(evidence: npt.NDArray[np.floating[Any]]) -> Float32:

@@ -34,7 +34,8 @@ from scipy.sparse import csr_matrix
 from naively.evidence.blas import one_thread
 from naively.evidence.entries import HEAVIEST
 from naively.evidence.judged import Judged
-from naively.evidence.weights import GROUPS, WORSE, Piece, Pool, Weights
+from naively.evidence.pieces import Piece
+from naively.evidence.weights import GROUPS, WORSE, Pool, Weights
 from naively.exact import Float64, Int64
 from naively.kernels import left_out as kernel
 from naively.statistics.base import Arrays

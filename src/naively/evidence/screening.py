@@ -82,8 +82,9 @@ class Screening:
         expected: Expected,
         pairs: Sequence[tuple[int, ...]],
         tried: set[Candidate],
+        least: float,
     ) -> list[tuple[Candidate, float]]:
-        """(block, strength) of those that would gain most, the best first.
+        """(block, strength) of those that would gain most, the best first; none of too little.
 
         Parameters
         ----------
@@ -91,6 +92,7 @@ class Screening:
         expected : Expected, of each entry.
         pairs : those that it has.
         tried : blocks that it has.
+        least : nats a row that they must gain together: what each would gain is hardly more.
         """
         candidates = [one for one in self._candidates(number, pairs) if one not in tried]
         sure = np.log(max(1, len(candidates))) + SURE
@@ -102,7 +104,7 @@ class Screening:
         candidates = [candidates[k] for k in likely]
         gains = self._gains(candidates, asked)
         chosen: list[tuple[Candidate, float]] = []
-        met, seen = dict[int, int](), set[tuple[int, ...]]()
+        met, seen, gained = dict[int, int](), set[tuple[int, ...]](), 0.0
         for k in np.argsort(-gains.max(axis=1, initial=0.0), kind="stable").tolist():
             block = candidates[k][1]
             if gains[k].max() <= sure or len(chosen) == most:
@@ -114,7 +116,8 @@ class Screening:
             seen.add(block)
             for j in block:
                 met[j] = met.get(j, 0) + 1
-        return chosen
+            gained += gains[k].max()
+        return chosen if gained > least * asked.weight.sum() else []
 
     def _candidates(self, number: int, pairs: Sequence[tuple[int, ...]]) -> Iterator[Candidate]:
         """What is tried in a round."""
@@ -137,7 +140,7 @@ class Screening:
         """About what each would gain, quickly."""
         off = -asked.hoped
         off[np.arange(len(off)), asked.y] += asked.weight
-        light = [one.astype(np.float32) for one in (asked.weight, off, asked.unsure)]
+        told = np.column_stack([asked.hoped, off[:, 1:], asked.unsure]).astype(np.float32)
         found = np.full(len(candidates), -np.inf)
         for at, coded, blocks in self._groups(candidates, asked):
             out = np.empty(len(at))
@@ -145,8 +148,8 @@ class Screening:
             def some(start: int) -> None:
                 stop = min(start + TRIED, len(out))  # noqa: B023
                 kernel.rough_gains(
-                    coded.codes, coded.sizes, blocks, start, stop, asked.y, *light,  # noqa: B023
-                    STRENGTHS[1], out,  # noqa: B023
+                    coded.codes, coded.sizes, blocks, start, stop, told, STRENGTHS[1],  # noqa: B023
+                    out,  # noqa: B023
                 )  # fmt: skip
 
             self.workers.map(some, range(0, len(at), TRIED))

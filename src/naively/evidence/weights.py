@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from naively.evidence.judged import Judged
-from naively.exact import Float64, Int64
-from naively.kernels import evidence as kernel
+from naively.evidence.pieces import Piece
+from naively.exact import Float64
 from naively.workers import Workers
-
-Float32 = npt.NDArray[np.float32]
 
 RIDGES = (0.3, 3.0, 30.0, 300.0, 3000.0)
 """Of the first blocks, by how far each weight is from their mean."""
@@ -40,6 +37,10 @@ SHORTEST = 1e-9
 """Part of a step that is tried, at least: where a model is too sure, steps are far too long."""
 TERMS = 4_000_000
 """from so many numbers of evidence, at most."""
+STEPS, AGAIN = 40, 3
+"""Steps at most: of the weights, and of those without a group."""
+CLOSE, NEAR = 1e-5, 1e-3
+"""Part of the loss that a step must promise to be made; and to be looked at: without a group."""
 
 
 @dataclass(frozen=True)
@@ -66,73 +67,29 @@ class Weights:
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Entries whose evidence is weighed: one of several, for several workers.
-
-    All is relative to the first class, so that of two classes one number says it all.
+class _Place:
+    """Weights, and what each group of entries says of them.
 
     Attributes
     ----------
-    evidence : (K, C - 1, n) float32, in nats.
-    base : (C - 1, n) float32, log π_c.
-    y, weight, group : (n,) class, weight and group of each entry.
+    x : (K + C,) or (K,)
+    losses, slopes : (G,) and (G, K + C) the loss and its gradient, without the ridge.
     """
 
-    evidence: Float32
-    base: Float32
-    y: Int64
-    weight: Float32
-    group: Int64
+    x: Float64
+    losses: Float64
+    slopes: Float64
 
-    @cached_property
-    def flat(self) -> Float32:
-        """The evidence, a row a block."""
-        return self.evidence.reshape(len(self.evidence), -1)
+    def without(self, group: int) -> _Place:
+        """As if a group had no entries."""
+        others = np.arange(len(self.losses)) != group
+        return _Place(self.x, self.losses * others, self.slopes * others[:, np.newaxis])
 
-    def expected(self, w: Float32, bias: Float32) -> tuple[Float32, Float32]:
-        """(the probabilities but of the first class, (C - 1, n); what each entry loses, (n,))."""
-        proba = _product(w, self.flat).reshape(self.base.shape)
-        losses = np.empty(len(self.y), np.float32)
-        kernel.expect(proba, self.base, bias[1:] - bias[0], self.y, losses)
-        return proba, losses
-
-    def parted(self, x: Float64) -> tuple[Float32, Float32]:
-        """(weights, biases) of (K + C,); of (K,) the biases are 0."""
-        w, bias = np.split(x.astype(np.float32), [len(self.evidence)])
-        return w, bias if len(bias) else np.zeros(len(self.base) + 1, np.float32)
-
-    def slope(self, x: Float64, weight: Float32) -> tuple[float, Float64]:
-        """(the loss, its gradient) where the entries weigh so much."""
-        off, losses = self.expected(*self.parted(x))
-        kernel.take_own(off, self.y, weight)
-        of_bias = off.sum(axis=1, dtype=np.float64)
-        found = np.concatenate([_product(self.flat, off.ravel()), [-of_bias.sum()], of_bias])
-        return float((weight * losses).sum(dtype=np.float64)), found[: len(x)]
-
-    def every(self, step: int) -> Piece:
-        """Some of the entries."""
-        evidence = np.ascontiguousarray(self.evidence[:, :, ::step])
-        base = np.ascontiguousarray(self.base[:, ::step])
-        return Piece(evidence, base, self.y[::step], self.weight[::step], self.group[::step])
-
-    def curvature(self, x: Float64, weight: Float32) -> Float64:
-        """The second derivatives of the loss."""
-        blocks, n = len(self.evidence), len(self.y)
-        proba, _ = self.expected(*self.parted(x))
-        off = np.zeros((blocks, len(proba) + 1, n), np.float32)
-        off[:, 1:] = self.evidence
-        off -= np.einsum("kcn,cn->kn", self.evidence, proba)[:, np.newaxis]
-        proba = np.concatenate([np.maximum(1 - proba.sum(axis=0, keepdims=True), 0), proba])
-        share = weight * proba
-        found = np.empty((len(x), len(x)))
-        if len(x) > blocks:
-            found[blocks:, :blocks] = np.einsum("kcn,cn->ck", off, share)
-            found[:blocks, blocks:] = found[blocks:, :blocks].T
-            found[blocks:, blocks:] = np.diag(share.sum(axis=1)) - _product(share, proba.T)
-        off *= np.sqrt(share)
-        flat = off.reshape(blocks, -1)
-        found[:blocks, :blocks] = _product(flat, flat.T)
-        return found
+    def under(self, penalty: Float64) -> tuple[float, Float64]:
+        """(the loss, its gradient) with a ridge."""
+        held = penalty @ self.x
+        loss = float(self.losses.sum()) + 0.5 * float(self.x @ held)
+        return loss, self.slopes.sum(axis=0) + held
 
 
 class Pool:
@@ -148,12 +105,20 @@ class Pool:
     def __init__(
         self, pieces: Sequence[Piece], added: npt.NDArray[np.bool_], workers: Workers
     ) -> None:
-        self.pieces, self.added, self.workers = pieces, added, workers
+        self.pieces, places, before = list[Piece](), [], 0
+        for piece in pieces:
+            for rows, own in piece.by_group():
+                self.pieces.append(own)
+                places.append(before + rows)
+            before += len(piece.y)
+        self.places = np.concatenate(places)
+        self.added, self.workers = added, workers
         self.blocks, self.classes = len(added), len(pieces[0].base) + 1
         self.size = self.blocks + (self.classes if self.classes <= BIASED else 0)
-        n = sum(len(piece.y) for piece in pieces)
+        n = sum(len(piece.y) for piece in self.pieces)
         step = max(1, n * self.classes * self.blocks // TERMS)
-        self.few = [piece.every(step) for piece in pieces]
+        some = slice(None, None, step)
+        self.few = [piece.some(some) if step > 1 else piece for piece in self.pieces]
         self.more = n / sum(len(piece.y) for piece in self.few)
 
     def best(self, ridge: float | None, start: Float64 | None) -> Weights:
@@ -166,13 +131,14 @@ class Pool:
         """
         best, found, chosen = None, None, 0.0
         # from where no class is sure: all rows matter
-        x, curve = np.zeros(self.size) if start is None else start[: self.size], None
+        place = self._place(np.zeros(self.size) if start is None else start[: self.size])
+        curve = None
         for one in sorted(RIDGES if ridge is None else MORE_RIDGES, reverse=True):
             penalty = self._penalty(one if ridge is None else ridge, one)
-            x, curve = self._solved(penalty, None, x, curve, 40)
-            judged = self._left_out(penalty, x, curve)
+            place, curve = self._solved(penalty, place, curve)
+            judged = self._left_out(penalty, place, curve)
             if found is None or judged.log_loss < found.log_loss:
-                best, found, chosen = x, judged, one
+                best, found, chosen = place.x, judged, one
             elif judged.log_loss > WORSE * found.log_loss:
                 break
         assert best is not None
@@ -183,31 +149,18 @@ class Pool:
 
     def alone(self) -> tuple[float, Float64]:
         """(the log-loss of the entries themselves, in nats a row; the weights): without a ridge."""
-        penalty = self._penalty(0.0, 0.0)
-        x, _ = self._solved(penalty, None, np.zeros(self.size), None, 40)
-        loss = self._slope(x, penalty, None)[0] - 0.5 * float(x @ penalty @ x)
+        place, _ = self._solved(self._penalty(0.0, 0.0), self._place(np.zeros(self.size)), None)
         whole = sum(float(piece.weight.sum(dtype=np.float64)) for piece in self.pieces)
-        return loss / whole, x[: self.blocks]
+        return float(place.losses.sum()) / whole, place.x[: self.blocks]
 
-    def _left_out(self, penalty: Float64, x: Float64, curve: Float64) -> Judged:
+    def _left_out(self, penalty: Float64, place: _Place, curve: Float64) -> Judged:
         """What is said of each group by weights that did not learn it."""
-        weight = np.concatenate([piece.weight for piece in self.pieces])
-        groups = np.concatenate([piece.group for piece in self.pieces])
-        losses, sure = np.zeros((2, len(weight)), np.float32)
-        right = np.ones(len(weight), bool)
-        for group in range(GROUPS):
-            out = groups == group
-            own, _ = self._solved(penalty, group, x, curve * (1 - 1 / GROUPS), 3)
-
-            def said(piece: Piece) -> tuple[Float32, Float32, npt.NDArray[np.bool_]]:
-                proba, loss = piece.expected(*piece.parted(own))  # noqa: B023
-                rest, most = 1 - proba.sum(axis=0), proba.max(axis=0)
-                best = np.where(rest >= most, 0, proba.argmax(axis=0) + 1)
-                return loss, np.maximum(rest, most), best == piece.y
-
-            found = self.workers.map(said, self.pieces)
-            for kept, own_said in zip((losses, sure, right), zip(*found, strict=True), strict=True):
-                kept[out] = np.concatenate(own_said)[out]
+        inverse = _inverse(curve * (1 - 1 / GROUPS) + penalty)
+        own = [self._moved(penalty, place, inverse, group) for group in range(GROUPS)]
+        found = self.workers.map(lambda piece: piece.said(own[piece.group[0]]), self.pieces)
+        order = np.argsort(self.places)  # as they were given
+        losses, sure, right = (np.concatenate(each)[order] for each in zip(*found, strict=True))
+        weight = np.concatenate([piece.weight for piece in self.pieces])[order]
         total = float((weight * losses).sum(dtype=np.float64))
         return Judged(total / float(weight.sum(dtype=np.float64)), sure, right, weight)
 
@@ -220,59 +173,76 @@ class Pool:
         diagonal[: self.blocks] = np.where(self.added, max(more, LEAST), LEAST)
         return found + np.diag(diagonal)
 
+    def _moved(self, penalty: Float64, place: _Place, inverse: Float64, group: int) -> Float64:
+        """The weights without a group: from those of all it is not far."""
+        place = place.without(group)
+        for _ in range(AGAIN):
+            loss, slope = place.under(penalty)
+            direction = -(inverse @ slope)
+            descent = -float(slope @ direction)
+            if descent < CLOSE * max(1.0, abs(loss)):
+                break
+            if descent < NEAR * loss:
+                return place.x + direction
+            moved = self._downhill(place, penalty, direction, group)
+            if moved is None:
+                break
+            place = moved
+        return place.x
+
     def _solved(
-        self, penalty: Float64, without: int | None, x: Float64, curve: Float64 | None, steps: int
-    ) -> tuple[Float64, Float64]:
-        """(the weights without a group, the curvature): Newton's method, with few curvatures."""
-        loss, slope = self._slope(x, penalty, without)
-        if not np.isfinite(loss):
+        self, penalty: Float64, place: _Place, curve: Float64 | None
+    ) -> tuple[_Place, Float64]:
+        """(the weights, the curvature): Newton's method, with few curvatures."""
+        if not np.isfinite(place.losses).all():
             raise FloatingPointError("the evidence that is weighed is not finite")
         inverse = None
-        for step in range(steps):
+        for step in range(STEPS):
             if curve is None or step in RENEWED:
-                curve, inverse = self._curvature(x, without), None
+                curve, inverse = self._curvature(place.x), None
             if inverse is None:
-                whole = curve + penalty
-                inverse = np.linalg.inv(whole + 1e-7 * np.trace(whole) / len(x) * np.eye(len(x)))
+                inverse = _inverse(curve + penalty)
+            loss, slope = place.under(penalty)
             direction = -(inverse @ slope)
-            descent, length = -float(slope @ direction), 1.0
-            if descent < 1e-5 * max(1.0, abs(loss)):
+            if -float(slope @ direction) < CLOSE * max(1.0, abs(loss)):
                 break
-            while length > SHORTEST:
-                new = x + length * direction
-                new_loss, new_slope = self._slope(new, penalty, without)
-                if new_loss <= loss - 1e-4 * length * descent:
-                    break
-                length /= 4
-            else:
+            moved = self._downhill(place, penalty, direction)
+            if moved is None:
                 break
-            x, loss, slope = new, new_loss, new_slope
+            place = moved
         assert curve is not None
-        return x, curve
+        return place, curve
 
-    def _slope(self, x: Float64, penalty: Float64, without: int | None) -> tuple[float, Float64]:
-        """(the loss, its gradient)."""
-        found = self.workers.map(lambda piece: piece.slope(x, _weight(piece, without)), self.pieces)
-        held = penalty @ x
-        loss = sum(one for one, _ in found) + 0.5 * float(x @ held)
-        return loss, np.sum([one for _, one in found], axis=0) + held
+    def _downhill(
+        self, place: _Place, penalty: Float64, direction: Float64, without: int | None = None
+    ) -> _Place | None:
+        """Where a step leads, or a part of it that the loss falls by; None if there is none."""
+        loss, slope = place.under(penalty)
+        descent, length = -float(slope @ direction), 1.0
+        while length > SHORTEST:
+            new = self._place(place.x + length * direction, without)
+            if new.under(penalty)[0] <= loss - 1e-4 * length * descent:
+                return new
+            length /= 4
+        return None
 
-    def _curvature(self, x: Float64, without: int | None) -> Float64:
+    def _place(self, x: Float64, without: int | None = None) -> _Place:
+        """What the groups say of weights, all or all but one."""
+        asked = [piece for piece in self.pieces if piece.group[0] != without]
+        losses, slopes = np.zeros(GROUPS), np.zeros((GROUPS, self.size))
+        found = self.workers.map(lambda piece: piece.slope(x), asked)
+        for piece, (loss, slope) in zip(asked, found, strict=True):
+            losses[piece.group[0]] += loss
+            slopes[piece.group[0]] += slope
+        return _Place(x, losses, slopes)
+
+    def _curvature(self, x: Float64) -> Float64:
         """The second derivatives of the loss, from some of the entries if they are many."""
-        found = self.workers.map(lambda few: few.curvature(x, _weight(few, without)), self.few)
+        found = self.workers.map(lambda few: few.curvature(x), self.few)
         return np.sum(found, axis=0) * self.more
 
 
-def _weight(piece: Piece, without: int | None) -> Float32:
-    """What entries weigh, those of a group nothing."""
-    return piece.weight if without is None else piece.weight * (piece.group != without)
-
-
-def _product(a: Float32, b: Float32) -> Float32:
-    """a @ b.
-
-    Seldom, and not again for the same numbers, BLAS says that a sound product was invalid: it may
-    read beside what it multiplies (numpy issue 13173). The loss tells whether it was sound.
-    """
-    with np.errstate(invalid="ignore", over="ignore"):
-        return a @ b
+def _inverse(matrix: Float64) -> Float64:
+    """The inverse, slightly damped."""
+    size = len(matrix)
+    return np.linalg.inv(matrix + 1e-7 * np.trace(matrix) / size * np.eye(size))

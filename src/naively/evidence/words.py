@@ -20,7 +20,8 @@ import numpy.typing as npt
 import scipy
 
 from naively.evidence.entries import PARTS, Entries
-from naively.evidence.weights import GROUPS, Float32, Piece, Pool
+from naively.evidence.pieces import Float32, Piece
+from naively.evidence.weights import GROUPS, Pool
 from naively.exact import Float64, Int64
 from naively.statistics.levels import Levels
 from naively.text.analysis import Analysis

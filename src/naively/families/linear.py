@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,15 +45,20 @@ class Terms:
 
 
 class Scorer:
-    """The arguments of the linear kernels: weight and zero terms of all columns."""
+    """The arguments of the linear kernels: weight and zero terms of all columns.
 
-    def __init__(self, n_classes: int, n_features: int, sparse: bool, zeros: bool) -> None:
+    Weights are 0 before they are `set`; with `filled=False` they are anything.
+    """
+
+    def __init__(
+        self, n_classes: int, n_features: int, sparse: bool, zeros: bool, filled: bool = True
+    ) -> None:
         self.sparse = sparse
         self.n_classes = n_classes
         self.width = -(-n_classes // LANES) * LANES
         self.shape = (n_features, self.width) if sparse else (n_classes, n_features)
-        self.weight = aligned_zeros(self.shape)
-        self.zero = aligned_zeros(self.shape if zeros or not sparse else (0, 0))
+        self.weight = aligned(self.shape, np.zeros if filled else np.empty)
+        self.zero = aligned(self.shape if zeros or not sparse else (0, 0))
         self.base = np.zeros(self.width if sparse else n_classes)
 
     def set(self, columns: slice, terms: Terms) -> None:
@@ -197,10 +202,10 @@ class LinearParameters(Parameters):
         return terms.slope, terms.zero.sum(axis=1)
 
 
-def aligned_zeros(shape: tuple[int, int]) -> Float64:
-    """Zeros that begin at a cache line, so that eight of them never straddle two."""
+def aligned(shape: tuple[int, int], made: Callable[[int], Float64] = np.zeros) -> Float64:
+    """Zeros, or what is made, from the begin of a cache line: eight of them never straddle two."""
     line = 64
-    memory = np.zeros(math.prod(shape) + line // 8)
+    memory = made(math.prod(shape) + line // 8)
     skip = -memory.ctypes.data % line // 8
     return memory[skip : skip + math.prod(shape)].reshape(shape)
 

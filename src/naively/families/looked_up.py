@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.linear import LinearParameters, aligned_zeros
+from naively.families.linear import LinearParameters, aligned
 from naively.kernels import linear as kernel
 from naively.kernels.simd import LANES
 
@@ -45,7 +45,7 @@ class LookedUp:
         self.base = np.zeros(self.width)
         columns = inner.n_features  # memory that nobody writes to costs nothing
         self.places = np.zeros(columns, np.int32)
-        self.weight = aligned_zeros((columns, self.width))
+        self.weight = aligned((columns, self.width))
         self._slots = np.zeros(2 << columns.bit_length(), np.int32)
         self._known = np.zeros((columns, len(self.sums) * self.sums.shape[2]), np.int64)
         self._first = np.zeros(columns, np.int32)

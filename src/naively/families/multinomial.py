@@ -26,7 +26,7 @@ from naively.families.linear import (
 )
 from naively.kernels import linear as kernel
 from naively.statistics.base import Data, is_sparse
-from naively.statistics.powers import CountStatistics, CountSums
+from naively.statistics.powers import CountStatistics, CountSums, Ranks
 from naively.workers import Workers
 
 ROLLS = 100
@@ -63,7 +63,8 @@ class Multinomial(Family[CountStatistics, LinearParameters]):
 
     def estimate(self, statistics: CountStatistics, class_weight: ExactArray) -> LinearParameters:
         """θ_αc."""
-        return MultinomialParameters(statistics.tables["sum"], self.alpha, statistics.events())
+        sums, events = statistics.tables["sum"], statistics.events()
+        return MultinomialParameters(sums, self.alpha, events, statistics.ranks)
 
     @property
     def met_only(self) -> bool:
@@ -104,12 +105,15 @@ class MultinomialParameters(SharedEvents):
     ----------
     totals : (C,) Σ_β (count + l_β), over all columns, of which these may be some.
     width : how many columns there are in all.
+    ranks : which counts there are, if that is known.
     """
 
     def __init__(
-        self, counts: ExactArray, alpha: Alpha, events: tuple[ExactArray, int] | None = None
-    ) -> None:
+        self, counts: ExactArray, alpha: Alpha, events: tuple[ExactArray, int] | None = None,
+        ranks: Ranks | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(counts, alpha)
+        self.ranks = ranks
         total, self.width = events or (counts.summed(1), self.n_features)
         self.totals = counts_of(total) + total_alpha(self.alpha, self.n_classes, self.width)
         self.n_free = self.n_classes * max(self.width - 1, 0)
@@ -128,10 +132,15 @@ class MultinomialParameters(SharedEvents):
         small = limbs.shape[-1] == 1 and self.counts.low == 0
         if not (sparse and small and alpha.ndim == 0 and alpha > 0):
             return super()._scorer_pair(sparse, workers)
+        if self.ranks is not None:
+            different, ranks = self.ranks
+            scorer = Scorer(self.n_classes, self.n_features, sparse, self.has_zero, filled=False)
+            kernel.look_up_ranks(ranks, log(different + alpha), log(self.totals), scorer.weight)
+            return scorer, None
         most = int(limbs.max(initial=0))
         if most > limbs.size:
             return super()._scorer_pair(sparse, workers)
-        scorer = Scorer(self.n_classes, self.n_features, sparse, self.has_zero)
+        scorer = Scorer(self.n_classes, self.n_features, sparse, self.has_zero, filled=False)
         logs = log(np.arange(most + 1) + alpha)
         kernel.look_up(limbs[..., 0], logs, log(self.totals), scorer.weight)
         return scorer, None

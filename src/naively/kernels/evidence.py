@@ -55,33 +55,41 @@ def count(codes, parts, y, weights, out):
 
 
 @jit
-def surprise(counts, expected, doubt, prior, strength, out):
-    """What a cell tells beyond what was expected of its rows, in nats a class.
+def shares(counts, expected, doubt, prior, met, q):
+    """Fill what was met of each class of a cell, and the shares q expected; False of no rows.
 
-    log p(c | cell) / q(c), with q the expected shares, and p the counts smoothed by `strength`
-    rows that are as expected. Where the model is sure of its rows, these say little about how far
-    it is off in the others: so many of them as the doubt allows count.
+    Where the model is sure of its rows, these say little about how far it is off in the others: so
+    many of them as the doubt allows count.
     """
     total, whole = 0.0, 0.0
     for c in range(counts.size):
         total += counts[c]
-        whole += expected[c] + VIRTUAL * prior[c]
+        q[c] = expected[c] + VIRTUAL * prior[c]
+        whole += q[c]
     if total <= 1e-9:
-        out[:] = 0.0
-        return
+        return False
     most = 0.0
     for c in range(counts.size):
-        q = (expected[c] + VIRTUAL * prior[c]) / whole
-        most += q * (1.0 - q)
+        q[c] /= whole
+        most += q[c] * (1.0 - q[c])
     share = min(1.0, max(LEAST, doubt / (whole * most + 1e-12)))
+    for c in range(counts.size):
+        met[c] = max(counts[c] - (1.0 - share) * expected[c], 0.0)
+    return True
+
+
+@jit
+def surprise(met, q, strength, out):
+    """What a cell tells beyond what was expected of its rows: log p(c | cell) / q(c), in nats.
+
+    p are the shares of what was met, smoothed by `strength` rows that are as expected.
+    """
     rows = 0.0
-    for c in range(counts.size):
-        q = (expected[c] + VIRTUAL * prior[c]) / whole
-        out[c] = max(counts[c] - (1.0 - share) * expected[c], 0.0) + strength * q
+    for c in range(met.size):
+        out[c] = met[c] + strength * q[c]
         rows += out[c]
-    for c in range(counts.size):
-        q = (expected[c] + VIRTUAL * prior[c]) / whole
-        out[c] = np.log(out[c] / (rows * q))
+    for c in range(met.size):
+        out[c] = np.log(out[c] / (rows * q[c]))
 
 
 @jit
@@ -112,6 +120,7 @@ def left_out_surprises(counts, expected, others, doubt, prior, strength, out):
     """out[cell, part] from all other parts; out[cell, parts] from all. out is float32."""
     parts, cells, classes = counts.shape
     n, q, told = np.empty(classes), np.empty(classes), np.empty(classes)
+    met, expects = np.empty(classes), np.empty(classes)
     for cell in range(cells):
         for left in range(parts + 1):
             n[:], q[:], v = 0.0, 0.0, 0.0
@@ -124,7 +133,9 @@ def left_out_surprises(counts, expected, others, doubt, prior, strength, out):
             if left < parts:
                 for c in range(classes):
                     q[c] = others[cell, left, c]
-            surprise(n, q, v, prior, strength, told)
+            told[:] = 0.0
+            if shares(n, q, v, prior, met, expects):
+                surprise(met, expects, strength, told)
             for c in range(classes):
                 out[cell, left, c] = told[c]
 
@@ -138,6 +149,7 @@ def gains(counts, expected, others, doubt, prior, strengths, out):
     parts, cells, classes = counts.shape
     all_n = np.empty(classes)
     n, q, told = np.empty(classes), np.empty(classes), np.empty(classes)
+    met, expects = np.empty(classes), np.empty(classes)
     slope, bend = np.zeros(strengths.size), np.zeros(strengths.size)
     for cell in range(cells):
         all_n[:], all_v = 0.0, 0.0
@@ -156,9 +168,11 @@ def gains(counts, expected, others, doubt, prior, strengths, out):
                 q[c] = others[cell, part, c]
                 p = expected[part, cell, c] / rows
                 most += p * (1.0 - p)
+            if not shares(n, q, all_v - doubt[part, cell], prior, met, expects):
+                continue
             share = doubt[part, cell] / (rows * most + 1e-12)
             for s in range(strengths.size):
-                surprise(n, q, all_v - doubt[part, cell], prior, strengths[s], told)
+                surprise(met, expects, strengths[s], told)
                 square, mean = 0.0, 0.0
                 for c in range(classes):
                     p = expected[part, cell, c]
@@ -174,44 +188,54 @@ def gains(counts, expected, others, doubt, prior, strengths, out):
 
 
 @jit
-def rough_gains(codes, sizes, blocks, start, stop, y, weights, off, unsure, strength, out):
+def rough_gains(codes, sizes, blocks, start, stop, told, strength, out):
     """About what `gains` finds, of blocks start:stop: from all rows, less what chance gives.
 
     To the second order in what each cell tells: for each class the square of what was met beyond
-    what was expected, less its variance, over the rows expected. `off` (n, classes) is what each
-    entry is beyond what was expected of it.
+    what was expected, less its variance, over the rows expected. `told`, (n, 2 classes) float32,
+    has of each entry what was expected of each class, what it is beyond that of each class but the
+    first, and the doubt.
     """
-    classes = off.shape[1]
-    cells = np.empty(y.size, np.uint32)
+    classes = told.shape[1] // 2
+    cells = np.empty(told.shape[0], np.uint32)
     for k in range(start, stop):
         size = cells_of(codes, sizes, blocks[k], cells)
-        met = np.zeros((size, classes), np.float32)
-        beyond = np.zeros((size, classes), np.float32)
-        doubt = np.zeros(size, np.float32)
-        for i in range(y.size):
-            cell = cells[i]
-            met[cell, y[i]] += weights[i]
-            doubt[cell] += unsure[i]
-            for c in range(classes):
-                beyond[cell, c] += off[i, c]
+        sums = np.zeros((size, 2 * classes), np.float32)
+        add_rows(cells, told, sums)
         total = 0.0
         for cell in range(size):
-            rows = 0.0
+            rows, beyond = 0.0, 0.0
             for c in range(classes):
-                met[cell, c] = max(met[cell, c] - beyond[cell, c], np.float32(0.0))
-                rows += met[cell, c]
+                rows += sums[cell, c]
             if rows <= 0.0:
                 continue
             most = 0.0
             for c in range(classes):
-                most += met[cell, c] * (1.0 - met[cell, c] / rows)
-            share = min(1.0, max(LEAST, doubt[cell] / (most + 1e-12)))
-            for c in range(classes):
-                q = np.float64(met[cell, c])
+                most += sums[cell, c] * (1.0 - sums[cell, c] / rows)
+            share = min(1.0, max(LEAST, sums[cell, -1] / (most + 1e-12)))
+            for c in range(classes - 1, -1, -1):
+                q = np.float64(sums[cell, c])
+                own = np.float64(sums[cell, classes + c - 1]) if c > 0 else -beyond
+                beyond += own
                 chance = share * q * (1.0 - q / rows)
-                square = np.float64(beyond[cell, c]) ** 2 - chance
-                total += 0.5 * square / (q * (share + strength / rows) + BESIDE)
+                total += 0.5 * (own * own - chance) / (q * (share + strength / rows) + BESIDE)
         out[k] = total
+
+
+@jit
+def add_rows(cells, told, sums):
+    """Add each entry's numbers to those of its cell."""
+    if told.shape[1] == 4:  # all at once
+        for i in range(cells.size):
+            cell = cells[i]
+            a, b = sums[cell, 0] + told[i, 0], sums[cell, 1] + told[i, 1]
+            c, d = sums[cell, 2] + told[i, 2], sums[cell, 3] + told[i, 3]
+            sums[cell, 0], sums[cell, 1], sums[cell, 2], sums[cell, 3] = a, b, c, d
+        return
+    for i in range(cells.size):
+        cell = cells[i]
+        for k in range(told.shape[1]):
+            sums[cell, k] += told[i, k]
 
 
 @jit
@@ -247,6 +271,43 @@ def add_all(cells, table, weight, out):
         cell = cells[i]
         for k in range(flat.shape[1]):
             own[i, k] += weight * flat[cell, k]
+
+
+@jit
+def expected_of(scores, moved, parts, weights, proba, others):
+    """Fill what is expected of entries: P(c | x), (n, classes), and weight times it by others.
+
+    `scores`, (classes - 1, n), are relative to the first class. `moved`, (n, parts and all, classes
+    - 1), is what blocks tell without each part, and in all: `others`, (n, parts, classes) float32,
+    has that of models without another part besides, 0 of the entry's own. Both may be empty.
+    """
+    classes = proba.shape[1]
+    for i in range(parts.size):
+        most, whole = 0.0, 0.0
+        for c in range(1, classes):
+            most = max(most, np.float64(scores[c - 1, i]))
+        for c in range(classes):
+            own = np.float64(scores[c - 1, i]) if c > 0 else 0.0
+            proba[i, c] = np.exp(own - most)
+            whole += proba[i, c]
+        for c in range(classes):
+            proba[i, c] /= whole
+        for p in range(others.shape[1]):
+            if p == parts[i]:
+                others[i, p] = np.float32(0)
+                continue
+            top, total = np.float32(0), np.float32(0)
+            for c in range(1, classes):
+                own_score = scores[c - 1, i] + (moved[i, p, c - 1] - moved[i, -1, c - 1])
+                others[i, p, c] = own_score
+                top = max(top, own_score)
+            others[i, p, 0] = np.float32(0)
+            for c in range(classes):
+                others[i, p, c] = np.exp(others[i, p, c] - top)
+                total += others[i, p, c]
+            share = np.float32(weights[i]) / total
+            for c in range(classes):
+                others[i, p, c] *= share
 
 
 @jit

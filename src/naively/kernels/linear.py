@@ -158,13 +158,28 @@ def linear_sparse(data, indices, indptr, start, stop, weight, zero, width, base,
 def look_up(counts, logs, totals, weight):
     """weight[f, c] = logs[counts[c, f]] - totals[c]: the weights of all features, for sparse rows.
 
-    Some features at a time, as the two tables lie across each other.
+    Beyond the classes they are 0. Some features at a time, as the two tables lie across each other.
     """
     classes, features = counts.shape
     for first in range(0, features, 64):
+        last = min(first + 64, features)
         for c in range(classes):
-            for f in range(first, min(first + 64, features)):
-                weight[f, c] = logs[counts[c, f]] - totals[c]
+            total = totals[c]
+            for f in range(first, last):
+                weight[f, c] = logs[np.uint64(counts[c, f])] - total
+        weight[first:last, classes:] = 0.0
+
+
+@jit
+def look_up_ranks(ranks, logs, totals, weight):
+    """weight[f, c] = logs[ranks[f, c]] - totals[c], and 0 beyond the classes."""
+    classes = ranks.shape[1]
+    for f in range(ranks.shape[0]):
+        own, out = ranks[f], weight[f]
+        for c in range(classes):
+            out[c] = logs[np.uint32(own[c])] - totals[c]
+        for c in range(classes, out.size):
+            out[c] = 0.0
 
 
 @jit

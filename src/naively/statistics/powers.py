@@ -48,6 +48,10 @@ class Powers(Summary[PowerStatistics]):
         return PowerStatistics(sum_powers(X, batch, workers, squares=True))
 
 
+Ranks = tuple[Float64, npt.NDArray[np.int32]]
+"""(the different sums, which of them that of each column and class is, (d, C))."""
+
+
 class CountStatistics(Statistics):
     """Tables ``sum`` (of numbers >= 0) and ``missing`` (weight of rows), (C, d) each.
 
@@ -59,6 +63,13 @@ class CountStatistics(Statistics):
     """
 
     width: int | None = None
+    _ranked: tuple[ExactArray, Ranks | None] | None = None
+
+    @property
+    def ranks(self) -> Ranks | None:
+        """Of `distinct` columns, if their sums are small whole numbers: for many estimates."""
+        known = self._ranked
+        return known[1] if known and known[0] is self.tables["sum"] else None
 
     def with_events(self) -> Self:
         """The same, with what all columns add up to, so that `met` need not find it."""
@@ -81,7 +92,9 @@ class CountStatistics(Statistics):
             return self, np.arange(limbs.shape[1])
         order = np.argsort(first)
         tables = {name: self.tables[name].gather(1, first[order]) for name in ("sum", "missing")}
-        return self._with({**self.tables, **tables}), np.argsort(order)[which]
+        found = self._with({**self.tables, **tables})
+        found._ranked = found.tables["sum"], _ranks(found.tables["sum"])
+        return found, np.argsort(order)[which]
 
     def events(self) -> tuple[ExactArray, int]:
         """(what all columns add up to, (C,); how many they are)."""
@@ -95,6 +108,20 @@ class CountStatistics(Statistics):
         if self.tables["sum"].any_negative():
             return FORGOTTEN
         return super().impossible(class_weight)
+
+
+def _ranks(sums: ExactArray) -> Ranks | None:
+    """Those of sums; None if they are not small whole numbers."""
+    limbs = sums.limbs
+    if limbs.shape[-1] != 1 or sums.low != 0 or not limbs.size:
+        return None
+    most = int(limbs.max())
+    if limbs.min() < 0 or most > limbs.size:
+        return None
+    met = np.zeros(most + 1, bool)
+    met[limbs] = True
+    ranks = np.cumsum(met, dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(met).astype(np.float64), np.ascontiguousarray(ranks[limbs[..., 0]].T)
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,9 @@ class Folds:
 
     Each part is counted once, and a model is the sum of its parts, or the sum of all of them less
     the others, whichever are fewer. Sums are exact, so that it is the model that learned these
-    rows alone, bit for bit. Grids of values are only ever summed: see `GridStatistics`.
+    rows alone, bit for bit. Grids of values are only ever summed: see `GridStatistics`. Of sparse
+    rows of counts a model needs the columns of the rows that it scores: of a part only these are
+    counted.
 
     Parameters
     ----------
@@ -110,21 +112,33 @@ class Folds:
     ) -> None:
         self.rows, self.workers = rows, workers
         self.classes, self.codes = encode_labels(rows.labels)
-        self.learned, parts = told_apart(learned)
-        self._parts = workers.map(self._counted, parts)
+        self.learned, self._rows_of = told_apart(learned)
         if refused := self.total.statistics.refused():
             raise ValueError(f"no rows can be left out: {refused}")
 
-    def _counted(self, part: Int64) -> Model:
-        """A model of some rows alone, whose labels are the numbers of the classes."""
+    def _counted(
+        self, part: Int64, columns: Int64 | None = None, workers: Workers = SERIAL
+    ) -> Model:
+        """A model of some rows alone, whose labels are the numbers of the classes.
+
+        Of sparse rows of counts it may have some columns only, as `met` gives them.
+        """
         rows = self.rows
         weights = None if rows.weights is None else rows.weights[part]
         if weights is not None and not weights.all():
             part, weights = part[weights > 0], weights[weights > 0]
+        whole = len(part) == len(self.codes) and (np.diff(part) > 0).all()
+        X = rows.X if whole else rows.X[part]  # which copies
+        if columns is not None:  # all others share one more
+            places = np.full(X.shape[1], len(columns), X.indices.dtype)
+            places[columns] = np.arange(len(columns))
+            shape = len(part), len(columns) + 1
+            X = type(X)((X.data, places[X.indices], X.indptr), shape=shape)
         try:
-            return rows.blank.summarise(rows.X[part], self.codes[part], weights)
+            model = rows.blank.summarise(X, self.codes[part], weights, workers)
         except InvalidValueError as error:
             raise self._placed(error, part) from None
+        return model if columns is None else _met(model, np.arange(len(columns)))
 
     def _placed(self, error: InvalidValueError, rows: Int64) -> InvalidValueError:
         """An error about some rows, with the number of the row among all that were given."""
@@ -133,9 +147,16 @@ class Folds:
         return error.named(self.rows.blank.feature_names)
 
     @cached_property
+    def _parts(self) -> list[Model]:
+        """The parts of the rows."""
+        return self.workers.map(self._counted, self._rows_of)
+
+    @cached_property
     def total(self) -> Model:
         """The model of all rows; its labels are the numbers of the classes."""
-        return self._sum(np.arange(len(self._parts)))
+        if is_sparse(self.rows.X) and _met_only(self.rows.blank.schema):
+            return self._counted(np.arange(len(self.codes)), workers=self.workers)
+        return self._sum(np.arange(len(self._rows_of)))
 
     def _sum(self, parts: Int64) -> Model:
         total = self.rows.blank.copy()
@@ -168,28 +189,18 @@ class Folds:
         return (own, True) if adds else (others, False)
 
     @cached_property
-    def _counts(self) -> list[Model]:
-        """The parts, and all rows, with what the columns of each add up to."""
-
-        def one(model: Any) -> Model:
-            return replace(model, statistics=model.statistics.with_events())
-
-        return self.workers.map(one, [*self._parts, self.total])
+    def _known(self) -> Model:
+        """All rows, with what their columns add up to."""
+        return replace(self.total, statistics=self.total.statistics.with_events())  # type: ignore[attr-defined]
 
     def _met(self, split: int, columns: Int64) -> Model:
         """As `model`, of some columns, and of all columns together: for its sums alone."""
-
-        def some(one: Model) -> Model:
-            return replace(one, statistics=one.statistics.met(columns))  # type: ignore[attr-defined]
-
         parts, more = self._needed(split)
-        total = some(self._sum(parts[:0]) if more else self._counts[-1])
-        for part in parts:
-            gone = some(self._counts[part])
-            if more:
-                total.absorb(gone)
-            else:
-                total = total.less(gone)
+        some = self._counted(np.concatenate([self._rows_of[k] for k in parts]), columns)
+        if not more:
+            return self._readable(_met(self._known, columns).less(some))
+        total = _met(self.rows.blank.copy(), columns)
+        total.absorb(some)
         return self._readable(total)
 
     def _asked(self, split: int, test: Int64, met_only: bool) -> tuple[Model, Data]:
@@ -237,11 +248,12 @@ class Folds:
         ------
         ValueError : if the rows of a split cannot be read so, or one of its test rows not scored.
         """
-        met_only = all(schema.is_single and schema.family.met_only for schema, _ in readings)
-        met_only = met_only and is_sparse(self.rows.X)
+        met_only = all(_met_only(schema) for schema, _ in readings) and is_sparse(self.rows.X)
         inner = SERIAL if len(tests) > 1 else self.workers
         if met_only:
-            self._counts  # noqa: B018 by all workers, before they need it
+            self._known  # noqa: B018 before several workers need it
+        else:
+            self._parts  # noqa: B018 by all workers
 
         def one(split: int) -> list[T]:
             test = tests[split]
@@ -282,6 +294,16 @@ class Folds:
             test, log_proba, log_prior[codes], lacking[codes],
             -log_proba[np.arange(len(test)), codes],
         )  # fmt: skip
+
+
+def _met_only(schema: Schema) -> bool:
+    """Whether sparse rows need the sums of their own columns only."""
+    return schema.is_single and schema.family.met_only
+
+
+def _met(model: Model, columns: Int64) -> Model:
+    """Some columns of a model, and all columns together: for its sums alone."""
+    return replace(model, statistics=model.statistics.met(columns))  # type: ignore[attr-defined]
 
 
 def _read(own: Schema, other: Schema, wholes: list[Any]) -> list[Any]:

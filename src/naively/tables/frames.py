@@ -176,7 +176,10 @@ def _is_mixed(column: Any) -> bool:
     kinds = {*map(type, column)}
     if len(kinds) < 2:
         return False
-    kinds = {type(value) for value in column if not values.is_nothing(value)}
+    kinds &= {str}  # text is something, and looked at no closer
+    kinds |= {
+        type(value) for value in column if type(value) is not str and not values.is_nothing(value)
+    }
     return len(kinds) > 1 and not all(
         issubclass(kind, Real) and not issubclass(kind, bool | np.bool_) for kind in kinds
     )

@@ -1,0 +1,118 @@
+"""Evidence that is weighed, piece by piece: its loss with given weights, and how that changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import Float64, Int64
+from naively.kernels import evidence as kernel
+
+Float32 = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Entries whose evidence is weighed: one of several, for several workers.
+
+    All is relative to the first class, so that of two classes one number says it all.
+
+    Attributes
+    ----------
+    evidence : (K, C - 1, n) float32, in nats.
+    base : (C - 1, n) float32, log π_c.
+    y, weight, group : (n,) class, weight and group of each entry.
+    """
+
+    evidence: Float32
+    base: Float32
+    y: Int64
+    weight: Float32
+    group: Int64
+
+    @cached_property
+    def flat(self) -> Float32:
+        """The evidence, a row a block."""
+        return self.evidence.reshape(len(self.evidence), -1)
+
+    def expected(self, w: Float32, bias: Float32) -> tuple[Float32, Float32]:
+        """(the probabilities but of the first class, (C - 1, n); what each entry loses, (n,))."""
+        proba = _product(w, self.flat).reshape(self.base.shape)
+        losses = np.empty(len(self.y), np.float32)
+        kernel.expect(proba, self.base, bias[1:] - bias[0], self.y, losses)
+        return proba, losses
+
+    def parted(self, x: Float64) -> tuple[Float32, Float32]:
+        """(weights, biases) of (K + C,); of (K,) the biases are 0."""
+        w, bias = np.split(x.astype(np.float32), [len(self.evidence)])
+        return w, bias if len(bias) else np.zeros(len(self.base) + 1, np.float32)
+
+    def slope(self, x: Float64) -> tuple[float, Float64]:
+        """(the loss, its gradient)."""
+        off, losses = self.expected(*self.parted(x))
+        kernel.take_own(off, self.y, self.weight)
+        of_bias = off.sum(axis=1, dtype=np.float64)
+        found = np.concatenate([_product(self.flat, off.ravel()), [-of_bias.sum()], of_bias])
+        return float((self.weight * losses).sum(dtype=np.float64)), found[: len(x)]
+
+    def said(self, x: Float64) -> tuple[Float32, Float32, npt.NDArray[np.bool_]]:
+        """(what each entry loses, P(c | x) of its most probable class, whether that is its own)."""
+        proba, losses = self.expected(*self.parted(x))
+        rest, most = 1 - proba.sum(axis=0), proba.max(axis=0)
+        best = np.where(rest >= most, 0, proba.argmax(axis=0) + 1)
+        return losses, np.maximum(rest, most), best == self.y
+
+    def some(self, rows: slice | npt.NDArray[np.intp]) -> Piece:
+        """Some of the entries."""
+        evidence = np.ascontiguousarray(self.evidence[:, :, rows])
+        base = np.ascontiguousarray(self.base[:, rows])
+        return Piece(evidence, base, self.y[rows], self.weight[rows], self.group[rows])
+
+    def by_group(self) -> list[tuple[npt.NDArray[np.intp], Piece]]:
+        """(which entries, these) of each group."""
+        groups = np.unique(self.group)
+        if len(groups) < 2:
+            return [(np.arange(len(self.y)), self)]
+        each = [np.flatnonzero(self.group == one) for one in groups]
+        return [(rows, self.some(rows)) for rows in each]
+
+    def curvature(self, x: Float64) -> Float64:
+        """The second derivatives of the loss."""
+        blocks, n = len(self.evidence), len(self.y)
+        proba, _ = self.expected(*self.parted(x))
+        found = np.empty((len(x), len(x)))
+        if len(proba) == 1:  # of two classes, p (1 - p) says it all
+            share = self.weight * proba[0] * (1 - proba[0])
+            if len(x) > blocks:
+                found[blocks:, :blocks] = np.multiply.outer([-1.0, 1.0], self.flat @ share)
+                found[blocks:, blocks:] = share.sum(dtype=np.float64) * np.array([[1, -1], [-1, 1]])
+                found[:blocks, blocks:] = found[blocks:, :blocks].T
+            flat = self.flat * np.sqrt(share)
+            found[:blocks, :blocks] = _product(flat, flat.T)
+            return found
+        off = np.zeros((blocks, len(proba) + 1, n), np.float32)
+        off[:, 1:] = self.evidence
+        off -= np.einsum("kcn,cn->kn", self.evidence, proba)[:, np.newaxis]
+        proba = np.concatenate([np.maximum(1 - proba.sum(axis=0, keepdims=True), 0), proba])
+        share = self.weight * proba
+        if len(x) > blocks:
+            found[blocks:, :blocks] = np.einsum("kcn,cn->ck", off, share)
+            found[:blocks, blocks:] = found[blocks:, :blocks].T
+            found[blocks:, blocks:] = np.diag(share.sum(axis=1)) - _product(share, proba.T)
+        off *= np.sqrt(share)
+        flat = off.reshape(blocks, -1)
+        found[:blocks, :blocks] = _product(flat, flat.T)
+        return found
+
+
+def _product(a: Float32, b: Float32) -> Float32:
+    """a @ b.
+
+    Seldom, and not again for the same numbers, BLAS says that a sound product was invalid: it may
+    read beside what it multiplies (numpy issue 13173). The loss tells whether it was sound.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        return a @ b
