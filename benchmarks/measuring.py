@@ -31,7 +31,9 @@ Results = dict[str, dict[str, Entry]]
 """Entries by table and method."""
 
 
-def measure(method: Method, X: pd.DataFrame, y: np.ndarray, parts: Iterable[Any]) -> Entry:
+def measure(
+    method: Method, X: pd.DataFrame, y: np.ndarray, parts: Iterable[Any], limit: float = np.inf
+) -> Entry:
     """Accuracy and so on of all rows that are predicted, each by a model that did not learn it.
 
     Parameters
@@ -39,6 +41,7 @@ def measure(method: Method, X: pd.DataFrame, y: np.ndarray, parts: Iterable[Any]
     method : the classifier.
     X, y : columns and labels.
     parts : (rows to learn, rows to predict) of each fold.
+    limit : seconds that all folds may take: it fails once those that are left would take longer.
 
     Returns
     -------
@@ -56,20 +59,27 @@ def measure(method: Method, X: pd.DataFrame, y: np.ndarray, parts: Iterable[Any]
         for kind in (DeprecationWarning, FutureWarning):  # for the authors of packages
             warnings.simplefilter("ignore", kind)
         try:
-            entry |= crossed(method, X, y, parts)
+            entry |= crossed(method, X, y, list(parts), limit)
         except Exception as error:  # the others are still of interest
             entry["failed"] = f"{type(error).__name__}: {error}".splitlines()[0]
     first_lines = (str(warning.message).strip().splitlines()[0] for warning in said)
     return entry | {"warned": dict(Counter(first_lines))}
 
 
-def crossed(method: Method, X: pd.DataFrame, y: np.ndarray, parts: Iterable[Any]) -> Entry:
+def crossed(
+    method: Method, X: pd.DataFrame, y: np.ndarray, parts: list[Any], limit: float
+) -> Entry:
     frame = method.prepare(X)
     classes, codes = np.unique(y, return_inverse=True)
     if method.ours:  # compiles, or loads what is loaded on first use
         few = np.arange(0, len(y), max(1, len(y) // 1000))
         predicted(method, frame, codes, few, few, len(classes))
-    found = [predicted(method, frame, codes, *part, len(classes)) for part in parts]
+    found, start = [], time.perf_counter()
+    for k, part in enumerate(parts, 1):
+        found.append(predicted(method, frame, codes, *part, len(classes)))
+        taken = time.perf_counter() - start
+        if k < len(parts) and taken / k * len(parts) > limit:
+            raise TimeoutError(f"{taken:.0f} s for {k} of {len(parts)} folds; --limit {limit:g}")
     proba = np.concatenate([own for own, _, _ in found])
     truth = np.concatenate([own for _, own, _ in found])
     right = proba.argmax(axis=1) == truth

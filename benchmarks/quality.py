@@ -7,7 +7,8 @@
 
 Five stratified, shuffled folds (seed 0), the same for all. Log-loss is in nats, probabilities
 clipped at 1e-15. `--json FILE` keeps what was measured; what is there of others is not measured
-again. `--protocol ebm` is that of EBM's authors (adult's training file, three times a quarter to
+again. `--limit SECONDS` leaves out others where a table would take them longer, and says so.
+`--protocol ebm` is that of EBM's authors (adult's training file, three times a quarter to
 predict, AUC), `--protocol wanbia` that of WANBIA's (twenty times two folds, errors; `--repeats 2`
 does the first two of the twenty).
 """
@@ -109,7 +110,8 @@ def run(given: argparse.Namespace, status: Callable[[str], None]) -> Results:
             if again and not method.missing:
                 status(f"{table}, {name}")
                 splits = islice(protocol.splits.split(X, y), given.folds)
-                own[name] = measuring.measure(method, X, y, splits)
+                limit = np.inf if method.ours else given.limit
+                own[name] = measuring.measure(method, X, y, splits, limit)
                 measuring.keep(given.json, given.protocol, table, {name: own[name]})
         found[table] = {name: own[name] for name in given.methods if name in own}
     return found
@@ -280,6 +282,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--methods", nargs="+", metavar="METHOD", help="only these methods")
     parser.add_argument("--protocol", choices=PROTOCOLS, default="folds", help="%(default)s")
     parser.add_argument("--repeats", type=int, help="of wanbia's two folds, the first so many")
+    parser.add_argument(
+        "--limit", type=float, default=np.inf, metavar="SECONDS",
+        help="that others may take for a table; those that would take longer are named",
+    )  # fmt: skip
     parser.add_argument("--json", type=Path, help="keep what is measured in this file")
     parser.add_argument("--markdown", action="store_true", help="print tables for the docs")
     given = parser.parse_args()

@@ -170,6 +170,15 @@ def test_what_fails_is_said(modules):
     assert not modules["measuring"].usable(entry, X)
 
 
+def test_what_takes_too_long_is_said(modules):
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    method, folds = modules["peers"].METHODS["Gaussian"], StratifiedKFold(3)
+    entry = modules["measuring"].measure(method, X, y.to_numpy(), folds.split(X, y), 0.0)
+    assert entry["failed"].startswith("TimeoutError")
+    assert "1 of 3 folds" in entry["failed"]
+    assert "accuracy" not in entry
+
+
 def test_ratios(modules):
     """The geometric mean of log-losses divided, tiny ones at the floor, failures left out."""
     measuring = modules["measuring"]

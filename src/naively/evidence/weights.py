@@ -17,7 +17,7 @@ import numpy.typing as npt
 from naively.evidence.judged import Judged
 from naively.evidence.pieces import Piece
 from naively.exact import Float64
-from naively.workers import Workers
+from naively.workers import SERIAL, Workers
 
 RIDGES = (0.3, 3.0, 30.0, 300.0, 3000.0)
 """Of the first blocks, by how far each weight is from their mean."""
@@ -37,6 +37,8 @@ SHORTEST = 1e-9
 """Part of a step that is tried, at least: where a model is too sure, steps are far too long."""
 TERMS = 4_000_000
 """from so many numbers of evidence, at most."""
+ALONE = 1_000_000
+"""Numbers of evidence up to which one worker is faster than several."""
 STEPS, AGAIN = 40, 3
 """Steps at most: of the weights, and of those without a group."""
 CLOSE, NEAR = 1e-5, 1e-3
@@ -112,7 +114,8 @@ class Pool:
                 places.append(before + rows)
             before += len(piece.y)
         self.places = np.concatenate(places)
-        self.added, self.workers = added, workers
+        numbers = sum(piece.evidence.size for piece in self.pieces)
+        self.added, self.workers = added, workers if numbers > ALONE else SERIAL
         self.blocks, self.classes = len(added), len(pieces[0].base) + 1
         self.size = self.blocks + (self.classes if self.classes <= BIASED else 0)
         n = sum(len(piece.y) for piece in self.pieces)
