@@ -41,6 +41,10 @@ from naively import (
 )
 from naively.calibration import Reliability
 from naively.estimators.leaving_out import ALPHAS
+from naively.study.dealing import left_out_in_turn
+from naively.study.folds import Folds, Learnable
+from naively.study.unlearned import left_out
+from naively.text.documents import Documents
 
 SPLITTERS = {
     "int": 4,
@@ -457,3 +461,21 @@ def test_bad_input_is_refused():
     columns = np.array([[0], [1], [0], [1], [0], [7]])
     with pytest.raises(ValueError, match="row 5, column 0"):
         CategoricalNB(unseen="error").left_out(columns, [0, 1, 0, 1, 0, 1], parts=6)
+
+
+def test_rows_left_out_of_a_model_that_learned_others_too():
+    """What is left is the model that learned all rows but these: its classes and bits."""
+    texts, labels = corpus(60)
+    model = TextNB(weights=None).fit(texts, labels).model_
+    few = np.arange(0, 60, 4)
+    rows = Learnable(model.blank(), Documents.of([texts[k] for k in few]), labels[few])
+    part = np.arange(len(few)) % 3
+    learned, tests = left_out_in_turn(part)
+    folds = Folds(rows, learned, whole=model)
+    said = left_out(folds, tests, [rows.reading])[0]
+    for split, test in enumerate(tests):
+        others = np.setdiff1d(np.arange(60), few[test])
+        own = TextNB(weights=None).fit([texts[k] for k in others], labels[others])
+        assert folds.model(split) == own.model_
+        expected = own.predict_log_proba([texts[k] for k in few[test]])
+        assert_array_equal(said.log_proba[test], expected)

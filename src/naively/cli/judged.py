@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +89,8 @@ def judged(model: Model, kept: Kept, question: Question) -> LeftOutScores | None
         return _of_evidence(model, own, "smoothing" if texts else "pairs and triples")
     if model.statistics.nbytes > HEAVY:
         raise ValueError(f"the model takes more than {HEAVY >> 20:,} MB")
-    return _of_models(kept.learnable(model, question))
+    rows = kept.learnable(model, question)
+    return _of_models(rows, model if texts and model.statistics.refused() is None else None)
 
 
 def _of_evidence(model: Model, own: Judged, chosen: str) -> LeftOutScores:
@@ -100,10 +102,10 @@ def _of_evidence(model: Model, own: Judged, chosen: str) -> LeftOutScores:
     )  # fmt: skip
 
 
-def _of_models(rows: Learnable) -> LeftOutScores | None:
+def _of_models(rows: Learnable, whole: Model | None) -> LeftOutScores | None:
     if len(np.unique(rows.labels)) < 2:
         return None
-    said = left_out(*parted(rows), [rows.reading])[0]
+    said = left_out(*parted(rows, whole), [rows.reading])[0]
     share = np.bincount(said.codes, said.weights) / said.weights.sum()
     return LeftOutScores(
         float(said.weights.sum()), MODELS, said.accuracy, said.log_loss, said.calibration,
@@ -111,12 +113,17 @@ def _of_models(rows: Learnable) -> LeftOutScores | None:
     )  # fmt: skip
 
 
-def parted(rows: Learnable) -> tuple[Folds, list[Int64]]:
-    """(models without one part of the rows each, the rows of the parts)."""
+def parted(rows: Learnable, whole: Model | None = None) -> tuple[Folds, list[Int64]]:
+    """(models without one part of the rows each, the rows of the parts); see `Folds`.
+
+    A part is a tenth of what is learned: all of the rows, if the whole learned ten times as many.
+    """
     codes = np.unique(rows.labels, return_inverse=True)[1]
-    part = dealt(rows.blank.schema, rows.X, codes, rows.weights, min(PARTS, len(codes)))
+    share = 1.0 if whole is None else len(codes) / max(1, whole.rows)
+    parts = min(math.ceil(PARTS * min(share, 1.0)), len(codes))
+    part = dealt(rows.blank.schema, rows.X, codes, rows.weights, parts)
     learned, tests = left_out_in_turn(part)
-    return Folds(rows, learned, workers(None)), tests
+    return Folds(rows, learned, workers(None), whole), tests
 
 
 def table(found: LeftOutScores, model: Model) -> Group:

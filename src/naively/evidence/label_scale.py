@@ -4,7 +4,8 @@ The log-odds of a label are those of `naively.evidence.scale` of two classes, th
 have it and the others. But γ, α and the weights of terms are the same for all labels, and only the
 bias b_l is a label's own::
 
-    log π_l / (1 - π_l) + b_l + L^-γ Σ_t x_t (w_g + v_g log (n / n_t)) log θ_tl / θ'_tl
+    log π_l / (1 - π_l) + b_l + L^-γ Σ_t x_t W_tl log θ_tl / θ'_tl
+    W_tl = w_g + v_g log (n / n_t) + Σ_s u_gs D_tls
 
 Most labels are rare: of ten documents nobody learns weights. All labels together tell them well.
 The weights and biases maximise the probability of all labels, each document's by counts without
@@ -27,6 +28,7 @@ from naively.evidence.pieces import Float32
 from naively.evidence.scale import (
     ALPHAS,
     ASPECTS,
+    DOUBTS,
     FARTHEST,
     LIKELY,
     QUARTERS,
@@ -156,7 +158,7 @@ class LabelsCounted:
         return np.flatnonzero((weight[1:] > 0) & (weight[1:] < weight[0]))
 
     def told(self, alpha: Any, most: int, workers: Workers) -> tuple[Float32, Float64]:
-        """(log-odds (2 G, L, n) of the open labels, by counts without each document; lengths).
+        """(log-odds (4 G, L, n) of the open labels, by counts without each document; lengths).
 
         Of the first so many documents; surprise is in units.
         """
@@ -167,22 +169,23 @@ class LabelsCounted:
         logs = np.log(np.arange(SMALL) + smoothing) if smoothing.ndim == 0 else np.empty(0)
         each = np.ascontiguousarray(np.broadcast_to(smoothing, len(own.counts)))
         whole, total = own.equal[:, 0].copy(), own.counts[:, 0].copy()
-        out = np.empty((2 * own.n_groups, len(chosen), len(whole)), np.float32)
+        out = np.empty((ASPECTS * own.n_groups, len(chosen), len(whole)), np.float32)
 
         def some(start: int) -> Float64:
             labels = chosen[start : start + TOGETHER]
             counts = np.ascontiguousarray(own.counts[:, labels])
-            odds = np.empty_like(counts)
-            kernel.first_odds(counts, total, each, logs, odds)
-            found = np.zeros((len(whole), 2 * own.n_groups, len(labels)))
+            odds, tells = np.empty_like(counts), np.empty((*counts.shape, len(DOUBTS)))
+            share = own.of_class[labels] / max(float(own.of_class[0]), 1e-300)
+            kernel.first_odds(counts, total, each, logs, share, DOUBTS, odds, tells)
+            found = np.zeros((len(whole), ASPECTS * own.n_groups, len(labels)))
             lengths = np.zeros(len(whole))
             kernel.label_odds(
                 own.rows.indptr, own.rows.indices, own.rows.data, whole,
-                np.ascontiguousarray(own.equal[:, labels]), counts, total, odds, logs, each,
-                float(own.of_class[0]), own.of_class[labels], own.group, alpha_whole, found,
+                np.ascontiguousarray(own.equal[:, labels]), counts, total, odds, tells, logs, each,
+                float(own.of_class[0]), own.of_class[labels], DOUBTS, own.group, alpha_whole, found,
                 lengths,
             )  # fmt: skip
-            found[:, own.n_groups :] /= own.unit
+            found[:, own.n_groups : 2 * own.n_groups] /= own.unit
             out[:, start : start + TOGETHER] = found.transpose(1, 2, 0)
             return lengths
 
@@ -232,8 +235,7 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
         judged = _judged(evidence, w, b)
     bias = np.zeros(n_labels)
     bias[chosen] = b
-    weights = np.zeros((ASPECTS, documents.n_groups))  # what a term tells of all labels is not used
-    weights[:2] = w.reshape(2, -1)
+    weights = w.reshape(ASPECTS, -1).copy()
     weights[1] /= documents.unit
     return Scale(float(alpha) if chooses else None, quarters, weights, bias, judged)
 

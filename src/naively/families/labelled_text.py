@@ -13,6 +13,7 @@ from naively.families.linear import Alpha, LinearParameters, Terms, columns_of, 
 from naively.families.looked_up import LookedUp, with_group
 from naively.families.multinomial import MultinomialParameters, total_alpha
 from naively.families.text_parameters import Estimated, SelectedTerms, TextParameters
+from naively.kernels import label_odds as kernel
 from naively.statistics.base import Arrays, two_classes
 from naively.statistics.term_counts import TermCounts
 from naively.text.counting import DocumentRows
@@ -32,26 +33,30 @@ class LabelTerms(LinearParameters):
     total : ExactArray (1 + L, V), how often each term was met in all documents, and in those that
         have each label.
     alpha : virtual counts of each term, above 0.
-    weights : (V,) how much each term counts; None for 1.
+    weighing : how much the terms count; None for 1.
     """
 
     has_zero = False
 
-    def __init__(self, total: ExactArray, alpha: Alpha, weights: Float64 | None = None) -> None:
+    def __init__(self, total: ExactArray, alpha: Alpha, weighing: Weighing | None = None) -> None:
         labels, size = total.shape[0] - 1, total.shape[1]
         super().__init__(labels, size)
-        self.total, self.alpha, self.weights = total, np.asarray(alpha, np.float64), weights
+        self.total, self.alpha, self.weighing = total, np.asarray(alpha, np.float64), weighing
         having, without = _apart(total.summed(1))
+        self.of_label, self.whole = having, float(counts_of(total.summed(1))[0])
         whole = total_alpha(self.alpha, labels, size)
         self.log_totals = np.log(without + whole) - np.log(having + whole)
         self.n_free = 2 * labels * max(0, size - 1)
 
     def terms(self, columns: Any) -> Terms:
-        """x_t w_t log θ_tl / θ'_tl."""
+        """x_t W_tl log θ_tl / θ'_tl."""
         having, without = _apart(self.total.gather(1, columns))
         alpha = columns_of(self.alpha, columns)
         slope = log(having + alpha) - log(without + alpha) + self.log_totals[:, np.newaxis]
-        return Terms(slope if self.weights is None else slope * self.weights[columns])
+        if self.weighing is not None:
+            total = counts_of(self.total.gather(1, columns).gather(0, 0))
+            slope *= self.weighing.of_terms(having, total, self.of_label, self.whole, columns)
+        return Terms(slope)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Any:
         """Refused: no model says how labels come together."""
@@ -80,6 +85,24 @@ class Weighing:
     group: Int64
     n_groups: int
 
+    def of_terms(
+        self, having: Float64, total: Float64, of_label: Float64, whole: float, columns: Any
+    ) -> Float64:
+        """What some terms count for each label, (L, k).
+
+        By how often they were met with each, (L, k), and in all, (k,), and all terms, (L,) and one.
+        """
+        from naively.evidence.scale import DOUBTS  # which loads SciPy's sparse matrices
+
+        found = np.empty_like(having)
+        whole = max(whole, 1e-300)
+        kernel.label_weights(
+            np.ascontiguousarray(having), np.ascontiguousarray(total), of_label / whole,
+            np.log(whole), DOUBTS, np.ascontiguousarray(self.group[columns]), self.scale.weights,
+            found,
+        )  # fmt: skip
+        return found
+
 
 class LabelledParameters(TextParameters):
     """What the selected terms tell of each label.
@@ -105,14 +128,10 @@ class LabelledParameters(TextParameters):
         self, summary: TermCounts, terms: SelectedTerms, alpha: Alpha,
         apart: Callable[[Estimated, int], TextParameters], weighing: Weighing | None = None,
     ) -> None:  # fmt: skip
-        total, groups, weights = terms.total, terms.total, None
+        total, groups = terms.total, terms.total
         if weighing is not None:
-            every = total.gather(0, slice(0, 1))
-            weights = weighing.scale.of_terms(
-                every.rounded(), every.summed(1).rounded(), weighing.group
-            )
             groups = with_group(total, weighing.group, weighing.n_groups)
-        inner = LabelTerms(total, alpha, weights)
+        inner = LabelTerms(total, alpha, weighing)
         super().__init__(summary, Estimated(inner, terms.vocabulary, total, alpha))
         self.scale = None if weighing is None else weighing.scale
         if self.scale is not None:

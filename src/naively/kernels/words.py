@@ -148,6 +148,24 @@ def separators(typing_context, array, index, delimiter):
 
 
 @intrinsic
+def breaks(typing_context, array, index):
+    r"""Of 64 bytes from array[index] on, a bit of each that is ", \ or a control character."""
+
+    def generate(context, builder, signature, arguments):
+        def all_of(byte):
+            return ir.Constant(_BYTES, [byte] * BLOCK)
+
+        value = builder.load(_pointer(context, builder, signature.args[0], *arguments, _BYTES))
+        value.align = 1
+        found = builder.icmp_unsigned("<", value, all_of(0x20))
+        for byte in (ord('"'), ord("\\")):
+            found = builder.or_(found, builder.icmp_unsigned("==", value, all_of(byte)))
+        return builder.bitcast(found, _WORD)
+
+    return types.uint64(array, types.int64), generate
+
+
+@intrinsic
 def prefetch(typing_context, array, index):
     """Begin to fetch array[index] into the cache."""
 

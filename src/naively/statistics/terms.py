@@ -117,7 +117,9 @@ class TermStatistics(Statistics):
         if self.vocabulary is not None:
             order = self.vocabulary.order()
             met: Any = self.tables["sum"].nonzero().any(axis=0)
-            new._take(order[met[order]])
+            kept, width = order[met[order]], self.tables["sum"].shape[1]
+            if width != len(kept) or (kept != np.arange(width)).any():
+                new._take(kept)
         return new
 
     def canonical(self) -> Self:

@@ -95,6 +95,8 @@ class Folds:
     rows : Learnable
     learned : (S, n) truth values, whether each of S models learns each row.
     workers : who count and score.
+    whole : a model that learned these rows, and others: what each model learned is that, less the
+        rows of these that it is not to learn. Its sums can be subtracted.
 
     Attributes
     ----------
@@ -108,10 +110,16 @@ class Folds:
     """
 
     def __init__(
-        self, rows: Learnable, learned: npt.NDArray[np.bool_], workers: Workers = SERIAL
-    ) -> None:
+        self, rows: Learnable, learned: npt.NDArray[np.bool_], workers: Workers = SERIAL,
+        whole: Model | None = None,
+    ) -> None:  # fmt: skip
         self.rows, self.workers = rows, workers
         self.classes, self.codes = encode_labels(rows.labels)
+        self._adds = whole is None
+        if whole is not None:
+            self.classes = whole.classes
+            self.codes = np.searchsorted(whole.classes, rows.labels)
+            self.total = replace(whole, classes=np.arange(len(whole.classes)))
         self.learned, self._rows_of = told_apart(learned)
         if refused := self.total.statistics.refused():
             raise ValueError(f"no rows can be left out: {refused}")
@@ -185,7 +193,8 @@ class Folds:
         """(parts of which the rows of a split are the sum, True; or that the total has besides)."""
         inside = self.learned[split]
         own, others = np.flatnonzero(inside), np.flatnonzero(~inside)
-        adds = len(own) <= len(others) or not self.total.statistics.reversible
+        fewer = len(own) <= len(others) or not self.total.statistics.reversible
+        adds = self._adds and fewer
         return (own, True) if adds else (others, False)
 
     @cached_property

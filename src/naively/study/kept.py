@@ -14,13 +14,15 @@ from naively.model import Model
 from naively.study.folds import Learnable
 from naively.tables.encoding import encode
 from naively.tables.held import Held
-from naively.tables.inputs import Task
+from naively.tables.inputs import LONG, Task
 from naively.tables.joining import together
 from naively.tables.learning import Question, labelled, weights_of
 from naively.tables.values import bytes_of
 
 ROWS, CELLS, BYTES = 100_000, 1 << 22, 1 << 26
-"""Rows that are kept, at most, and the cells and bytes that they have."""
+"""Rows that are kept, at most, and the cells and bytes that they have,"""
+PROSE = 1 << 24
+"""and the bytes of long texts, each of which is counted, and then predicted."""
 
 
 @dataclass
@@ -99,5 +101,7 @@ class Kept:
 
 def most_rows(batch: pa.RecordBatch | pa.Table) -> int:
     """How many rows of such a table are kept."""
-    size = bytes_of(batch) // max(1, batch.num_rows)
-    return max(1000, min(ROWS, CELLS // max(1, batch.num_columns), BYTES // max(1, size)))
+    rows = max(1, batch.num_rows)
+    long = sum(one.nbytes for one in batch.columns if one.nbytes > LONG * rows)
+    most = min(BYTES // max(1, bytes_of(batch) // rows), PROSE // max(1, long // rows))
+    return max(1000, min(ROWS, CELLS // max(1, batch.num_columns), most))

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as arrow_json
 
-from naively.tables import inputs
+from naively.tables import inputs, plain_objects
 from naively.tables.frames import to_array
 from naively.tables.inputs import BOM, ENCODED, TEXT, Stream, TableError, Task
 from naively.tables.parts import LineBlock, LinesPart
@@ -51,6 +51,26 @@ class JsonLines(LinesPart):
         return (block and partial(self._parsed, block) for block in begun)
 
     def _parsed(self, block: LineBlock) -> pa.RecordBatch:
+        """The rows of a block, with the columns that are wanted."""
+        table = None
+        if len(block.data) >= plain_objects.ENOUGH:
+            table = plain_objects.columns_of(block.data, block.lines)
+        if table is None:
+            table = self._read_all(block)
+        if self.wanted is not None:
+            have = set(table.schema.names)
+            table = table.select([name for name in self.wanted if name in have])
+        if any(pa.types.is_nested(kind) for kind in table.schema.types):
+            table = self._by_hand(block).select(table.schema.names)
+        texts = set()
+        for i, column in enumerate(table.schema):
+            if pa.types.is_string(column.type):
+                texts.add(column.name)
+                if inputs.repeating(table.column(i)) == TEXT:
+                    table = table.set_column(i, column.name, table.column(i).dictionary_encode())
+        return inputs.marked(inputs.one_batch(table), texts, ENCODED)
+
+    def _read_all(self, block: LineBlock) -> Any:
         """The rows of a block.
 
         Arrow does what it can: keys of one type each. What it cannot, Python does.
@@ -66,18 +86,7 @@ class JsonLines(LinesPart):
                 table = self._by_hand(block)
         except (pa.ArrowException, UnicodeDecodeError):
             table = self._by_hand(block)
-        if self.wanted is not None:
-            have = set(table.schema.names)
-            table = table.select([name for name in self.wanted if name in have])
-        if any(pa.types.is_nested(kind) for kind in table.schema.types):
-            table = self._by_hand(block).select(table.schema.names)
-        texts = set()
-        for i, column in enumerate(table.schema):
-            if pa.types.is_string(column.type):
-                texts.add(column.name)
-                if inputs.repeating(table.column(i)) == TEXT:
-                    table = table.set_column(i, column.name, table.column(i).dictionary_encode())
-        return inputs.marked(inputs.one_batch(table), texts, ENCODED)
+        return table
 
     @staticmethod
     def _read(block: LineBlock, kinds: dict[str, Any]) -> Any:

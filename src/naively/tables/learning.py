@@ -223,8 +223,21 @@ def _prose(table: pa.Table, names: Sequence[str], missing: Collection[str]) -> l
     return [
         name
         for name in names
-        if name in table.column_names and prose.is_prose(values.flat(table.column(name)), missing)
+        if name in table.column_names
+        and prose.is_prose(values.flat(table.column(name).slice(0, prose.PROSE_ROWS)), missing)
     ]
+
+
+def settled_by(table: pa.Table, question: Question) -> bool:
+    """Whether rows after these first ones cannot change which columns there are, of which families.
+
+    Of delimited text a header tells the columns; a column is of long text by its first values.
+    """
+    names = features_of(table.column_names, question)
+    open_ = [name for name in names if name not in question.wishes.settled]
+    known = all(is_untyped(table.schema.field(name)) for name in open_)
+    enough = table.num_rows >= prose.PROSE_ROWS and question.weight is None
+    return known and enough and _prose(table, open_, question.wishes.missing) == open_
 
 
 def weights_of(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:

@@ -30,6 +30,7 @@ from naively.tables.learning import (
     merge,
     plan,
     settled,
+    settled_by,
     summarise,
 )
 from naively.tables.summarising import slices
@@ -181,7 +182,7 @@ def learn(
     begin: Iterator[Drawn] = iter(())
     if now is None:
         # with a keeper the stream is read no further than what is learned
-        head, stream = _head(stream, question, threads if keeper is None else 1)
+        head, stream = _head(stream, question, threads if keeper is None else 1, inferred is None)
         now, begin = _planned(head, question, known, inferred), _again(head)
     rest: Iterator[Drawn | None] = stream if keeper is None else _keeping(stream, now, keeper)
     for found in in_order(now.count, chain(begin, rest), threads):
@@ -245,11 +246,12 @@ def _split(
 
 
 def _head(
-    stream: Iterator[Drawn], question: Question, threads: int
+    stream: Iterator[Drawn], question: Question, threads: int, looks: bool
 ) -> tuple[list[tuple[pa.RecordBatch, Drawn]], Iterator[Drawn]]:
     """(the batches of the first rows, from which families are inferred; what comes after them).
 
     As many pieces are read at once as there are threads; those that are too many come again.
+    Fewer rows do where they settle the families, if somebody `looks` at no more of them.
     """
     head: list[tuple[pa.RecordBatch, Drawn]] = []
     ahead: list[tuple[pa.RecordBatch, Drawn]] = []
@@ -258,9 +260,13 @@ def _head(
         batch, drawn = ahead.pop(0)
         head.append((batch, drawn))
         rows += batch.num_rows if drawn.draws is None else int(np.isinf(drawn.draws).sum())
-        features = features_of(head[0][0].schema.names, question)
-        settled = question.wishes.settled.issuperset(features)
-        if rows >= (1 if settled else 1.05 * first_rows(len(features))):
+        if len(head) == 1:
+            features = features_of(batch.schema.names, question)
+            settled = question.wishes.settled.issuperset(features)
+            if looks and not settled:
+                settled = settled_by(_split(batch, drawn.draws, 1.0)[0], question)
+            most = 1 if settled else 1.05 * first_rows(len(features))
+        if rows >= most:
             break
     return head, chain(_again(ahead), stream)
 

@@ -54,7 +54,8 @@ class Documents:
         if isinstance(texts, pa.ChunkedArray):
             if texts.get_total_buffer_size() >= WIDE:  # the offsets of text need 64 bits
                 texts = texts.cast(pa.large_string())
-            texts = texts.combine_chunks()
+            one = texts.num_chunks == 1
+            texts = texts.chunk(0) if one else texts.combine_chunks()
         if isinstance(texts, pa.Array):
             return cls._of_arrow(texts)
         return cls._of_arrow(to_array(texts))
