@@ -1,0 +1,44 @@
+"""Predictions without options, answered without the framework, which costs more than they do."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from naively.serve.guard import App, Message, Receive, Send
+from naively.serve.refused import RefusedError
+
+
+class Direct:
+    """An ASGI application that answers ``POST /predict`` itself, and leaves all else to another.
+
+    Only without options: those are the other's to read. The answers are the same.
+
+    Parameters
+    ----------
+    app : the other one.
+    predict : what answers a request.
+    refused : what says why it is refused.
+    """
+
+    def __init__(
+        self, app: App, predict: Callable[[Request], Awaitable[Response]],
+        refused: Callable[[Request, RefusedError], Awaitable[Response]],
+    ) -> None:  # fmt: skip
+        self.app, self.predict, self.refused = app, predict, refused
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if (scope["type"], scope.get("path"), scope.get("method"), scope.get("query_string")) != (
+            "http", "/predict", "POST", b"",
+        ):  # fmt: skip
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        try:
+            response = await self.predict(request)
+        except RefusedError as error:
+            response = await self.refused(request, error)
+        await response(scope, receive, send)
