@@ -77,7 +77,7 @@ def application(service: Service) -> Guard:
     app.add_exception_handler(HTTPException, unknown)
     app.add_exception_handler(Exception, failed)
     settings = service.settings
-    direct = Direct(app, service.predict, refused)
+    direct = Direct(app, service.predict, refused, failed)
     return Guard(direct, settings.hosts, settings.token, service.metrics.seen)
 
 

@@ -104,11 +104,13 @@ def _of_json(body: bytes, wanted: Wanted, limits: Limits) -> tuple[pa.Table, lis
         i = next(i for i, row in enumerate(said) if not isinstance(row, dict))
         _refuse(f"row {i + 1} must be an object with the columns as keys, not {_kind(said[i])}")
     names = list(dict.fromkeys(chain.from_iterable(said)))
-    here = set(names)
-    columns = {
-        name: _column(name, [row.get(name) for row in said])
-        for name in wanted.columns if name in here
-    }  # fmt: skip
+    if len({*map(tuple, said)}) == 1:  # all rows have the same keys in the same order
+        cells = dict(zip(names, zip(*map(dict.values, said), strict=True), strict=True))
+        given = {name: [*cells[name]] for name in wanted.columns if name in cells}
+    else:
+        here = set(names)
+        given = {name: [row.get(name) for row in said] for name in wanted.columns if name in here}
+    columns = {name: _column(name, own) for name, own in given.items()}
     # a table without columns has no rows
     return pa.table(columns) if columns else pa.table({" ": pa.nulls(len(said))}), names
 

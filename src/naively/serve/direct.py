@@ -20,14 +20,15 @@ class Direct:
     ----------
     app : the other one.
     predict : what answers a request.
-    refused : what says why it is refused.
+    refused, failed : what says why it is refused, and that it cannot be answered.
     """
 
     def __init__(
         self, app: App, predict: Callable[[Request], Awaitable[Response]],
         refused: Callable[[Request, RefusedError], Awaitable[Response]],
+        failed: Callable[[Request, Exception], Awaitable[Response]],
     ) -> None:  # fmt: skip
-        self.app, self.predict, self.refused = app, predict, refused
+        self.app, self.predict, self.refused, self.failed = app, predict, refused, failed
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -41,4 +42,7 @@ class Direct:
             response = await self.predict(request)
         except RefusedError as error:
             response = await self.refused(request, error)
+        except Exception as error:
+            await (await self.failed(request, error))(scope, receive, send)
+            raise  # the server writes it down
         await response(scope, receive, send)

@@ -1,8 +1,8 @@
-"""Small requests that arrive at the same moment, answered together: that costs hardly more than one.
+"""Small requests that arrive at the same moment, answered together: it costs little more than one.
 
-A row's answer does not depend on the rows beside it, so each request gets what it would get alone.
-That is so of documents; what is told of the values of other columns is told of all rows together, so
-such requests are not put together.
+The answer of a row does not depend on the rows beside it, so each request gets what it gets alone.
+That is for documents. Of other columns it is told which values are odd, of all rows together: such
+requests are answered one by one.
 """
 
 from __future__ import annotations
