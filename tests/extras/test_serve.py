@@ -255,9 +255,10 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_json_that_makes_no_rows_is_refused_saying_where(client, name):
     body, status, said = HOSTILE[name]
-    found = client.post("/predict", content=body, headers={"content-type": "application/json"})
-    assert found.status_code == status, found.text
-    assert said in found.json()["detail"]
+    for path in ("/predict", "/predict?top=1", "/explain"):
+        found = client.post(path, content=body, headers={"content-type": "application/json"})
+        assert found.status_code == status, found.text
+        assert said in found.json()["detail"]
 
 
 def test_a_body_without_a_length_is_cut_off(client):
@@ -386,6 +387,41 @@ def test_rows_are_learned_and_forgotten(table, tmp_path):
     expected = naively.load(table).partial_fit(pd.DataFrame([new]).drop(columns="size"), "rich")
     assert naively.load(path).model_ == expected.model_
     assert not path.with_name("rich.model.log").exists()
+
+
+def test_answers_of_every_moment_are_of_one_state(texts, tmp_path):
+    """Many ask over connections of their own while rows are learned, one by one."""
+    path = copied(texts, tmp_path)
+    asked = ["free lunch", "call now", "noon"]
+    lessons = [{"text": f"free {word}", "label": "ham"} for word in ("lunch", "call", "noon") * 4]
+    found, going = [], True
+    with client_of(path, read_only=False) as client:
+
+        def ask(kind):
+            with httpx.Client(base_url=client.base_url, timeout=60) as own:
+                while going:
+                    one = kind(own)
+                    assert one.headers["naively-state"] == str(one.json()["state"])
+                    found.append((one.json()["state"], one.json()["rows"]))
+
+        kinds = [lambda own: own.post("/predict", json={"texts": asked})] * 6
+        kinds += [lambda own: own.post("/predict?top=1", json={"texts": asked})]
+        askers = [threading.Thread(target=ask, args=[kind]) for kind in kinds]
+        for one in askers:
+            one.start()
+        for lesson in lessons:
+            assert client.post("/learn", json=[lesson]).status_code == 200
+        going = False
+        for one in askers:
+            one.join()
+    model = naively.load(texts)
+    truth = [model.predict_proba(asked)]
+    for lesson in lessons:
+        rows = {name: [value] for name, value in lesson.items()}
+        truth.append(model.partial_fit(pa.table(rows), "label").predict_proba(asked))
+    assert len({number for number, _ in found}) > 3
+    for number, rows in found:
+        assert [[*one["probabilities"].values()] for one in rows] == truth[number].tolist()
 
 
 def test_texts_are_learned_with_their_labels(texts, tmp_path):

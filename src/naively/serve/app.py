@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 
 from naively import __version__
 from naively.serve.bodies import ARROW, JSON
+from naively.serve.direct import Direct
 from naively.serve.form import example
 from naively.serve.guard import Guard
 from naively.serve.refused import RefusedError
@@ -76,7 +77,8 @@ def application(service: Service) -> Guard:
     app.add_exception_handler(HTTPException, unknown)
     app.add_exception_handler(Exception, failed)
     settings = service.settings
-    return Guard(app, settings.hosts, settings.token, service.metrics.seen)
+    direct = Direct(app, service.predict, refused, failed)
+    return Guard(direct, settings.hosts, settings.token, service.metrics.seen)
 
 
 def _body(service: Service, labelled: bool) -> dict[str, Any]:

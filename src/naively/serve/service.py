@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, Response
-from pydantic_core import to_json
 from starlette.requests import ClientDisconnect
 
 from naively import __version__
@@ -25,7 +24,10 @@ from naively.serve.form import form
 from naively.serve.metrics import Metrics
 from naively.serve.refused import RefusedError
 from naively.serve.state import State
+from naively.serve.together import Together
 from naively.serve.writer import Order, Writer, to_bytes
+from naively.serve.written import in_json, rows_in_json
+from naively.tables.answers import Answer
 from naively.tables.targets import positions
 
 SMALL = 1 << 14
@@ -91,6 +93,7 @@ class Service:
         self.metrics = Metrics(PATHS, lambda: self.state, size)
         self._pool = ThreadPoolExecutor(4, thread_name_prefix="reader")
         self._room = asyncio.Semaphore(LARGE)
+        self._together = Together()
 
     @property
     def state(self) -> State:
@@ -108,20 +111,28 @@ class Service:
         """The class of each row, and P(class) of all classes."""
         in_arrow = ARROW in request.headers.get("accept", "")
 
-        def made(body: bytes, kind: str) -> Response:
+        def read(body: bytes, kind: str) -> tuple[State, pa.Table, list[str]]:
             state = self.state
-            table, said = rows_of(body, kind, self._wanted(state), self.settings.limits)
-            found, more = state.answer(table, probabilities, top, unsure)
-            self.metrics.rows("predicted", table.num_rows)
-            if in_arrow:
-                columns = found.columns(state.model.classes)
-                return answer(to_bytes(pa.table(columns)), state.number, ARROW, said + more)
-            fields = found.fields(state.model.classes)
-            each = zip(*fields.values(), strict=True)
-            rows = [dict(zip(fields, one, strict=True)) for one in each]
-            told = {"state": state.number, "rows": rows, "warnings": said + more}
-            return as_json(told, state.number)
+            return state, *rows_of(body, kind, self._wanted(state), self.settings.limits)
 
+        def told(state: State, said: list[str], found: Answer, more: list[str]) -> Response:
+            self.metrics.rows("predicted", len(found.labels))
+            classes = state.model.classes
+            if in_arrow:
+                columns = found.columns(classes)
+                return answer(to_bytes(pa.table(columns)), state.number, ARROW, said + more)
+            rows, warnings = rows_in_json(found, classes), in_json(said + more)
+            body = b'{"state":%d,"rows":%b,"warnings":%b}' % (state.number, rows, warnings)
+            return answer(body, state.number, JSON)
+
+        def made(body: bytes, kind: str) -> Response:
+            state, table, said = read(body, kind)
+            return told(state, said, *state.answer(table, probabilities, top, unsure))
+
+        plain = probabilities and top is None and unsure is None
+        if plain and self.state.text is not None and _is_small(request):
+            state, table, said = await self._read(request, read)
+            return told(state, said, *await self._together.answer(state, table))
         return await self._read(request, made)
 
     async def explain(
@@ -254,8 +265,7 @@ class Service:
         too_large = RefusedError(413, f"the body is longer than {most:,} bytes")
         if declared.isdigit() and int(declared) > most:
             raise too_large
-        small = declared.isdigit() and int(declared) <= SMALL
-        if small:
+        if _is_small(request):
             return make(await self._body(request, most, too_large), kind)
         async with self._room:
             body = await self._body(request, most, too_large)
@@ -283,6 +293,12 @@ class Service:
             self.writer.stop()
 
 
+def _is_small(request: Request) -> bool:
+    """Whether a request is answered on the thread of the event loop."""
+    declared = request.headers.get("content-length", "")
+    return declared.isdigit() and int(declared) <= SMALL
+
+
 def answer(
     body: bytes, number: int, kind: str, said: list[str] | None = None, status: int = 200
 ) -> Response:
@@ -295,5 +311,4 @@ def answer(
 
 def as_json(value: Any, number: int, status: int = 200) -> Response:
     """The same of JSON; what is not finite is null."""
-    body = to_json(value, inf_nan_mode="null", fallback=str)  # floats are read back as they were
-    return answer(body, number, JSON, None, status)
+    return answer(in_json(value), number, JSON, None, status)

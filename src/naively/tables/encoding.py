@@ -115,6 +115,8 @@ def _plain_numbers(column: pa.Array, missing: Collection[str]) -> Float64 | None
 
     Those are truth values, codes such as 02139, and numbers that are equal as float64 alone.
     """
+    if values.begins_with_word(column, missing):
+        return None  # at once: to try all values takes long where rows are few
     read = values.numbers(column, missing)
     known = values.flat(column.dictionary) if pa.types.is_dictionary(column.type) else column
     kind = known.type

@@ -173,7 +173,7 @@ def _is_mixed(column: Any) -> bool:
     dtype = getattr(column, "dtype", None)
     if dtype is not None and not (isinstance(dtype, np.dtype) and dtype.kind == "O"):
         return False
-    kinds = {*map(type, column)}
+    kinds = {*map(type, column)} - {type(None)}
     if len(kinds) < 2:
         return False
     kinds &= {str}  # text is something, and looked at no closer

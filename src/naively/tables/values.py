@@ -158,6 +158,14 @@ def _numbers_among(missing: tuple[str, ...]) -> list[float]:
     return [float(spelling) for spelling in missing if NUMBER.fullmatch(spelling)]
 
 
+def begins_with_word(column: pa.Array, missing: Collection[str]) -> bool:
+    """Whether the first value of a column is text that is no number, as each word is."""
+    if len(column) == 0 or not is_text(column.type) or (first := column[0].as_py()) is None:
+        return False
+    text = first.strip()
+    return text[:1].isalpha() and _read(text, missing) is None
+
+
 def _parsed(column: pa.Array, missing: Collection[str]) -> Numbers:
     """Text as numbers."""
     if len(column) < MANY:
