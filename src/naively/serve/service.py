@@ -18,6 +18,7 @@ from pydantic_core import to_json
 from starlette.requests import ClientDisconnect
 
 from naively import __version__
+from naively.files.bundles import table_to_bytes
 from naively.plain import plain_json
 from naively.serve import page
 from naively.serve.bodies import ARROW, JSON, Limits, Wanted, rows_of
@@ -25,7 +26,7 @@ from naively.serve.form import form
 from naively.serve.metrics import Metrics
 from naively.serve.refused import RefusedError
 from naively.serve.state import State
-from naively.serve.writer import Order, Writer, to_bytes
+from naively.serve.writer import Order, Writer
 from naively.tables.targets import positions
 
 SMALL = 1 << 14
@@ -115,7 +116,7 @@ class Service:
             self.metrics.rows("predicted", table.num_rows)
             if in_arrow:
                 columns = found.columns(state.model.classes)
-                return answer(to_bytes(pa.table(columns)), state.number, ARROW, said + more)
+                return answer(table_to_bytes(pa.table(columns)), state.number, ARROW, said + more)
             fields = found.fields(state.model.classes)
             each = zip(*fields.values(), strict=True)
             rows = [dict(zip(fields, one, strict=True)) for one in each]
