@@ -41,7 +41,7 @@ from naively.families.formula import (
     Table,
 )
 from naively.model import Model
-from naively.tables.values import NUMBER
+from naively.numerals import NUMBER
 
 DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "sqlite")
 LISTS = ("duckdb", "postgres")
