@@ -199,15 +199,16 @@ def test_terms_of_all_models_have_names_numbers_and_information(both):
     assert terms == expected
     assert_array_equal(model.feature_count_, [counts[c == CLASSES].sum(axis=0) for c in range(3)])
     assert model.feature_log_prob_.shape == model.feature_count_.shape
-    assert model.information_.shape == (len(terms),)
-    assert model.information_.min() >= 0
+    information = model.information_
+    assert information.shape == (len(terms),)
+    assert information.min() >= 0
     told = model.telling_terms(len(terms)).to_pylist()
     listed = {one["term"] for one in told}
     assert any(term.startswith("'") for term in listed)
     assert any(" " in term and not term.startswith("'") for term in listed)
     places = {term: k for k, term in enumerate(terms)}
     for one in told:
-        assert one["bits"] == model.information_[places[one["term"]]]
+        assert one["bits"] == information[places[one["term"]]]
 
 
 def test_why_not_says_words(both):

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from naively import numerals
 from naively.tables import delimited, inputs, values
 from naively.tables.readers import TableError, open_source
 
@@ -44,7 +45,7 @@ def meant(text):
     """What a field of delimited text, which stays text, means to a model."""
     if values.level_text(text, inputs.MISSING) is None:
         return None
-    for kind, pattern in ((int, values.WHOLE), (float, values.NUMBER)):
+    for kind, pattern in ((int, numerals.WHOLE), (float, numerals.NUMBER)):
         if pattern.fullmatch(text):
             return kind(text)
     return text

@@ -43,3 +43,15 @@ def new_rows():
 def fitted(name):
     rows = KIND != 2 if name == "two classes" else KIND >= 0
     return MODELS[name].fit(TABLE[rows], LABELS[rows])
+
+
+def fed(graph, rows):
+    """A table as the docs say that a graph takes it."""
+    given = {}
+    for one in graph.get_inputs():
+        column = rows[one.name]
+        if one.type == "tensor(string)":
+            given[one.name] = np.array(["" if pd.isna(v) else str(v) for v in column], object)
+        else:
+            given[one.name] = column.to_numpy(float, na_value=np.nan)
+    return {name: values[:, np.newaxis] for name, values in given.items()}

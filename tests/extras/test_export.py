@@ -20,7 +20,6 @@ adbc_postgresql = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="ne
 from naively.export.formulas import NotExportableError  # noqa: E402
 from naively.export.js import to_js  # noqa: E402
 from naively.export.sql import DIALECTS, to_sql  # noqa: E402
-from naively.families.registry import FAMILIES  # noqa: E402
 
 
 def assert_same(found, model, rows):
@@ -47,22 +46,6 @@ def test_duckdb_and_sqlite(name):
         rows.to_sql("rows", lite, index=False)
         query = to_sql(model.model_, "sqlite", "rows", ["id"])
         assert_same(lite.execute(query).fetchall(), model, rows)
-
-
-@pytest.mark.parametrize("family", [one for one in sorted(FAMILIES) if "text" not in one])
-def test_each_family_is_exported_as_it_is_or_refused(family):
-    draw = np.random.default_rng(3)
-    y = draw.integers(0, 2, 200)
-    rows = pd.DataFrame({"a": draw.integers(1, 9, 200) + y, "b": draw.integers(1, 4, 200)})
-    try:
-        model = NaiveBayes(columns={"a": family, "b": family}).fit(rows, y)
-        query = to_sql(model.model_, "duckdb", "given")
-    except ValueError:  # not of such columns, or not in a query
-        return
-    with duckdb.connect() as database:
-        database.register("given", rows)
-        found = np.array(database.execute(query).fetchall(), float)
-    assert_allclose(found[:, -2:], model.predict_proba(rows), rtol=0, atol=1e-9)
 
 
 def test_postgresql(postgresql):

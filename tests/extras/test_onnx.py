@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from exported import KIND, LABELS, MODELS, TABLE, fitted, new_rows
+from exported import KIND, LABELS, MODELS, TABLE, fed, fitted, new_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -44,18 +44,6 @@ def session(model):
     options = runtime.SessionOptions()
     options.log_severity_level = 4
     return runtime.InferenceSession(graph, options)
-
-
-def fed(graph, rows):
-    """A table as the docs say that a graph takes it."""
-    given = {}
-    for one in graph.get_inputs():
-        column = rows[one.name]
-        if one.type == "tensor(string)":
-            given[one.name] = np.array(["" if pd.isna(v) else str(v) for v in column], object)
-        else:
-            given[one.name] = column.to_numpy(float, na_value=np.nan)
-    return {name: values[:, np.newaxis] for name, values in given.items()}
 
 
 def assert_same(graph, model, rows, inputs):

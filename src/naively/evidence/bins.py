@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from naively.evidence.dates import as_dates, seconds
 from naively.exact import Float64, Int64
 from naively.kernels import evidence as kernel
+from naively.numerals import ANY
 from naively.statistics.levels import Levels, find
 from naively.statistics.row_encoding import texts
 
@@ -25,6 +27,7 @@ NUMBERS = (64, 8, 16, 5)
 LEVELS = (65_000, 16, 32, 10)
 """Bins of numbers and of levels, at most, for each of these; a missing value has one more."""
 
+LOOKS = re.compile(ANY)
 RARE = 2.0
 """Rows that a level has, at least, to be told apart from other rare ones."""
 
@@ -153,12 +156,8 @@ def as_numbers(levels: Levels) -> Float64:
 
 
 def _number(text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        return math.nan
-    # as in other families: what only Python reads, such as 1_000, is no number; no end is one
-    return found if math.isfinite(found) and text.isascii() and "_" not in text else math.nan
+    found = float(text) if LOOKS.fullmatch(text) else math.nan
+    return found if math.isfinite(found) else math.nan
 
 
 def _equal(weights: Float64, most: int) -> Int64:

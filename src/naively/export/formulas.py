@@ -8,10 +8,10 @@ from naively.families.base import Parameters
 from naively.families.formula import Formula
 from naively.model import Model
 from naively.multilabel import Multilabel
+from naively.numerals import is_whole
 from naively.posterior import Posterior
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import first_names
-from naively.tables.values import WHOLE
 
 
 class NotExportableError(ValueError):
@@ -48,13 +48,9 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
     return posterior, found.without(unvaried_in(posterior))
 
 
-LONG = 18
-"""Digits that a whole number has at most, if others write it as a fraction."""
-
-
 def spelled(level: str) -> list[str]:
     """How others may write a level: 5 as 5.0, and true as they like."""
-    if len(level) < LONG and WHOLE.fullmatch(level) and int(float(level)) == int(level):
+    if is_whole(level) and int(float(level)) == int(level):
         return [level, f"{level}.0"]
     return [level, level.title(), level.upper()] if level in ("true", "false") else [level]
 

@@ -14,16 +14,15 @@ from naively.export.formulas import NotExportableError, spelled
 from naively.export.graph import OUTPUTS, OWN, STRING, Graph
 from naively.export.graph_dates import part_of_dates
 from naively.families.formula import Cut, Density, Formula, LevelCut, NumberCut, PartCut, Table
+from naively.numerals import ANY, NUMBER
 from naively.schema import Schema
-from naively.tables.values import MOMENT, NUMBER
+from naively.tables.values import MOMENT
 
 BLANKS = (
     r"\x{9}-\x{d}\x{1c}-\x{20}\x{85}\x{a0}\x{1680}"
     r"\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
 )
 """What `str.strip` takes away."""
-WRITTEN = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
-"""What may be a number."""
 PLAIN = (
     r"-?[1-9][0-9]*|0|0[0-9]+|(-?[1-9][0-9]{0,14}|0)\.0|-?[1-9][0-9]{0,6}\.[0-9]{0,7}[1-9]|"
     r"-?0\.0{0,3}[1-9]([0-9]{0,9}[1-9])?"
@@ -188,7 +187,7 @@ class TableInputs(Inputs):
         odd = self._matches(text, rf"(?s)[{BLANKS}].*|.*[{BLANKS}]")
         if any(map(NUMBER.fullmatch, places)):
             plain = graph.op("Not", self._matches(text, PLAIN))
-            odd = graph.op("Or", odd, graph.op("And", self._matches(text, WRITTEN), plain))
+            odd = graph.op("Or", odd, graph.op("And", self._matches(text, ANY), plain))
         if any(text and MOMENT.fullmatch(text) for text in places):
             odd = graph.op("Or", odd, self._matches(text, CLOCK))
         self._refuse(

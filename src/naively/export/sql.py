@@ -13,7 +13,6 @@ from naively.export.expressions import (
     added,
     cast,
     cell,
-    characters,
     finite,
     largest,
     literal,
@@ -24,6 +23,7 @@ from naively.export.expressions import (
     part_of_date,
     seconds,
     select,
+    trimmed,
 )
 from naively.export.formulas import NotExportableError, formula_of, spelled
 from naively.export.sql_terms import curve, density
@@ -41,15 +41,13 @@ from naively.families.formula import (
     Table,
 )
 from naively.model import Model
-from naively.tables.values import NUMBER
+from naively.numerals import NUMBER
 
 DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "sqlite")
 LISTS = ("duckdb", "postgres")
 """Dialects in which tables of evidence are arrays; in the others they are cases."""
 LEAST = -700.0
 """Nats by which a class can be behind the best: PostgreSQL has no exponentials far below."""
-BLANKS = [point for point in range(0x10000) if chr(point).isspace()]
-"""What `str.strip` takes away."""
 ROW = "r"
 """What the number of a row is called on the way."""
 MATERIALIZED = ("duckdb", "postgres", "sqlite")
@@ -243,34 +241,36 @@ class _Written:
     def _as_number(self, name: str) -> exp.Expression:
         """A cell as a number; null where it is missing, infinite, or not a number."""
         column = cast(seconds(cell(name), self.dialect) if name in self.dates else cell(name))
-        found: exp.Expression = column
-        for text in self.missing:
-            if NUMBER.fullmatch(text):
-                found = exp.Nullif(this=found, expression=number(float(text)))
-        known: exp.Expression = finite(column.copy())
+        known: exp.Expression = finite(column)
+        missing = [number(float(text)) for text in self.missing if NUMBER.fullmatch(text)]
+        if missing:
+            own = exp.In(this=column.copy(), expressions=missing).not_()
+            known = exp.And(this=known, expression=own)
         if self.dialect == "sqlite":  # which reads text that is no number as 0
             kind = exp.func("typeof", cell(name))
             numbers = [exp.Literal.string(one) for one in ("integer", "real")]
             known = exp.And(this=exp.In(this=kind, expressions=numbers), expression=known)
-        return exp.Case(ifs=[exp.If(this=known, true=found)])
+        return exp.Case(ifs=[exp.If(this=known, true=column)])
 
     def _as_text(self, name: str) -> exp.Expression:
         """A cell as text; null where it is missing."""
-        blanks = characters(BLANKS, self.dialect)
-        found: exp.Expression = exp.Trim(this=exp.cast(cell(name), "text"), expression=blanks)
-        for text in self.missing:
-            found = exp.Nullif(this=found, expression=exp.Literal.string(text))
-        return found
+        text = trimmed(exp.cast(cell(name), "text"), self.dialect)
+        return self._unless_missing(text, text)
 
     def _as_document(self, name: str) -> exp.Expression:
         """A cell as a document, which has to be text; null where it is missing."""
-        document = cell(name)
+        return self._unless_missing(cell(name), trimmed(cell(name), self.dialect))
+
+    def _unless_missing(self, one: exp.Expression, text: exp.Expression) -> exp.Expression:
+        """`one`, or null where `text` is a spelling of a missing value.
+
+        Not one NULLIF in another: DuckDB doubles what is inside each, and plans for seconds.
+        """
         if not self.missing:
-            return document
-        blanks = characters(BLANKS, self.dialect)
-        texts = [exp.Literal.string(text) for text in self.missing]
-        known = exp.In(this=exp.Trim(this=document, expression=blanks), expressions=texts).not_()
-        return exp.Case(ifs=[exp.If(this=known, true=document.copy())])
+            return one
+        spellings = [exp.Literal.string(each) for each in self.missing]
+        known = exp.In(this=text.copy(), expressions=spellings).not_()
+        return exp.Case(ifs=[exp.If(this=known, true=one.copy())])
 
     def _bin(self, cut: Cut) -> exp.Expression:
         """The bin of a cell."""

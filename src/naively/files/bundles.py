@@ -71,15 +71,19 @@ def _checksum(text: str, parts: Mapping[str, bytes]) -> str:
 # ---- tables ----------------------------------------------------------------------------------
 
 
+def table_to_bytes(table: pa.Table) -> bytes:
+    """A table as an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
 def tables_to_bytes(tables: Sequence[pa.Table]) -> tuple[list[int], list[bytes]]:
     """(rows of each table, the bytes of those that follow each other and have equal columns)."""
     found = []
     for _, group in groupby(tables, lambda one: one.schema.to_string(show_field_metadata=True)):
-        together = pa.concat_tables(group)
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, together.schema) as writer:
-            writer.write_table(together)
-        found.append(sink.getvalue().to_pybytes())
+        found.append(table_to_bytes(pa.concat_tables(group)))
     return [table.num_rows for table in tables], found
 
 

@@ -17,6 +17,7 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.requests import ClientDisconnect
 
 from naively import __version__
+from naively.files.bundles import table_to_bytes
 from naively.plain import plain_json
 from naively.serve import page
 from naively.serve.bodies import ARROW, JSON, Limits, Wanted, rows_of
@@ -25,7 +26,7 @@ from naively.serve.metrics import Metrics
 from naively.serve.refused import RefusedError
 from naively.serve.state import State
 from naively.serve.together import Together
-from naively.serve.writer import Order, Writer, to_bytes
+from naively.serve.writer import Order, Writer
 from naively.serve.written import in_json, rows_in_json
 from naively.tables.answers import Answer
 from naively.tables.targets import positions
@@ -120,7 +121,7 @@ class Service:
             classes = state.model.classes
             if in_arrow:
                 columns = found.columns(classes)
-                return answer(to_bytes(pa.table(columns)), state.number, ARROW, said + more)
+                return answer(table_to_bytes(pa.table(columns)), state.number, ARROW, said + more)
             rows, warnings = rows_in_json(found, classes), in_json(said + more)
             body = b'{"state":%d,"rows":%b,"warnings":%b}' % (state.number, rows, warnings)
             return answer(body, state.number, JSON)

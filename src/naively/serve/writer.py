@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from naively.files.bundles import table_to_bytes
 from naively.files.safetensors import Saved
 from naively.model import NEVER, Model
 from naively.serve.changing import Changed, Changer, What
@@ -77,7 +78,7 @@ class Order:
         said |= {"unlabelled": changed.unlabelled}
         if self.key:
             said |= {"key": self.key, "digest": self.digest}
-        return Entry(said, to_bytes(self.table))
+        return Entry(said, table_to_bytes(self.table))
 
 
 class Made(NamedTuple):
@@ -86,14 +87,6 @@ class Made(NamedTuple):
     order: Order
     changed: Changed
     entry: Entry
-
-
-def to_bytes(table: pa.Table) -> bytes:
-    """A table as an Arrow stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    return sink.getvalue().to_pybytes()
 
 
 def replayed(saved: Saved, found: Pending, changer: Changer | None) -> State:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from naively.numerals import NUMBER, WHOLE, is_whole
 from naively.tables.names import first_names
-from naively.tables.values import MOMENT, NUMBER, TRUTH, WHOLE
+from naively.tables.values import MOMENT, TRUTH
 
 TYPES = frozenset(
     {"c", "d", "s", "t", "continuous", "discrete", "string", "time", "basket"}
 )  # fmt: skip
 FLAGS = frozenset({"", "class", "c", "meta", "m", "ignore", "i"})
 WORDS = frozenset({"class", "meta", "ignore"})
-LONG = 18
-"""Digits of names that are read as numbers, at most."""
 NO_FEATURES = frozenset({"meta", "m", "ignore", "i"})
 
 
@@ -25,7 +24,7 @@ def doubt(names: Sequence[str]) -> str:
     numbers of pixels are: these go up.
     """
     values = [name for name in names if name in TRUTH or (name and _is_value(name))]
-    whole = [name for name in names if len(name) < LONG and WHOLE.fullmatch(name)]
+    whole = [name for name in names if is_whole(name)]
     if any(int(a) >= int(b) for a, b in pairwise(whole)):
         values = [name for name in names if name in values or name in whole]
     if not values:

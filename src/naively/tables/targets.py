@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from naively.exact import Int64
 from naively.labels import Labels
+from naively.numerals import NUMBER, WHOLE
 from naively.tables import values
 from naively.tables.frames import to_array
 
@@ -78,7 +79,7 @@ def typed_like(labels: Labels, like: Labels) -> Labels:
     truths = like.dtype.kind == "b"
     for label in labels.tolist():
         text = label.strip()
-        if not (text in values.TRUTH if truths else values.NUMBER.fullmatch(text)):
+        if not (text in values.TRUTH if truths else NUMBER.fullmatch(text)):
             kind = "true and false" if truths else "numbers"
             raise ValueError(f"the classes of the model are {kind}; {label!r} cannot be one more")
     return typed(labels)
@@ -95,12 +96,12 @@ def typed(labels: Labels) -> Labels:
     Text stays text, and so do digits with leading zeros. Two texts may read as the same label.
     """
     texts = [text.strip() for text in labels.tolist()]
-    if all(values.WHOLE.fullmatch(text) for text in texts):
+    if all(WHOLE.fullmatch(text) for text in texts):
         numbers = [int(text) for text in texts]
         if all(-(2**63) <= number < 2**63 for number in numbers):
             return np.array(numbers, np.int64)
         return labels  # as numbers some might be the same
-    if all(values.NUMBER.fullmatch(text) for text in texts):
+    if all(NUMBER.fullmatch(text) for text in texts):
         return np.array([float(text) for text in texts])
     if all(text in values.TRUTH for text in texts):
         return np.array([values.TRUTH[text] == 1.0 for text in texts])

@@ -13,10 +13,10 @@ from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import AnyFamily, unlike
 from naively.families.gaussian import Gaussian
 from naively.model import Model
+from naively.numerals import NUMBER
 from naively.schema import NO_VALUES, Block, Counted, Schema, Why, together
 from naively.statistics.base import Batch, Statistics
 from naively.statistics.levels import Levels, LevelStatistics
-from naively.tables import values
 from naively.tables.encoding import encode
 from naively.tables.left_out import unvaried
 from naively.tables.likeness import counted_alike
@@ -247,7 +247,7 @@ def _recounted(
     known = pa.array([*levels.tolist(), None], pa.string())
     schema = Schema((Block(family, (name,)),), {name: Why("")})
     rows, invalid = encode(schema, pa.table({name: known.take(pa.array(codes))}))
-    odd = [one for one in levels.tolist() if not values.NUMBER.fullmatch(one)]
+    odd = [one for one in levels.tolist() if not NUMBER.fullmatch(one)]
     if strict and family.summary.takes == "numbers" and (invalid or odd):
         example = invalid[name].example if invalid else odd[0]
         raise ValueError(

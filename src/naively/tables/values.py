@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from naively.exact import Float64
+from naively.numerals import ANY, NUMBER, WHOLE
 from naively.statistics.levels import Levels
 from naively.statistics.row_encoding import number_text
 from naively.tables.moments import moment_text
@@ -29,10 +30,7 @@ from naively.tables.plain_numbers import MANY, plain_numbers
 
 Codes = npt.NDArray[np.int32]
 TEXT = np.dtypes.StringDType()
-WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
-NUMBER = re.compile(r"[-+]?(?!0[0-9])([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 INFINITY = re.compile(r"[-+]?inf(inity)?", re.I)
-PLAIN = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
 MOMENT = re.compile(
     r"(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?"
     r"(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?", re.ASCII
@@ -188,7 +186,7 @@ def _parsed_few(column: pa.Array, missing: Collection[str]) -> Numbers:
     except pa.ArrowInvalid:
         pass
     column = pc.utf8_trim_whitespace(column)
-    looks = pc.match_substring_regex(column, PLAIN)
+    looks = pc.match_substring_regex(column, f"^{ANY}$")
     values = _float64(pc.if_else(looks, column, None).cast(pa.float64()))
     others = np.flatnonzero(_mask(column.is_valid()) & ~_mask(looks))
     places, known = encoded(column.take(pa.array(others)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from naively import numerals
 from naively.tables.values import MOMENT
 
 LOOKED_AT = 10_000
@@ -37,7 +38,6 @@ FORMS = (
 )  # fmt: skip
 """What they are, what to write instead, and how they look: the first that fits counts."""
 PATTERNS = [(what, remedy, re.compile(form, re.ASCII | re.I)) for what, remedy, form in FORMS]
-PLAIN = re.compile(r"[-+]?(?!0\d)(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.I)
 
 
 def written(levels: Sequence[str]) -> str | None:
@@ -48,7 +48,7 @@ def written(levels: Sequence[str]) -> str | None:
     some = [level.strip() for level in levels[:: max(1, len(levels) // LOOKED_AT)]]
     if len(some) < FEWEST:
         return None
-    for what, pattern in (("numbers", PLAIN), ("dates or times", MOMENT)):
+    for what, pattern in (("numbers", numerals.NUMBER), ("dates or times", MOMENT)):
         strays = [level for level in some if not (level and pattern.fullmatch(level))]
         if not strays:
             return None

@@ -1,0 +1,19 @@
+"""Numbers as people write them."""
+
+from __future__ import annotations
+
+import re
+
+DIGITS = r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
+ANY = rf"[-+]?{DIGITS}"
+"""A number, leading zeros or not, as a pattern of any engine."""
+NUMBER = re.compile(rf"[-+]?(?!0[0-9]){DIGITS}")
+"""A number; text with leading zeros, such as 02139, is a code."""
+WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+LONG = 18
+"""Characters from which on a whole number may not be one of 64 bits."""
+
+
+def is_whole(text: str) -> bool:
+    """Whether text is a whole number of 64 bits, by its looks and its length."""
+    return len(text) < LONG and WHOLE.fullmatch(text) is not None

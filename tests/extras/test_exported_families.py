@@ -1,0 +1,95 @@
+"""Which families are exported, and which are refused: each of them as each export has it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from exported import fed
+from node import NODE, Node
+from numpy.testing import assert_allclose
+
+from naively import NaiveBayes
+from naively.families.registry import FAMILIES
+
+duckdb = pytest.importorskip("duckdb", reason="needs naively[sql]")
+pytest.importorskip("sqlglot", reason="needs naively[export]")
+pytest.importorskip("onnx", reason="needs naively[export]")
+runtime = pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+
+from naively.export.formulas import NotExportableError  # noqa: E402
+from naively.export.js import to_js  # noqa: E402
+from naively.export.onnx import to_onnx  # noqa: E402
+from naively.export.sql import to_sql  # noqa: E402
+
+EXPORTS = {
+    "sql": lambda model: to_sql(model, "duckdb", "given", ["id"]),
+    "js": to_js,
+    "onnx": to_onnx,
+}
+NO_FORMULA = [
+    "discretized", "gamma", "joint", "kernel_density", "lognormal", "multivariate", "student",
+]  # fmt: skip
+NO_WORDS = "ONNX has no operator that cuts text into words"
+REFUSED = {
+    **{(name, way): f"the family {name} cannot be" for name in NO_FORMULA for way in EXPORTS},
+    ("pooled_text", "sql"): "column 'a': runs of characters cannot be exported in SQL",
+    ("pooled_text", "onnx"): NO_WORDS,
+    ("text", "onnx"): NO_WORDS,
+    ("weighed_text", "onnx"): NO_WORDS,
+}
+"""The reason, by family and export. All others work, those of families to come too."""
+
+
+def learned(family):
+    """(a model of rows of a family, the rows and two more: levels that are new, and nothing)."""
+    draw = np.random.default_rng(3)
+    y = draw.integers(0, 2, 200)
+    if "text" in family:
+        said = ["free now", "at noon", "see you"]  # and words that are alike, by class
+        kinds = zip(draw.integers(0, 2, 200) + y, y, strict=True)
+        rows = pd.DataFrame({"a": [
+            f"{said[one]} {('lunch', 'prize')[label]}{k}" for k, (one, label) in enumerate(kinds)
+        ]})  # fmt: skip
+        new = ["a prize at last", None]
+    else:
+        a, b = draw.integers(0, 9, 200) * (y + 1), draw.integers(0, 2 + 3 * y)
+        least = 1.0 if family in ("gamma", "lognormal") else 0.0
+        rows = pd.DataFrame({"a": a + least, "b": b + least})
+        new = [77.0, np.nan]
+    model = NaiveBayes({tuple(rows): family}).fit(rows, y)
+    more = pd.concat([rows, pd.DataFrame(dict.fromkeys(rows, new))], ignore_index=True)
+    return model, more
+
+
+def by_sql(query, model, rows, folder):
+    with duckdb.connect() as database:
+        database.register("given", rows.assign(id=range(len(rows))))
+        found = sorted(database.execute(query).fetchall())
+    return [row[-2:] for row in found]
+
+
+def by_js(module, model, rows, folder):
+    if NODE is None:
+        pytest.skip("needs Node.js: apt-get install nodejs")
+    with Node(model.model_, folder) as node:
+        cells = rows.astype(object).where(rows.notna(), None).to_dict("records")
+        return [[p for _, p in row["probabilities"]] for row in node.ask(cells)]
+
+
+def by_onnx(file, model, rows, folder):
+    graph = runtime.InferenceSession(file)
+    return graph.run(["probabilities"], fed(graph, rows))[0]
+
+
+@pytest.mark.parametrize("way", EXPORTS)
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_a_family_answers_as_in_python_or_is_refused(family, way, tmp_path):
+    model, rows = learned(family)
+    if (family, way) in REFUSED:
+        with pytest.raises(NotExportableError, match=REFUSED[family, way]):
+            EXPORTS[way](model.model_)
+        return
+    answers = {"sql": by_sql, "js": by_js, "onnx": by_onnx}[way]
+    found = answers(EXPORTS[way](model.model_), model, rows, tmp_path)
+    proba = model.predict_proba(rows)
+    assert np.ptp(proba[:, 0]) > 0.1
+    assert_allclose(np.array(found, float), proba, rtol=0, atol=1e-9)
