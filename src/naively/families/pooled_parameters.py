@@ -60,7 +60,7 @@ class PooledParameters(Parameters):
             block.means.size + block.factors.size
             for block in made.blocks if isinstance(block, Normal)
         )  # fmt: skip
-        words = sum(block.log_theta.size for block in made.blocks if isinstance(block, Words))
+        words = sum(block.counts.nnz for block in made.blocks if isinstance(block, Words))
         self.n_free = len(made.weights) + classes + tables + normal + words
         self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
 
@@ -281,10 +281,7 @@ class PooledParameters(Parameters):
         if isinstance(block, Normal):
             return "one covariance" if len(block.factors) == 1 else "a covariance a class"
         if isinstance(block, Words):
-            terms = (
-                f"{len(block.vocabulary):,} {'words' if block.grams == 1 else 'words and pairs'}"
-            )
-            return f"{terms}, met or not" if block.once else f"{terms}, counted"
+            return f"{len(block.vocabulary):,} {block.event.name}"
         if isinstance(block, Calendar):
             return block.name
         met = (block.table != 0).any(axis=1)
