@@ -143,6 +143,18 @@ class Words:
             found[part] = (rows @ told) * self.scale.of_lengths(lengths)[:, np.newaxis]
         return found - found.max(axis=1, keepdims=True)
 
+    def of_text(self, text: str) -> tuple[list[str], Int64, Float64, list[str]]:
+        """(terms of a text, how often each is met, what it adds (k, C), terms that are unknown)."""
+        rows, known = _rows([text], replace(self.event, once=False), SERIAL)
+        places = self.vocabulary.find(known)
+        there = np.flatnonzero(places >= 0)
+        counts = rows.toarray()[0, there].astype(np.int64)
+        values = np.ones(len(there)) if self.event.once else counts.astype(np.float64)
+        falls = self.scale.of_lengths(values.sum(keepdims=True))
+        told = self.told(places[there]) * (values * falls)[:, np.newaxis]
+        unknown = known.gather(np.flatnonzero(places < 0)).terms()
+        return known.gather(there).terms(), counts, told, unknown
+
 
 def is_prose(entries: Entries, column: int) -> bool:
     """Whether a column holds text of many words, mostly different."""

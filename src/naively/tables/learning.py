@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from naively.model import Model
 from naively.multilabel import Multilabel
 from naively.prior import Prior
 from naively.schema import Schema
-from naively.tables import prose, union, values
+from naively.tables import union, values
 from naively.tables.inference import Wishes, first_rows, infer, reconsidered
 from naively.tables.inputs import TableError, is_untyped
 from naively.tables.joining import together
@@ -213,18 +213,7 @@ def _schema(table: pa.Table, names: list[str], question: Question) -> Schema:
             pa.array(weights_of(first, question.weight, question.wishes.missing) > 0)
         )
     wishes = question.wishes
-    if wishes.whole is not None and _prose(first, names, wishes.missing):
-        wishes = replace(wishes, whole=None)
     return infer(wishes, first, labelled(first, question.target, wishes.missing), names)
-
-
-def _prose(table: pa.Table, names: Sequence[str], missing: Collection[str]) -> list[str]:
-    """The columns of text, which no family takes together with others."""
-    return [
-        name
-        for name in names
-        if name in table.column_names and prose.is_prose(values.flat(table.column(name)), missing)
-    ]
 
 
 def weights_of(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:

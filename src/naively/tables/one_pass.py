@@ -34,8 +34,11 @@ from naively.tables.learning import (
 )
 from naively.tables.summarising import slices
 from naively.tables.targets import LabelCodes
+from naively.tables.values import bytes_of
 
 CELLS = 1 << 22  # of rows held out, at most
+HEAD = 1 << 26
+"""Bytes that are looked at, about, where they tell no more than which columns there are."""
 MOST = 100_000  # rows held out, at most
 
 
@@ -253,14 +256,16 @@ def _head(
     """
     head: list[tuple[pa.RecordBatch, Drawn]] = []
     ahead: list[tuple[pa.RecordBatch, Drawn]] = []
-    rows = 0
+    rows = size = 0
     while ahead or (ahead := list(in_order(_read, islice(stream, threads), threads))):
         batch, drawn = ahead.pop(0)
         head.append((batch, drawn))
         rows += batch.num_rows if drawn.draws is None else int(np.isinf(drawn.draws).sum())
+        size += bytes_of(batch)
         features = features_of(head[0][0].schema.names, question)
         settled = question.wishes.settled.issuperset(features)
-        if rows >= (1 if settled else 1.05 * first_rows(len(features))):
+        enough = question.wishes.whole is not None and size >= HEAD
+        if enough or rows >= (1 if settled else 1.05 * first_rows(len(features))):
             break
     return head, chain(_again(ahead), stream)
 
