@@ -324,15 +324,17 @@ def test_like_leaves_naive_to_the_model(people, capsys):
     assert "--naive" in err
 
 
-def test_a_column_of_text_makes_a_product_and_says_so(people, capsys):
-    words = [f"a man of {age} who went from one place to the next" for age in range(600)]
+def test_a_column_of_text_is_evidence_beside_the_others(people, capsys):
+    draw = np.random.default_rng(1)
+    words = [" ".join(draw.choice(list("abcdefgh"), 9)) + f" person {age}" for age in range(600)]
     table = people.append_column("story", pa.array(words))
     pyarrow.csv.write_csv(table, "story.csv")
-    _, err = fitted(capsys, data="story.csv")
-    assert err.count("\n") == 1
-    assert "a plain product, as with --naive, for there is text (story)" in err
-    assert type(naively.load("m")) is NaiveBayes
-    assert not fitted(capsys, "--naive", data="story.csv")[1]
+    out, err = fitted(capsys, data="story.csv")
+    assert not err
+    assert "words and pairs" in out
+    assert_same("m", AutoBayes().fit(table, "rich"), table)
+    fitted(capsys, "--naive", data="story.csv", output="product")
+    assert type(naively.load("product")) is NaiveBayes
     fitted(capsys, "--skip", "story", data="story.csv")
     assert_same("m", AutoBayes().fit(people, "rich"), people)
 

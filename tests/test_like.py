@@ -14,7 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import log_loss
 
 import naively
-from naively import AutoBayes, NaiveBayes
+from naively import AutoBayes, NaiveBayes, load
+from naively.evidence.words import Words
 
 DATA = os.environ.get("NAIVELY_DATA")
 
@@ -184,13 +185,28 @@ def test_rows_are_drawn_from_the_counts_of_each_column(given_plan):
         assert_allclose(shares, [met[name] for name in names], atol=0.02)
 
 
-def test_words_of_texts_cannot_be_given():
+def test_words_of_texts_stay_as_the_plan_has_them(tmp_path):
     draw = np.random.default_rng(0)
-    words = [" ".join(draw.choice(list("abcdefghij"), 8)) + f" {k}" for k in range(200)]
-    X = pd.DataFrame({"text": words, "x": draw.normal(size=200)})
-    y = np.array(["a" in one for one in words])
-    with pytest.raises(ValueError, match="words of a text"):
-        AutoBayes().fit(X, y, like=AutoBayes().fit(X, y))
+    words = [" ".join(draw.choice(list("abcdefghij"), 8)) + f" note {k}" for k in range(300)]
+    X = pd.DataFrame({"text": words, "x": draw.normal(size=300)})
+    y = np.array(["many" if one.count("a") > 1 else "few" for one in words])
+    first = AutoBayes().fit(X[:150], y[:150])
+    other = AutoBayes().fit(X[150:], y[150:], like=first)
+    model = AutoBayes().fit(X, y, like=first)
+    same(first + other, model, X)
+    same((first + other).forget(X[150:], y[150:]), AutoBayes().fit(X[:150], y[:150], like=first), X)
+    model.save(tmp_path / "model")
+    same(load(tmp_path / "model"), model, X)
+    plan = first.model_.posterior().parameters.plan
+    own = [block for block in plan.blocks if isinstance(block, Words)]
+    blocks = model.model_.posterior().parameters.plan.blocks
+    known = [block for block in blocks if isinstance(block, Words)]
+    levels = np.array(sorted(words[:9]), plan.columns[0].levels.dtype)
+    assert len(own) == len(known) > 0
+    for one, two in zip(own, known, strict=True):
+        assert one.evidence(levels).tobytes() == two.evidence(levels).tobytes()
+    few = AutoBayes().fit(X[y == "few"], y[y == "few"], like=first)
+    same(few + AutoBayes().fit(X[y == "many"], y[y == "many"], like=first), model, X)
 
 
 def test_like_of_other_classifiers_is_as_it_was():

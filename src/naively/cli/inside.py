@@ -57,6 +57,12 @@ def _levels(model: Model) -> Iterator[tuple[str, Levels]]:
             yield from zip(part.names, counted.levels, strict=True)
 
 
+def characters(model: Model) -> int:
+    """Characters of all levels of text."""
+    texts = (levels for _, levels in _levels(model) if levels.dtype.kind == "T")
+    return sum(int(np.strings.str_len(levels).sum()) for levels in texts)
+
+
 def evidence(model: Model) -> Evidences | None:
     """What a model weighs, if it does."""
     whole, *others = model.posterior().blocks

@@ -11,7 +11,7 @@ from rich.console import Group
 
 from naively.calibration import Reliability
 from naively.cli import layout
-from naively.cli.inside import remedy
+from naively.cli.inside import characters, remedy
 from naively.cli.layout import clean, new_table, with_notes
 from naively.engines.threads import workers
 from naively.evidence.judged import Judged
@@ -26,7 +26,9 @@ from naively.tables.learning import Question
 
 PARTS = 10
 SMALL = 20_000
-"""Values of a table that is so small that a model which weighs evidence is made for each part."""
+"""Values of a table that is so small that a model which weighs evidence is made for each part,"""
+SHORT = 1_000_000
+"""and the characters of its texts."""
 HEAVY = 1 << 28
 """Bytes of a model, of which there are to be no several."""
 MODELS = "each row by a model that did not learn it"
@@ -84,7 +86,7 @@ def judged(model: Model, kept: Kept, question: Question) -> LeftOutScores | None
         own is not None
         and own.rows
         and model.prior == Prior()
-        and (texts or model.rows * model.n_features > SMALL)
+        and (texts or model.rows * model.n_features > SMALL or characters(model) > SHORT)
     ):
         return _of_evidence(model, own, "smoothing" if texts else "pairs and triples")
     if model.statistics.nbytes > HEAVY:

@@ -39,8 +39,8 @@ def fit(
     which; `inspect --json` also says why.
 
     Of documents, words are weighed, and pairs of words where files have up to 64 MB, so that the
-    probabilities can be trusted. The file holds some of the documents. A table with a column of
-    text among others is a plain product.
+    probabilities can be trusted. The file holds some of the documents. So are the words of a column
+    of text beside others: a mail's subject and body beside its sender.
 
     Parameters
     ----------

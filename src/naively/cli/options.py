@@ -63,13 +63,13 @@ def weighing(question: Question, options: LearningOptions, size: int | None) -> 
     families = [one for one in said.values() if one != "skip"]
     if any(getattr(options, name) != getattr(LEARNING, name) for name in PLAIN):
         return question
-    if not families:
-        return replace(question, wishes=replace(question.wishes, whole=Pooled()))
-    if any(one != Text() for one in families):
-        return question
     few = size is not None and size <= PAIRS
     weighed: Any = FAMILIES["weighed_text"]
     weighed = weighed("binary", ngram_range=(1, 2 if few else 1))
+    if not families:
+        return replace(question, wishes=replace(question.wishes, whole=Pooled(), alone=weighed))
+    if any(one != Text() for one in families):
+        return question
     columns = {name: one if one == "skip" else weighed for name, one in said.items()}
     return replace(question, wishes=replace(question.wishes, columns=columns))
 
@@ -142,8 +142,11 @@ def noted(question: Question, model: Model) -> tuple[str, dict[str, Any]]:
     if wishes.whole is not None and model.family == wishes.whole:
         chosen = {name: one for name, one in vars(wishes.whole).items() if name != "plan"}
         return "AutoBayes", {**chosen, **prior, "missing": wishes.missing}
+    columns: Any = wishes.columns
+    if wishes.whole is not None:  # but there is one column of text
+        columns = model.schema.known
     return "NaiveBayes", {
-        "columns": wishes.columns or None, "family": "auto" if wishes.auto else wishes.numeric,
+        "columns": columns or None, "family": "auto" if wishes.auto else wishes.numeric,
         "alpha": wishes.alpha, **prior, "unseen": wishes.unseen, "missing": wishes.missing,
     }  # fmt: skip
 

@@ -119,13 +119,6 @@ def check_learned(name: str, model: Model, question: Question) -> None:
     """Refuse what was learned for parameters that do not fit it, and tell what is odd about it."""
     model.check()
     model.posterior(workers(None))
-    known_as = model.schema.known
-    texts = [one for one in known_as if known_as[one].summary.takes == "documents"]
-    if question.wishes.whole is not None and texts:
-        progress.note(
-            f"{name}: a plain product, as with --naive, for there is text "
-            f"({some(texts)}); AutoBayes in Python weighs words"
-        )
     if said := no_information(model) or model.family.doubt(model.whole[0]):
         progress.note(f"{name}: {said}")
 

@@ -14,6 +14,7 @@ import numpy as np
 from naively.evidence.bins import Column, Lookup
 from naively.evidence.dates import seconds
 from naively.evidence.keeping import arrays_of, plan_of
+from naively.evidence.kept_words import stored_words
 from naively.evidence.plan import Cells, Plan
 from naively.evidence.smoothing import levels, tree
 from naively.evidence.words import Words
@@ -75,17 +76,7 @@ class FixedPlan:
 
     @classmethod
     def of(cls, plan: Plan, known: list[Levels], moves: Sequence[float], classes: Labels) -> Self:
-        """The plan of some rows, for others.
-
-        Raises
-        ------
-        ValueError : of a plan with the words of texts.
-        """
-        if text := next((one for one in plan.blocks if isinstance(one, Words)), None):
-            raise ValueError(
-                f"a plan cannot be given while it has the words of a text (column {text.column}): "
-                "leave that column out, or add up models that keep their rows"
-            )
+        """The plan of some rows, for others."""
         arrays = arrays_of(plan)
         for name in OF_ROWS:
             arrays[name] = arrays[name][:0]
@@ -135,6 +126,10 @@ class FixedPlan:
                 arrays[name] = one[:, own]
             elif name == "bias" or by_class:
                 arrays[name] = one[own]
+        texts = (one for one in self.plan.blocks if isinstance(one, Words))
+        for k, words in enumerate(texts):
+            few = stored_words(replace(words, counts=words.counts[:, own]))
+            arrays |= {f"words.{k}.{name}": one for name, one in few.items()}
         return FixedPlan(arrays, labels)
 
     @cached_property

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from naively.evidence.bins import TRIPLE, Column, fine_bins
 from naively.evidence.calendars import PARTS, Calendar
 from naively.evidence.judged import Judged
+from naively.evidence.kept_words import read_words, stored_words
 from naively.evidence.normal import Normal, Scale
 from naively.evidence.plan import Block, Cells, Plan
 from naively.evidence.words import Words
@@ -24,6 +25,8 @@ NORMAL = 255
 """In place of a way to cut: a block of normal densities."""
 CALENDAR = 200
 """In place of a way to cut: of the first part of dates; the others follow."""
+TEXT = 254
+"""In place of a way to cut: words of a text."""
 LARGEST = 1e50
 """No number that is estimated is larger; sums of products of such numbers are finite."""
 BINS = 1 << 16
@@ -42,14 +45,11 @@ def arrays_of(plan: Plan) -> Arrays:
     ``columns`` : those of all blocks.
     ``tables`` : (cells of all tables, C).
     ``normal.0.centre`` and so on : of each block of normal densities.
+    ``words.0.terms`` and so on : of each block of words, as `stored_words` has them.
     ``weights``, ``bias`` : (K,) and (C,).
     ``dated`` : (d,) whether the numbers of each column are dates.
     ``log_loss``, ``sure``, ``right``, ``weight`` : (1,) and (n,), what `Judged` has.
-
-    There are none of a plan with words: their counts are larger than the texts that are counted.
     """
-    if any(isinstance(block, Words) for block in plan.blocks):
-        return {}
     tables = [block.table for block in plan.blocks if isinstance(block, Cells | Calendar)]
     coarser = [np.array(column.coarser[1:]) for column in plan.columns]
     found = {
@@ -75,6 +75,9 @@ def arrays_of(plan: Plan) -> Arrays:
             f"normal.{k}.means": block.means,
             f"normal.{k}.factors": block.factors,
         }
+    texts = (block for block in plan.blocks if isinstance(block, Words))
+    for k, words in enumerate(texts):
+        found |= {f"words.{k}.{name}": one for name, one in stored_words(words).items()}
     return found
 
 
@@ -127,6 +130,8 @@ def _way(block: Block) -> int:
     """How columns are cut, or what is said in its place."""
     if isinstance(block, Calendar):
         return CALENDAR + block.part
+    if isinstance(block, Words):
+        return TEXT
     return block.way if isinstance(block, Cells) else NORMAL
 
 
@@ -140,13 +145,20 @@ def _blocks(kept: Arrays, columns: list[Column], n_classes: int) -> Iterator[Blo
         raise ValueError("the columns do not belong to the blocks")
     if (flat < 0).any() or (flat >= len(columns)).any():
         raise ValueError("a block is of a column that is not there")
-    at, number = 0, count()
+    at, number, text = 0, count(), count()
     for way, width, end in zip(ways.tolist(), widths, np.cumsum(widths), strict=True):
         block = tuple(flat[end - width : end].tolist())
         if any(a >= b for a, b in pairwise(block)):
             raise ValueError("the columns of a block are out of order")
         if way == NORMAL:
             yield _normal(kept, f"normal.{next(number)}.", block, columns, n_classes)
+            continue
+        if way == TEXT:
+            if width > 1 or columns[block[0]].is_number:
+                raise ValueError("words are of a column that holds no text")
+            head = f"words.{next(text)}."
+            own = {key.removeprefix(head): kept[key] for key in kept if key.startswith(head)}
+            yield read_words(own, block[0], n_classes)
             continue
         part = way - CALENDAR
         is_dates = 0 <= part < len(PARTS)

@@ -1,27 +1,32 @@
-"""The evidence of a column of text: its words, by event models that share a weight by length.
+"""The evidence of a column of text: its terms, each weighed by what it tells.
 
-A document's terms t, met x_t times, tell Σ_t x_t log θ_tc, as in lecture 2: but words of a document
-say the same again and again, so that this counts the less the longer it is. The evidence is
-
-    s L^-γ Σ_t x_t log θ_tc,    θ_tc = (n_tc + α) / (n_c + α V)
-
-with L the number of terms that are known. α, γ and s are those by which documents are predicted
-best whose own part was not counted.
+`naively.evidence.scale` has the formula. The terms are those of the texts of the rows; what they
+count, their weights and how fast they fall with the length follow from the same rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy
+from scipy.sparse import csr_matrix
 
-from naively.evidence.entries import PARTS, Entries
-from naively.evidence.pieces import Float32, Piece
-from naively.evidence.weights import GROUPS, Pool
+from naively.evidence.entries import LIGHTEST, Entries
+from naively.evidence.judged import Judged
+from naively.evidence.pieces import Float32
+from naively.evidence.scale import (
+    ASPECTS,
+    FARTHEST,
+    Counted,
+    Scale,
+    falling,
+    unit_of,
+)
+from naively.evidence.weights import GROUPS
 from naively.exact import Float64, Int64
 from naively.statistics.levels import Levels
 from naively.text.analysis import Analysis
@@ -30,17 +35,56 @@ from naively.text.documents import Documents
 from naively.text.vocabulary import Vocabulary
 from naively.workers import SERIAL, Workers
 
-EVENTS = ((1, False), (2, True))
-"""Words, by how often they are met; words and pairs of words, by whether."""
-ALPHAS = (1.0, 0.3, 0.1, 0.03, 0.01)
-POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
-HALF = 0.5
-TRIED = 3000
-"""Entries by which α and γ are chosen, at most."""
-ROUNDING = 1e-9  # part of a count that is no more than rounding
-LEAST = -60.0  # nats by which a class can be behind the best
+WEIGHED, FEWEST, TOLD = 8192, 512, 1 << 22
+"""Texts that weights are learned from, at most; of many classes fewer, so that what all of them
+tell is so many numbers; but so many at least."""
+NOBODY = Judged(0.0, *(np.empty(0, kind) for kind in (np.float32, bool, np.float32)))
+"""How rows are predicted by one column alone is not kept: the plan says how by all."""
+AT_ONCE = 2048
+"""Texts that are scored at a time."""
 PROSE, DIFFERENT = 6, 0.5
 """Words that a text has on average, at least; part of the rows whose texts differ, at least."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """What of a text is counted.
+
+    Attributes
+    ----------
+    name : for people.
+    analysis : how a text becomes terms.
+    once : whether a term counts once a text.
+    """
+
+    name: str
+    analysis: Analysis
+    once: bool
+
+    def groups(self, vocabulary: Vocabulary) -> Int64:
+        """The group of each term: words, pairs of words and so on; or characters by number."""
+        low, high = self.analysis.ngram_range
+        arena, lengths = vocabulary.packed()
+        words = self.analysis.analyzer == "word"
+        units = arena == ord(" ") if words else arena & 0xC0 != 0x80  # the rest of a character
+        before = np.append(0, np.cumsum(units, dtype=np.int64))
+        ends = np.append(0, np.cumsum(lengths))
+        return np.clip(np.diff(before[ends]) + words - low, 0, high - low)
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are."""
+        low, high = self.analysis.ngram_range
+        return high - low + 1
+
+
+EVENTS = (
+    Event("words and pairs, met or not", Analysis(ngram_range=(1, 2)), True),
+    Event("runs of characters", Analysis(analyzer="char_wb", ngram_range=(2, 4)), True),
+)
+"""What is counted; of the last one, if the texts are not too long together."""
+CHARACTERS = 1 << 23
+"""Characters that the texts of a column have together, at most, for runs of them to be counted."""
 
 
 @dataclass(frozen=True)
@@ -50,34 +94,67 @@ class Words:
     Attributes
     ----------
     column : of the text.
-    grams : words in a term, at most.
-    once : whether a term counts once a document.
+    event : Event
     vocabulary : the terms, sorted.
-    log_theta : (V, C) float32, in nats.
-    power : γ.
-    scale : s.
+    counts : (V, C) CSR, how often each was met in each class.
+    scale : what they weigh; its biases are those of the plan.
     """
 
     column: int
-    grams: int
-    once: bool
+    event: Event
     vocabulary: Vocabulary
-    log_theta: Float32
-    power: float
-    scale: float
+    counts: csr_matrix
+    scale: Scale
 
     @property
     def columns(self) -> tuple[int]:
         """The column."""
         return (self.column,)
 
+    @cached_property
+    def of_class(self) -> Float64:
+        """What was counted of all terms, (C,)."""
+        return np.asarray(self.counts.sum(axis=0)).ravel()
+
+    @cached_property
+    def group(self) -> Int64:
+        """The group of each term, (V,)."""
+        return self.event.groups(self.vocabulary)
+
+    def told(self, places: npt.NDArray[np.integer]) -> Float64:
+        """W log θ of some terms, (k, C), in nats."""
+        counts = self.counts[places].toarray()
+        alpha: Any = self.scale.alpha
+        found: Float64 = np.log(counts + alpha)
+        found -= np.log(self.of_class + alpha * len(self.vocabulary))
+        found *= self.scale.of_terms(counts.T, self.of_class, self.group[places])[:, np.newaxis]
+        return found
+
     def evidence(self, levels: Levels) -> Float64:
         """Of each text, and of a missing one, (n + 1, C): in nats behind the best class."""
-        rows, known = _rows(levels, self.grams, self.once, SERIAL)
+        found = np.zeros((len(levels) + 1, self.counts.shape[1]))
+        for start in range(0, len(levels), AT_ONCE):
+            part = slice(start, min(start + AT_ONCE, len(levels)))
+            rows, known = _rows(levels[part].tolist(), self.event, SERIAL)
+            places = self.vocabulary.find(known)
+            there = np.flatnonzero(places >= 0)
+            told = np.zeros((len(known), found.shape[1]))
+            told[there] = self.told(places[there])
+            lengths = rows @ (places >= 0).astype(np.float64)
+            found[part] = (rows @ told) * self.scale.of_lengths(lengths)[:, np.newaxis]
+        return found - found.max(axis=1, keepdims=True)
+
+    def of_text(self, text: str) -> tuple[list[str], Int64, Float64, list[str]]:
+        """(terms of a text, how often each is met, what it adds (k, C), terms that are unknown)."""
+        rows, known = _rows([text], replace(self.event, once=False), SERIAL)
         places = self.vocabulary.find(known)
-        theta = np.where(places >= 0, self.log_theta[places].T, np.float32(0)).T
-        lengths = rows @ (places >= 0).astype(np.float32)
-        return _scaled(rows @ theta, lengths, self.power, self.scale)
+        there = np.flatnonzero(places >= 0)
+        counts = rows.toarray()[0, there].astype(np.int64)
+        values = np.ones(len(there)) if self.event.once else counts.astype(np.float64)
+        falls = self.scale.of_lengths(values.sum(keepdims=True))
+        told = self.told(places[there]) * (values * falls)[:, np.newaxis]
+        unknown = known.gather(np.flatnonzero(places < 0)).terms()
+        return known.gather(there).terms(), counts, told, unknown
 
 
 def is_prose(entries: Entries, column: int) -> bool:
@@ -94,133 +171,138 @@ def is_prose(entries: Entries, column: int) -> bool:
 
 
 def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Words, Float32]]:
-    """(what the terms tell, the evidence (n, C) of each entry without its part), an event each."""
-    at = entries.codes[entries.row, column]
-    for grams, once in EVENTS:
-        rows, vocabulary = _rows(entries.levels[column], grams, once, workers)
+    """(what the terms tell, the evidence (n, C) of each entry without its text), an event each."""
+    if entries.n_classes < 2:
+        return
+    levels = entries.levels[column]
+    few = int(np.strings.str_len(levels).sum()) <= CHARACTERS
+    for event in EVENTS if few else EVENTS[:-1]:
+        rows, vocabulary = _rows([*levels.tolist(), ""], event, workers)
         if not len(vocabulary):
             continue
-        event = _Event.of(entries, rows[at])
-        alpha, power, scale = event.chosen(workers)
-        everything = np.arange(len(entries))
-        (scores,), lengths = event.left_out((alpha,), everything, workers)
-        theta = _log_theta(event.total, event.total.sum(axis=0), alpha, len(vocabulary))
-        made = Words(column, grams, once, vocabulary, theta, power, scale)
-        yield made, _scaled(scores, lengths, power, scale).astype(np.float32)
+        texts = _Texts(entries, column, rows, event, vocabulary)
+        chosen = texts.chosen(workers)
+        if chosen is None:
+            continue
+        made = Words(column, event, vocabulary, texts.counts, chosen.whole)
+        yield made, texts.left_out(chosen, workers)
 
 
 @dataclass(frozen=True)
-class _Event:
-    """The terms of some entries, and their counts.
+class _Chosen:
+    """What the terms of texts weigh.
 
     Attributes
     ----------
-    entries : Entries
-    rows : (n, V) CSR, what each term counts in each entry.
-    total : (V, C)
+    whole : by all texts.
+    apart : (GROUPS, 4 G), by those of all other groups; the surprise in units.
     """
 
-    entries: Entries
-    rows: scipy.sparse.csr_matrix
-    total: Float64
+    whole: Scale
+    apart: Float64
 
-    @classmethod
-    def of(cls, entries: Entries, rows: scipy.sparse.csr_matrix) -> Self:
-        """With the counts by class."""
-        total = _counts(rows, entries.y, entries.weight, entries.n_classes).toarray()
-        return cls(entries, rows, np.ascontiguousarray(total.T))
 
-    def chosen(self, workers: Workers) -> tuple[float, float, float]:
-        """(α, γ, s) by which entries are predicted best whose own part was not counted."""
-        few = self.entries.first(TRIED)
-        tried, lengths = self.left_out(ALPHAS, few, workers)
-        losses = [self._weighed(few, one, lengths, HALF, workers)[0] for one in tried]
-        best = int(np.argmin(losses))
-        _, scale, power = min(
-            (*self._weighed(few, tried[best], lengths, power, workers), power) for power in POWERS
-        )
-        return ALPHAS[best], power, scale
+class _Texts:
+    """The texts of a column, and what their terms count.
 
-    def left_out(
-        self, alphas: Sequence[float], some: npt.NDArray[np.intp], workers: Workers
-    ) -> tuple[Float64, Float64]:
-        """(Σ x log θ for each α, (A, n, C); the lengths (n,)), by counts without own parts."""
-        entries = self.entries
-        scores = np.empty((len(alphas), len(some), entries.n_classes))
-        lengths, by_class, by_term = np.empty(len(some)), self.total.sum(axis=0), self.total.sum(1)
+    Attributes
+    ----------
+    at : (e,) which text each entry has; the last one is a missing one.
+    own : (e,) how many rows of its class have that text.
+    rows : (n, V) CSR, what each term counts in each text.
+    equal : (n, C) CSR, how many rows of each class have each text; none has a missing one.
+    counts : (V, C) CSR
+    """
 
-        def one(part: int) -> None:
-            here = np.flatnonzero(entries.part == part)
-            mine = np.flatnonzero(entries.part[some] == part)
-            y, weight = entries.y[here], entries.weight[here]
-            own, asked = (
-                _counts(self.rows[here], y, weight, entries.n_classes),
-                self.rows[some[mine]],
-            )
-            left = by_term - np.bincount(own.indices, own.data, len(by_term))
-            known = left > ROUNDING * by_term
-            met, local = np.unique(asked.indices, return_inverse=True)
-            asked = scipy.sparse.csr_matrix(
-                (asked.data, local, asked.indptr), (len(mine), len(met))
-            )
-            rest = np.maximum(self.total[met] - own[:, met].toarray().T, 0.0)
-            whole = by_class - np.bincount(
-                y, self.rows[here].sum(axis=1).A1 * weight, len(by_class)
-            )
-            lengths[mine] = asked @ known[met].astype(np.float32)
-            for out, alpha in zip(scores, alphas, strict=True):
-                theta = _log_theta(rest, whole, alpha, max(int(known.sum()), 1))
-                theta[~known[met]] = 0.0
-                out[mine] = asked @ theta
+    def __init__(
+        self, entries: Entries, column: int, rows: csr_matrix, event: Event, vocabulary: Vocabulary
+    ) -> None:
+        self.entries, self.rows = entries, rows
+        self.at = entries.codes[:, column][entries.row].astype(np.int64)
+        cell, place = np.unique(self.at * entries.n_classes + entries.y, return_inverse=True)
+        text, y = np.divmod(cell, entries.n_classes)
+        weight = np.bincount(place, entries.weight) * (text < rows.shape[0] - 1)
+        self.own = weight[place]
+        self.equal = csr_matrix((weight, (text, y)), (rows.shape[0], entries.n_classes))
+        self.counts = (rows.T @ self.equal).tocsr()
+        self.counts.eliminate_zeros()
+        self.counts.sort_indices()
+        self.total = self.counts.sum(axis=1).A1
+        self.of_class = self.counts.sum(axis=0).A1
+        self.of_texts = self.equal.sum(axis=0).A1
+        self.unit = unit_of(self.total)
+        self.group, self.n_groups = event.groups(vocabulary), event.n_groups
 
-        workers.map(one, range(PARTS))
-        return scores, lengths
-
-    def _weighed(
-        self, some: npt.NDArray[np.intp], scores: Float64, lengths: Float64, power: float,
-        workers: Workers,
-    ) -> tuple[float, float]:  # fmt: skip
-        """(the log-loss, the weight) of evidence that falls with this power."""
-        entries = self.entries
-        prior = np.log(entries.class_weight().sum(axis=0) + 0.5)
-        evidence = _scaled(scores, lengths, power, 1.0).T
-        base = np.repeat((prior[1:] - prior[0]).astype(np.float32)[:, np.newaxis], len(some), 1)
-        piece = Piece(
-            (evidence[1:] - evidence[:1]).astype(np.float32)[np.newaxis], base, entries.y[some],
-            entries.weight[some].astype(np.float32), entries.part[some] % GROUPS,
+    def counted(self, some: npt.NDArray[np.integer], y: Int64, weight: Float64) -> Counted:
+        """Some of the texts, of these classes, and the counts of their terms."""
+        rows = self.rows[some]
+        own, places = np.unique(rows.indices, return_inverse=True)
+        rows = csr_matrix((rows.data, places, rows.indptr), (len(some), len(own)))
+        return Counted(
+            rows, y, weight, self.equal[some].toarray(), self.counts[own].toarray(), self.of_class,
+            self.of_texts + 0.5, None, len(self.total), 0.0, self.group[own], self.n_groups,
+            self.unit,
         )  # fmt: skip
-        loss, weights = Pool([piece], np.zeros(1, bool), workers).alone()
-        return loss, float(weights[0])
+
+    def chosen(self, workers: Workers) -> _Chosen | None:
+        """The weights by which the first texts are predicted best, each by counts without it.
+
+        None where no class has several texts.
+        """
+        entries = self.entries
+        teaches = (self.own > 0) & (self.of_texts[entries.y] - self.own >= LIGHTEST)
+        told = ASPECTS * self.n_groups * entries.n_classes
+        some = np.flatnonzero(teaches)[: max(FEWEST, min(WEIGHED, TOLD // told))]
+        if not len(some):
+            return None
+        documents = self.counted(self.at[some], entries.y[some], entries.weight[some])
+        alpha, quarters, evidence = documents.alone(workers)
+
+        def weights(rows: npt.NDArray[np.bool_]) -> Float64:
+            if not rows.any():
+                return np.zeros(evidence.shape[1])
+            few = replace(documents, y=documents.y[rows], weight=documents.weight[rows])
+            return few.pool(evidence[rows], few.added, workers).best(None, None).of_blocks
+
+        group = entries.part[some] % GROUPS
+        apart = [weights(group != one) for one in range(GROUPS)]
+        return _Chosen(self._scale(alpha, quarters, weights(group >= 0)), np.array(apart))
+
+    def _scale(self, alpha: float, quarters: int, weights: Float64) -> Scale:
+        """What the terms weigh; the biases are those of the plan."""
+        own = np.resize(weights, (ASPECTS, self.n_groups)) * 1.0
+        own[1] /= self.unit
+        return Scale(alpha, quarters, own, np.zeros(self.entries.n_classes), NOBODY)
+
+    def left_out(self, chosen: _Chosen, workers: Workers) -> Float32:
+        """The evidence of each entry without its text, by weights of other groups, (e, C)."""
+        order, group = np.argsort(self.at, kind="stable"), self.entries.part % GROUPS
+        found = np.zeros((len(order), self.entries.n_classes), np.float32)
+        alpha, quarters = chosen.whole.alpha, chosen.whole.quarters
+
+        def one(start: int) -> None:
+            mine = order[start : start + AT_ONCE]
+            some, place = np.unique(self.at[mine], return_inverse=True)
+            own = self.counted(some, np.zeros(len(some), np.int64), np.ones(len(some)))
+            told = falling(*own.told(alpha), quarters)
+            for k, weights in enumerate(chosen.apart):
+                those = group[mine] == k
+                evidence = np.einsum("nkc,k->nc", told, weights)
+                evidence -= evidence.max(axis=1, keepdims=True)
+                found[mine[those]] = np.maximum(evidence, -FARTHEST)[place[those]]
+
+        workers.map(one, range(0, len(order), AT_ONCE))
+        return found
 
 
-def _counts(
-    rows: scipy.sparse.csr_matrix, y: Int64, weight: Float64, classes: int
-) -> scipy.sparse.csr_matrix:
-    """What each term counts in each class, (C, V)."""
-    return scipy.sparse.csr_matrix((weight, (y, np.arange(len(y)))), (classes, len(y))) @ rows
-
-
-def _log_theta(counts: Float64, whole: Float64, alpha: float, terms: int) -> Float32:
-    """log θ, (V, C)."""
-    found: Float32 = np.log((counts + alpha).astype(np.float32))
-    found -= np.log(whole + alpha * terms).astype(np.float32)
-    return found
-
-
-def _rows(levels: Levels, grams: int, once: bool, workers: Workers) -> tuple[Any, Vocabulary]:
-    """(the terms of each text, of a missing one at the end, as a CSR matrix; these, sorted)."""
-    documents = Documents.of([*levels.tolist(), ""])
-    rows, known = rows_and_vocabulary(documents, Analysis(ngram_range=(1, grams)), 0, workers)
+def _rows(texts: list[str], event: Event, workers: Workers) -> tuple[csr_matrix, Vocabulary]:
+    """(the terms of each text as a CSR matrix; these, sorted)."""
+    documents = Documents.of(texts)
+    rows, known = rows_and_vocabulary(documents, event.analysis, 0, workers)
     order = known.order()
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    data = np.ones(len(rows.data), np.float32) if once else rows.data.astype(np.float32)
-    matrix = scipy.sparse.csr_matrix((data, rank[rows.indices], rows.indptr), rows.shape)
+    data = np.ones(len(rows.data)) if event.once else rows.data
+    matrix = csr_matrix((data, rank[rows.indices], rows.indptr), rows.shape)
     matrix.sort_indices()  # so that sums do not depend on which words were met first
     return matrix, known.gather(order)
-
-
-def _scaled(scores: Float64, lengths: Float64, power: float, scale: float) -> Float64:
-    """Evidence (n, C) that falls with the length, behind the best class."""
-    found = scores * (scale * np.maximum(lengths, 1.0, dtype=np.float64) ** -power)[:, np.newaxis]
-    return np.maximum(found - found.max(axis=1, keepdims=True), LEAST)

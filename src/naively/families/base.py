@@ -59,6 +59,9 @@ class Parameters(ABC):
     judged: Judged | None = None
     """How rows were predicted while this was estimated, each without itself, if they were."""
 
+    has_texts: bool = False
+    """Whether some of several columns are text: then there is `explained_texts`, too."""
+
     # ---- scores ------------------------------------------------------------------------------
 
     def chunk(self, X: Data, n_classes: int) -> int:

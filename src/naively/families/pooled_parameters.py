@@ -24,12 +24,14 @@ from naively.families.base import SCORED, Parameters
 from naively.families.describing import Evidence, Evidences, Section
 from naively.families.formula import Formula
 from naively.families.pooled_formula import formula_of
+from naively.families.pooled_texts import explained_texts
 from naively.kernels import evidence as kernel
 from naively.labels import Labels
 from naively.statistics.base import Arrays, Data
 from naively.statistics.levels import Encoded, Levels
 from naively.statistics.row_encoding import encoded, texts
 from naively.statistics.sample import SampleStatistics
+from naively.text.explained import ExplainedTerms
 
 LOOKED_AT = 4096
 """Rows that tell how much evidence matters."""
@@ -60,8 +62,9 @@ class PooledParameters(Parameters):
             block.means.size + block.factors.size
             for block in made.blocks if isinstance(block, Normal)
         )  # fmt: skip
-        words = sum(block.log_theta.size for block in made.blocks if isinstance(block, Words))
+        words = sum(block.counts.nnz for block in made.blocks if isinstance(block, Words))
         self.n_free = len(made.weights) + classes + tables + normal + words
+        self.has_texts = any(isinstance(block, Words) for block in made.blocks)
         self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
 
     @cached_property
@@ -175,6 +178,10 @@ class PooledParameters(Parameters):
                 total[:, :, block.columns[0]] = own.T
         return total
 
+    def explained_texts(self, X: Data, i: int) -> dict[int, ExplainedTerms]:
+        """What the words of each column of text add, weighed."""
+        return explained_texts(self.plan, encoded(X), i)
+
     def sample(self, codes: Int64, generator: np.random.Generator) -> Encoded:
         """Rows that were learned, as often as they were."""
         entries = self.entries
@@ -281,10 +288,7 @@ class PooledParameters(Parameters):
         if isinstance(block, Normal):
             return "one covariance" if len(block.factors) == 1 else "a covariance a class"
         if isinstance(block, Words):
-            terms = (
-                f"{len(block.vocabulary):,} {'words' if block.grams == 1 else 'words and pairs'}"
-            )
-            return f"{terms}, met or not" if block.once else f"{terms}, counted"
+            return f"{len(block.vocabulary):,} {block.event.name}"
         if isinstance(block, Calendar):
             return block.name
         met = (block.table != 0).any(axis=1)

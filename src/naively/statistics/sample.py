@@ -9,15 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Int64
-from naively.hashing import GOLDEN, UInt64, hashed, mixed
+from naively.hashing import GOLDEN, UInt64, mixed
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data, Statistics, Summary
 from naively.statistics.level_counts import count_levels
-from naively.statistics.levels import Encoded, Levels, mixed_arrays, read_mixed, union
-from naively.statistics.row_encoding import TEXT, Codes, distinct, encoded, texts
+from naively.statistics.levels import Encoded, Levels, mixed_arrays, read_mixed
+from naively.statistics.mixed import hashed, sizes, union, used
+from naively.statistics.row_encoding import Codes, distinct, encoded
 from naively.workers import Workers
 
 ALL = (1 << 64) - 1
 """The threshold below which all hashes are."""
+ROOM = 1 << 25
+"""Characters of the different texts of all rows that are kept, at most."""
 
 
 @dataclass(eq=False, repr=False)
@@ -56,7 +59,7 @@ class SampleStatistics(Statistics):
         """Add (or subtract) the rows of another sample; levels and rows merge by union."""
         other = other._below(self.threshold)
         mine = self._below(other.threshold)
-        unions = [*map(_union, mine.levels, other.levels)]
+        unions = [*map(union, mine.levels, other.levels)]
         codes = np.concatenate([
             _translated(mine.codes, [(to, len(known)) for known, to, _ in unions]),
             _translated(other.codes, [(to, len(known)) for known, _, to in unions]),
@@ -72,8 +75,7 @@ class SampleStatistics(Statistics):
             tables={"count": count, "missing": missing}, codes=codes[first], levels=levels,
             threshold=mine.threshold,
         )  # fmt: skip
-        if len(self.codes) > self.limit:
-            vars(self).update(vars(self.cut()))
+        vars(self).update(vars(self.cut()))
 
     def _below(self, threshold: int) -> Self:
         """The rows whose hash is below a threshold."""
@@ -88,7 +90,7 @@ class SampleStatistics(Statistics):
         for k, known in enumerate(self.levels):
             own = count.gather(1, codes[:, k] == len(known)).summed(1)
             missing = missing.accumulate(own.repeated(1), columns=np.array([k]))
-        met = [*map(_used, codes.T, self.levels)]  # the levels of a long stream are very many
+        met = [*map(used, codes.T, self.levels)]  # the levels of a long stream are very many
         codes = np.array([own for own, _ in met], np.int32).T.reshape(codes.shape)
         return self._with(
             {"count": count, "missing": missing}, codes=codes, levels=[known for _, known in met],
@@ -96,11 +98,21 @@ class SampleStatistics(Statistics):
         )  # fmt: skip
 
     def cut(self) -> Self:
-        """The rows of the smallest hashes, as many as the limit allows."""
-        hashes = self.hashes()
-        if len(hashes) <= self.limit:
+        """The rows of the smallest hashes, as many as the limit and the room for texts allow."""
+        lengths = [*map(sizes, self.levels)]
+        if len(self.codes) <= self.limit and sum(int(one.sum()) for one in lengths) <= ROOM:
             return self
-        return self._below(int(np.sort(hashes)[self.limit]))
+        hashes = self.hashes()
+        order = np.argsort(hashes, kind="stable")
+        needed = np.zeros(len(order), np.int64)
+        for own, known in zip(self.codes.T, lengths, strict=True):
+            if known.any():  # each text once, where it is first met
+                first = np.unique(own[order], return_index=True)[1]
+                needed[first] += np.append(known, 0)[own[order[first]]]
+        fitting = int(np.searchsorted(np.cumsum(needed), ROOM, side="right"))
+        if min(self.limit, fitting) >= len(order):
+            return self
+        return self._below(int(hashes[order[min(self.limit, fitting)]]))
 
     def gather_columns(self, columns: Any) -> Self:
         """Of some columns only; rows that are equal in these become one."""
@@ -127,7 +139,7 @@ class SampleStatistics(Statistics):
         """The same rows in the order of their hashes, without levels and rows of weight 0."""
         kept = self.tables["count"].nonzero().any(axis=0)
         count, codes = self.tables["count"].gather(1, kept), self.codes[kept]
-        columns = [*map(_used, codes.T, self.levels)]
+        columns = [*map(used, codes.T, self.levels)]
         codes = np.array([own for own, _ in columns], np.int32).T.reshape(codes.shape)
         found = self._with({}, codes=codes, levels=[known for _, known in columns])
         order = _order(found.hashes(), codes)
@@ -138,11 +150,18 @@ class SampleStatistics(Statistics):
 
     # ---- what they say -----------------------------------------------------------------------
 
+    @property
+    def nbytes(self) -> int:
+        """The memory that the rows and their weights take, about."""
+        texts = (known for known in self.levels if known.dtype.kind == "T")
+        size = sum(int(np.strings.str_len(known).sum()) + 16 * len(known) for known in texts)
+        return super().nbytes + self.codes.nbytes + size
+
     def hashes(self) -> UInt64:
         """A hash of each row, by its values alone: whatever their columns, order and type."""
         total = np.zeros(len(self.codes), np.uint64)
         for codes, known in zip(self.codes.T, self.levels, strict=True):
-            total += np.append(_hashed(known), np.uint64(0))[codes]
+            total += np.append(hashed(known), np.uint64(0))[codes]
         return mixed(total + np.uint64(GOLDEN))
 
     def impossible(self, class_weight: ExactArray) -> str | None:
@@ -183,7 +202,8 @@ class Sample(Summary[SampleStatistics]):
     Parameters
     ----------
     limit : how many distinct rows are kept at most: those of the smallest hashes, which are a
-        random sample, the same whatever the order and split of the rows.
+        random sample, the same whatever the order and split of the rows. Fewer of rows whose texts
+        have more than 32 million characters together.
     """
 
     limit: int = 1_000_000
@@ -235,71 +255,6 @@ class Sample(Summary[SampleStatistics]):
         if (found.hashes() >= np.uint64(found.threshold)).any() and not found.is_complete:
             raise ValueError("a row is beyond its threshold")
         return found
-
-
-# ---- levels --------------------------------------------------------------------------------------
-
-
-def _union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
-    """(levels of both, where those of a are, those of b); as text if one of them is text."""
-    if a.dtype.kind == b.dtype.kind or len(a) == 0 or len(b) == 0:
-        return union(a, b)
-    (a, from_a), (b, from_b) = _as_text(a), _as_text(b)
-    merged, own, others = union(a, b)
-    return merged, own[from_a], others[from_b]
-
-
-def _as_text(levels: Levels) -> tuple[Levels, Int64]:
-    """(the levels as sorted text, where each of them is there)."""
-    written = texts(levels)
-    order = np.argsort(written, kind="stable")
-    return written[order], np.argsort(order, kind="stable")
-
-
-def _used(codes: npt.NDArray[Any], levels: Levels) -> tuple[Codes, Levels]:
-    """(codes of the levels that are met, these): numbers, if all of them are."""
-    met = np.bincount(codes, minlength=len(levels) + 1)[:-1] > 0
-    places, known = np.append(np.cumsum(met) - 1, met.sum()), levels[met]
-    if len(known) == 0:
-        return places[codes].astype(np.int32), np.empty(0, np.float64)
-    numbers = _as_numbers(known)
-    if numbers is None and met.all():
-        return codes, levels
-    if numbers is not None:
-        order = np.argsort(numbers, kind="stable")
-        rank = np.append(np.argsort(order, kind="stable"), len(order))
-        places, known = rank[places], numbers[order]
-    return places[codes].astype(np.int32), known
-
-
-def _as_numbers(levels: Levels) -> npt.NDArray[np.float64] | None:
-    """Levels of text as the numbers that are written so; None if they are none, or are numbers."""
-    if levels.dtype.kind != "T":
-        return None
-    try:
-        numbers = levels.astype(np.float64)
-    except ValueError:
-        return None
-    if not np.isfinite(numbers).all() or not (texts(numbers) == levels).all():
-        return None
-    return numbers
-
-
-# ---- hashes --------------------------------------------------------------------------------------
-
-
-def _hashed(levels: Levels) -> UInt64:
-    """A hash of each level; a number has the same as a number and as text."""
-    if levels.dtype.kind != "T":
-        return mixed((levels.astype(np.float64) + 0.0).view(np.uint64) + np.uint64(GOLDEN))
-    found = np.empty(len(levels), np.uint64)
-    for k, level in enumerate(levels.tolist()):
-        number = _as_numbers(np.array([level], TEXT))
-        if number is None:
-            found[k] = hashed(level.encode())
-        else:
-            found[k] = _hashed(number)[0]
-    return found
 
 
 # ---- rows ----------------------------------------------------------------------------------------

@@ -18,6 +18,9 @@ from naively.text.documents import Documents
 
 Arrays = Mapping[str, pa.Array]
 
+LONGEST = 1 << 16
+"""Characters by which a level is known whose rows are kept: those from its beginning."""
+
 
 def encode(
     schema: Schema, batch: pa.RecordBatch | pa.Table | SparseTable, without: Collection[str] = ()
@@ -84,7 +87,7 @@ def _cells(
         if name in given:
             numbers = _plain_numbers(given[name], missing)
             if numbers is None:
-                codes[k], known, unread = _finite(*values.levels(given[name], missing))
+                codes[k], known, unread = _finite(*_cut(*values.levels(given[name], missing)))
                 invalid |= {name: unread} if unread else {}
             else:
                 infinite = np.isinf(numbers)
@@ -96,6 +99,15 @@ def _cells(
                 known = known[: np.searchsorted(known, np.inf)]  # NaN is the last
         levels.append(known)
     return Encoded(codes.T, levels), invalid
+
+
+def _cut(codes: values.Codes, known: Levels) -> tuple[values.Codes, Levels]:
+    """Levels of which long ones are known by their beginning."""
+    if np.strings.str_len(known).max(initial=0) <= LONGEST:
+        return codes, known
+    short = np.array([level[:LONGEST] for level in known.tolist()], known.dtype)
+    known, place = np.unique(short, return_inverse=True)
+    return np.append(place, len(known))[codes].astype(np.int32), known
 
 
 def _finite(codes: values.Codes, known: Levels) -> tuple[values.Codes, Levels, Invalid | None]:

@@ -10,28 +10,57 @@ import numpy as np
 
 from naively.explanation import Explanation, TextExplanation
 from naively.posterior import Posterior
+from naively.schema import Block
 from naively.tables.cells import cells_of
+from naively.text.explained import ExplainedTerms
+
+BESIDE = "(besides its words)"
+"""What a text adds as a whole: that it is missing, or often met, alone or with other columns."""
 
 
 def _texts(
-    columns: list[tuple[str, Any, Any]], whole: Explanation, i: int
+    columns: list[tuple[Block, Any, Any]], whole: Explanation, i: int
 ) -> dict[str, TextExplanation]:
     """Why columns of text have their scores in row i, by column.
 
     Parameters
     ----------
-    columns : (a column, its parameters, its documents).
+    columns : (a block of columns, its parameters, its rows).
     whole : the explanation of the rows. Its prior is part of a text only if there is no more.
     """
     alone = len(whole.features or ()) == 1
     prior = whole.prior if alone else np.zeros_like(whole.prior)
+    found: dict[str, ExplainedTerms] = {}
+    for block, own, rows in columns:
+        if block.family.summary.takes == "documents":
+            found[block.names[0]] = own.explain_document(rows, i)
+        else:
+            for column, terms in own.explained_texts(rows, i).items():
+                name = block.names[column]
+                found[name] = _with_rest(terms, whole, name, i)
     return {
         name: TextExplanation(
-            **vars(own.explain_document(documents, i)), classes=whole.classes, prior=prior,
-            proba=whole.proba[i], code=int(whole.codes[i]), column=name,
+            **vars(terms), classes=whole.classes, prior=prior, proba=whole.proba[i],
+            code=int(whole.codes[i]), column=name,
         )
-        for name, own, documents in columns
+        for name, terms in found.items()
     }  # fmt: skip
+
+
+def _with_rest(terms: ExplainedTerms, whole: Explanation, name: str, i: int) -> ExplainedTerms:
+    """The terms of a text, and what the column adds besides: they add up to the column."""
+    names = whole.features or []
+    place = names.index(name)
+    if whole.blocks is not None:
+        place = whole.blocks.index((place,))
+    rest = whole.contributions[i, :, place] - terms.contributions.sum(axis=0)
+    rest -= rest.max()
+    if rest.min() > -1e-9:
+        return terms
+    return replace(
+        terms, terms=[*terms.terms, BESIDE], counts=np.append(terms.counts, 0),
+        contributions=np.concatenate([terms.contributions, rest[np.newaxis]]),
+    )  # fmt: skip
 
 
 def explain(posterior: Posterior, batch: Any, rows: Any, by_block: bool = False) -> Explanation:
@@ -58,8 +87,8 @@ def explain(posterior: Posterior, batch: Any, rows: Any, by_block: bool = False)
     )  # fmt: skip
     data = schema.rows_of(rows)
     texts = [
-        (block.names[0], own, documents)
-        for (block, own), documents in zip(posterior.blocks, data, strict=True)
-        if block.family.summary.takes == "documents"
+        (block, own, part)
+        for (block, own), part in zip(posterior.blocks, data, strict=True)
+        if block.family.summary.takes == "documents" or own.has_texts
     ]
     return replace(whole, texts=partial(_texts, texts, whole)) if texts else whole

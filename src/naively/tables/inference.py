@@ -53,15 +53,13 @@ from naively.tables.targets import LabelCodes
 from naively.tables.union import counts, is_few, with_families
 from naively.tables.written import written
 
-ROWS = 100_000
-"""Rows from which families are inferred: the first ones, or"""
-CELLS = 50_000_000
-"""fewer of wide tables."""
+ROWS, CELLS = 100_000, 50_000_000
+"""Rows from which families are inferred: the first ones; and their cells, at most."""
 
 ROUNDED = Gaussian(floor="feature", resolution=1.0)
 TRUTHS = Why("true or false", "truths")
 COUNTS = Why("counts, variance about the mean", "counts")
-EVIDENCE = Why("evidence")
+EVIDENCE, PROSE = Why("evidence"), Why("text of many words")
 FEW = 20  # different whole numbers that are levels rather than amounts; in few rows, half as many
 MANY = 20  # rows from which on they are many, and a column of different values an identifier
 
@@ -82,6 +80,7 @@ class Wishes:
     alpha, unseen : of the columns of levels whose families are inferred.
     missing : spellings of a missing value.
     whole : Family that takes all columns together; None for a family each.
+    alone : Family of a column of text that there is nothing beside, in place of that; or None.
     """
 
     columns: Columns
@@ -91,6 +90,7 @@ class Wishes:
     unseen: Unseen = "smooth"
     missing: tuple[str, ...] = MISSING
     whole: AnyFamily | None = None
+    alone: AnyFamily | None = None
 
     def __post_init__(self) -> None:
         numeric = self.numeric
@@ -125,6 +125,7 @@ class Wishes:
         given = self._given(names, known)
         blocks: list[Block] = []
         reasons: dict[str, Why] = {}
+        alone = self.alone if len(names) == 1 else None
         for name in names:
             if name in given:
                 key, choice = given[name]
@@ -135,6 +136,8 @@ class Wishes:
             family, reasons[name] = self.whole, EVIDENCE
             if family is None:
                 family, reasons[name] = self._rule(table.column(name))
+            elif alone and prose.is_prose(table.column(name), self.missing):
+                family, reasons[name] = alone, PROSE
             if family is not None:
                 blocks.append(Block(family, (name,)))
         return Schema(together(blocks, self.whole or self.numeric), reasons, self.missing)
@@ -165,8 +168,8 @@ class Wishes:
         Few numbers whose levels have been counted stay levels, even if none was met twice.
         """
         # first, as documents are large and need no copy; none of them is a number
-        if prose.is_prose(values.flat(given.slice(0, prose.PROSE_ROWS)), self.missing):
-            return Text(alpha=self.alpha), Why("text of many words")
+        if prose.is_prose(given, self.missing):
+            return Text(alpha=self.alpha), PROSE
         column = values.flat(given)
         kind, declared = column.type, pa.types.is_dictionary(column.type)
         kind = kind.value_type if declared else kind

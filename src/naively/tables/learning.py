@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -213,19 +213,7 @@ def _schema(table: pa.Table, names: list[str], question: Question) -> Schema:
             pa.array(weights_of(first, question.weight, question.wishes.missing) > 0)
         )
     wishes = question.wishes
-    if wishes.whole is not None and _prose(first, names, wishes.missing):
-        wishes = replace(wishes, whole=None)
     return infer(wishes, first, labelled(first, question.target, wishes.missing), names)
-
-
-def _prose(table: pa.Table, names: Sequence[str], missing: Collection[str]) -> list[str]:
-    """The columns of text, which no family takes together with others."""
-    return [
-        name
-        for name in names
-        if name in table.column_names
-        and prose.is_prose(values.flat(table.column(name).slice(0, prose.PROSE_ROWS)), missing)
-    ]
 
 
 def settled_by(table: pa.Table, question: Question) -> bool:
@@ -234,10 +222,11 @@ def settled_by(table: pa.Table, question: Question) -> bool:
     Of delimited text a header tells the columns; a column is of long text by its first values.
     """
     names = features_of(table.column_names, question)
-    open_ = [name for name in names if name not in question.wishes.settled]
-    known = all(is_untyped(table.schema.field(name)) for name in open_)
+    open_ = [table.column_names.index(name) for name in names if name not in question.wishes.settled]
+    known = all(is_untyped(table.schema.field(k)) for k in open_)
     enough = table.num_rows >= prose.PROSE_ROWS and question.weight is None
-    return known and enough and _prose(table, open_, question.wishes.missing) == open_
+    missing = question.wishes.missing
+    return known and enough and all(prose.is_prose(table.column(k), missing) for k in open_)
 
 
 def weights_of(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:

@@ -35,8 +35,11 @@ from naively.tables.learning import (
 )
 from naively.tables.summarising import slices
 from naively.tables.targets import LabelCodes
+from naively.tables.values import bytes_of
 
 CELLS = 1 << 22  # of rows held out, at most
+HEAD = 1 << 26
+"""Bytes that are looked at, about, where they tell no more than which columns there are."""
 MOST = 100_000  # rows held out, at most
 
 
@@ -255,18 +258,19 @@ def _head(
     """
     head: list[tuple[pa.RecordBatch, Drawn]] = []
     ahead: list[tuple[pa.RecordBatch, Drawn]] = []
-    rows = 0
+    rows = size = 0
     while ahead or (ahead := list(in_order(_read, islice(stream, threads), threads))):
         batch, drawn = ahead.pop(0)
         head.append((batch, drawn))
         rows += batch.num_rows if drawn.draws is None else int(np.isinf(drawn.draws).sum())
+        size += bytes_of(batch)
         if len(head) == 1:
             features = features_of(batch.schema.names, question)
             settled = question.wishes.settled.issuperset(features)
             if looks and not settled:
                 settled = settled_by(_split(batch, drawn.draws, 1.0)[0], question)
             most = 1 if settled else 1.05 * first_rows(len(features))
-        if rows >= most:
+        if rows >= most or (question.wishes.whole is not None and size >= HEAD):
             break
     return head, chain(_again(ahead), stream)
 

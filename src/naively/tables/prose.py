@@ -30,9 +30,9 @@ def documents(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> D
     return found.where(valid)
 
 
-def is_prose(column: pa.Array, missing: Collection[str]) -> bool:
+def is_prose(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> bool:
     """Whether a column holds text of some length, as its first thousand values go."""
-    first = column.slice(0, PROSE_ROWS)
+    first = flat(column.slice(0, PROSE_ROWS))
     kind = first.type.value_type if pa.types.is_dictionary(first.type) else first.type
     if not is_text(kind):
         return False

@@ -1,0 +1,76 @@
+"""The words of a column of text as arrays that files keep, and back: checked."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from naively.evidence.scale import ALPHAS, ASPECTS, QUARTERS, Scale
+from naively.evidence.words import EVENTS, NOBODY, Words
+from naively.statistics.base import Arrays
+from naively.text.vocabulary import Vocabulary
+
+LARGEST = 1e50
+"""No number that is counted or weighed is larger."""
+
+
+def stored_words(words: Words) -> Arrays:
+    """Words as arrays.
+
+    ``event`` : (1,) which of `EVENTS`.
+    ``terms``, ``lengths`` : the terms in UTF-8, one after the other, and how long each is.
+    ``each``, ``classes``, ``counts`` : in how many classes each term was met, in which, how often.
+    ``alpha``, ``quarters``, ``weights`` : what they weigh, as `Scale` has it.
+    """
+    terms, lengths = words.vocabulary.packed()
+    scale = words.scale
+    return {
+        "event": np.array([EVENTS.index(words.event)], np.uint8),
+        "terms": terms,
+        "lengths": lengths.astype(np.uint32),
+        "each": np.diff(words.counts.indptr).astype(np.uint32),
+        "classes": words.counts.indices.astype(np.uint32),
+        "counts": words.counts.data,
+        "alpha": np.array([scale.alpha], np.float64),
+        "quarters": np.array([scale.quarters], np.uint8),
+        "weights": scale.weights,
+    }
+
+
+def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
+    """The words of a column that `stored_words` made arrays of.
+
+    Raises
+    ------
+    ValueError : if these can be no words for so many classes, saying why.
+    """
+    kinds = {
+        "event": np.uint8, "terms": np.uint8, "lengths": np.uint32, "each": np.uint32,
+        "classes": np.uint32, "counts": np.float64, "alpha": np.float64, "quarters": np.uint8,
+        "weights": np.float64,
+    }  # fmt: skip
+    for name, kind in kinds.items():
+        if name not in kept or kept[name].dtype != kind:
+            raise ValueError(f"words of a text have no {name!r}")
+    event, alpha, quarters = (kept[name] for name in ("event", "alpha", "quarters"))
+    if any(one.shape != (1,) for one in (event, alpha, quarters)) or event[0] >= len(EVENTS):
+        raise ValueError("words of a text are counted in an unknown way")
+    if alpha[0] not in ALPHAS or quarters[0] not in QUARTERS:
+        raise ValueError("words of a text are weighed in an unknown way")
+    how, weights = EVENTS[event[0]], kept["weights"]
+    if weights.shape != (ASPECTS, how.n_groups) or not (np.abs(weights) <= LARGEST).all():
+        raise ValueError("words of a text have weights that are none")
+    vocabulary = Vocabulary.checked(kept["terms"], kept["lengths"].astype(np.int64))
+    each, classes, counts = (kept[name] for name in ("each", "classes", "counts"))
+    ends = np.append(0, np.cumsum(each.astype(np.int64)))
+    if each.shape != (len(vocabulary),) or not ends[-1] == len(classes) == len(counts):
+        raise ValueError("what words of a text count does not belong to them")
+    if classes.ndim != 1 or counts.ndim != 1 or (classes >= n_classes).any():
+        raise ValueError("words of a text were met in a class that is not there")
+    rises = np.diff(classes.astype(np.int64), prepend=-1) > 0
+    rises[ends[:-1][each > 0]] = True
+    if not rises.all() or not ((counts > 0) & (counts <= LARGEST)).all():
+        raise ValueError("what words of a text count cannot be true")
+    table = csr_matrix((counts, classes.astype(np.int32), ends), (len(vocabulary), n_classes))
+    scale = Scale(float(alpha[0]), int(quarters[0]), weights, np.zeros(n_classes), NOBODY)
+    return Words(column, how, vocabulary, table, scale)
