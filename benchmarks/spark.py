@@ -3,12 +3,13 @@
     NAIVELY_DATA=... python benchmarks/spark.py [--cores 1 2] [--only covtype adult newsgroups]
     NAIVELY_DATA=... python benchmarks/spark.py --parts --only covtype
 
-Both read the same Parquet files in the same session, after a small table that starts the workers
-and compiles what is to be compiled. MLlib's pipelines are those of its guide: StringIndexer,
-VectorAssembler and GaussianNB's kin for tables; Tokenizer, HashingTF and NaiveBayes for texts.
-Times are of `fit` alone, the best of some runs. `overhead` is the part of them that is no counting:
-the seconds of the same fit on 100 rows, and their share. With several numbers of cores each is a
-session of its own. `--parts` tells where the time of a `NaiveBayes` goes.
+All read the same Parquet files in the same session: `frame` by Spark, `files` by naively on the
+executors. MLlib's pipelines are those of its guide: StringIndexer, VectorAssembler and GaussianNB's
+kin for tables; Tokenizer, HashingTF and NaiveBayes for texts. Times are of `fit` alone, seconds and
+those of processors (of Python, Java and its workers): medians of runs that take turns, after one of
+each that starts the workers and compiles what is to be compiled. `overhead` is the part that is no
+counting: the same fit on 100 rows, and its share. With several numbers of cores each is a session
+of its own. `--parts` tells where the time of a `NaiveBayes` goes.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
 import pyarrow as pa
 import pyarrow.csv
@@ -34,7 +36,7 @@ ADULT = [
     "age", "workclass", "fnlwgt", "education", "education_num", "marital", "occupation",
     "relationship", "race", "sex", "gain", "loss", "hours", "country", "label",
 ]  # fmt: skip
-RUNS = 2
+RUNS = 5
 FILES = 8  # that a table is cut into, so that there are partitions
 
 
@@ -42,10 +44,12 @@ def main() -> None:
     given = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     given.add_argument("--cores", type=int, nargs="+", default=[2])
     given.add_argument("--only", nargs="*", default=[*TABLES])
+    given.add_argument("--runs", type=int, default=RUNS)
     given.add_argument("--parts", action="store_true", help="where the time of one fit goes")
     options = given.parse_args()
     if len(options.cores) > 1:  # a session cannot change how many it has
-        more = ["--only", *options.only, *(["--parts"] if options.parts else [])]
+        more = ["--runs", str(options.runs), "--only", *options.only]
+        more += ["--parts"] if options.parts else []
         for cores in options.cores:
             command = [sys.executable, __file__, "--cores", str(cores), *more]
             subprocess.run(command, check=True)
@@ -53,6 +57,8 @@ def main() -> None:
     data = Path(os.environ["NAIVELY_DATA"])
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
+
+    import naively
 
     spark = (
         SparkSession.builder.master(f"local[{options.cores[0]}]")
@@ -64,8 +70,8 @@ def main() -> None:
     if options.parts:
         print("| data | part | seconds | CPU seconds |\n| --- | --- | --- | --- |")
     else:
-        print("| data | rows | learner | seconds | rows/s | overhead | share | accuracy |")
-        print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+        print("| data | rows | learner | seconds | CPU s | rows/s | overhead | share | accuracy |")
+        print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
         for name in options.only:
             learn, test = (TABLES[name](data, part) for part in ("train", "test"))
@@ -73,15 +79,17 @@ def main() -> None:
                 _written(one, Path(folder, f"{name}-{k}")) for k, one in enumerate((learn, test))
             ]
             small = _written(learn.slice(0, 100), Path(folder, f"{name}-small"))
-            frames = [spark.read.parquet(path) for path in (*paths, small)]
             if options.parts:
-                parts(name, frames[0])
+                parts(name, spark.read.parquet(paths[0]), options.runs)
                 continue
-            for called, learner in learners(name, learn).items():
-                measured(called, learner, name, *frames)
+            both = {
+                "frame": [spark.read.parquet(path) for path in (paths[0], small)],
+                "files": [naively.scan(f"{path}/*.parquet") for path in (paths[0], small)],
+            }
+            measured(name, learners(name, learn), both, spark.read.parquet(paths[1]), options.runs)
 
 
-def parts(name, frame) -> None:
+def parts(name, frame, turns) -> None:
     """The steps of a fit, each by itself; the first two are in all that follow but the head."""
     from naively import NaiveBayes
     from naively.engines.counting import Counting, added
@@ -106,11 +114,11 @@ def parts(name, frame) -> None:
     for called, step in steps.items():
         step()
         runs = []
-        for _ in range(RUNS):
+        for _ in range(turns):
             wall, cpu = time.perf_counter(), _cpu()
             step()
             runs.append((time.perf_counter() - wall, _cpu() - cpu))
-        wall, cpu = map(min, zip(*runs, strict=True))
+        wall, cpu = map(median, zip(*runs, strict=True))
         print(f"| {name} | {called} | {wall:.2f} | {cpu:.2f} |", flush=True)
 
 
@@ -131,36 +139,37 @@ def _cpu() -> float:
     return sum(found[pid][1] for pid in own)
 
 
-def measured(called, learner, name, train, test, small) -> None:
+def measured(name, learners, both, test, runs) -> None:
     from pyspark.sql.functions import col
 
-    learner().fit(small)  # starts what is to be started
-    overhead = min(_seconds(learner, small)[0] for _ in range(RUNS))
-    runs = [_seconds(learner, train) for _ in range(RUNS)]
-    best, model = min(runs, key=lambda one: one[0])
-    answers = model.transform(test)
-    truth = "index" if "index" in answers.columns else "label"
-    right = answers.where(col("prediction") == col(truth)).count() / test.count()
-    rows = train.count()
-    print(
-        f"| {name} | {rows:,} | {called} | {best:.2f} | {rows / best:,.0f} | {overhead:.2f} | "
-        f"{overhead / best:.0%} | {right:.4f} |", flush=True,
-    )  # fmt: skip
-
-
-def _seconds(learner, frame):
-    start = time.perf_counter()
-    model = learner().fit(frame)
-    return time.perf_counter() - start, model
+    times = {called: ([], []) for called in learners}  # of all rows, of few
+    models = {}
+    for turn in range(runs + 1):
+        for called, (learner, data) in learners.items():
+            for k in (1, 0):
+                wall, cpu = time.perf_counter(), _cpu()
+                models[called] = learner().fit(both[data][k])
+                if turn:
+                    times[called][k].append((time.perf_counter() - wall, _cpu() - cpu))
+    rows = both["frame"][0].count()
+    for called, (whole, few) in times.items():
+        (wall, cpu), (overhead, _) = (map(median, zip(*own, strict=True)) for own in (whole, few))
+        answers = models[called].transform(test)
+        truth = "index" if "index" in answers.columns else "label"
+        right = answers.where(col("prediction") == col(truth)).count() / test.count()
+        print(
+            f"| {name} | {rows:,} | {called} | {wall:.2f} | {cpu:.2f} | {rows / wall:,.0f} | "
+            f"{overhead:.2f} | {overhead / wall:.0%} | {right:.4f} |", flush=True,
+        )  # fmt: skip
 
 
 def learners(name: str, table: pa.Table) -> dict:
+    """(what makes a learner, which data it takes), by what it is called."""
     from pyspark.ml import Pipeline
     from pyspark.ml.classification import NaiveBayes as SparkNB
     from pyspark.ml.feature import HashingTF, StringIndexer, Tokenizer, VectorAssembler
 
     from naively import AutoBayes, NaiveBayes, TextNB
-    from naively.spark import Classifier
 
     features = [one for one in table.column_names if one != "label"]
     label = StringIndexer(inputCol="label", outputCol="index")
@@ -170,15 +179,19 @@ def learners(name: str, table: pa.Table) -> dict:
             HashingTF(inputCol="words", outputCol="features"),
             SparkNB(labelCol="index"),
         ]
+        textbook = TextNB(weights=None)
         return {
-            "naively TextNB": lambda: Classifier(TextNB(), features=["text"]),
-            "MLlib HashingTF, NaiveBayes": lambda: Pipeline(stages=[label, *steps]),
+            "naively TextNB(weights=None), frame": (_classifier(textbook), "frame"),
+            "naively TextNB(weights=None), files": (_classifier(textbook), "files"),
+            "naively TextNB, files": (_classifier(TextNB()), "files"),
+            "MLlib HashingTF, NaiveBayes": (lambda: Pipeline(stages=[label, *steps]), "frame"),
         }
     levels = [one for one in features if pa.types.is_string(table.schema.field(one).type)]
     numbers = [one for one in features if one not in levels]
     found = {
-        "naively NaiveBayes": lambda: Classifier(NaiveBayes()),
-        "naively AutoBayes": lambda: Classifier(AutoBayes()),
+        f"naively {type(model).__name__}, {data}": (_classifier(model), data)
+        for model in (NaiveBayes(), AutoBayes())
+        for data in ("frame", "files")
     }
     for kind in ("gaussian", "multinomial"):
         indexer = StringIndexer(
@@ -191,10 +204,15 @@ def learners(name: str, table: pa.Table) -> dict:
         bayes = SparkNB(labelCol="index", modelType=kind)
         stages = [label, *([indexer] if levels else []), whole, bayes]
         if kind == "gaussian" or name == "adult":  # the other one takes no negative numbers
-            found[f"MLlib indexers, NaiveBayes {kind}"] = lambda stages=stages: Pipeline(
-                stages=stages
-            )
+            called = f"MLlib indexers, NaiveBayes {kind}"
+            found[called] = lambda stages=stages: Pipeline(stages=stages), "frame"
     return found
+
+
+def _classifier(model):
+    from naively.spark import Classifier
+
+    return lambda: Classifier(model)
 
 
 def _written(table: pa.Table, path: Path) -> str:

@@ -1,13 +1,17 @@
 """Spark: the same bits as one machine, whatever becomes of tasks and executors."""
 
+import json
 import os
 import random
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 pytest.importorskip("pyspark", reason="needs naively[spark]")
@@ -24,6 +28,8 @@ import naively
 from naively import AutoBayes, JointBayes, NaiveBayes, TextNB
 from naively.cli.main import run
 from naively.engines import spark as engine
+from naively.engines.counting import CountingFiles
+from naively.estimators import clusters
 from naively.spark import Classifier, ClassifierModel
 
 pytestmark = [
@@ -51,6 +57,72 @@ def test_documents_weights_and_a_given_plan(spark):
     found = silently(Classifier(weight="heavy", like=half, features=features).fit, frame).model_
     one = silently(AutoBayes().fit, plain, "label", rows["heavy"].to_numpy(), like=half)
     assert bits(found) == bits(one)
+
+
+# ---- files that executors read ---------------------------------------------------------------
+
+
+def in_files(rows, folder, kind, count=3):
+    """A table in some files, the first one larger than the others."""
+    folder.mkdir()
+    ends = [0, *np.linspace(len(rows) // 2, len(rows), count).astype(int)]
+    for k, (begin, end) in enumerate(pairwise(ends)):
+        own = rows.slice(begin, end - begin)
+        if kind == "parquet":
+            pa.parquet.write_table(own, folder / f"{k}.parquet", row_group_size=50)
+        elif kind == "csv":
+            pa.csv.write_csv(own, folder / f"{k}.csv")
+        else:
+            lines = (json.dumps(one) for one in own.to_pylist())
+            (folder / f"{k}.jsonl").write_text("\n".join(lines))
+    return naively.scan(str(folder / f"*.{kind}"))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl"])
+def test_files_are_learned_as_on_one_machine(spark, tmp_path, kind):
+    rows = numbered(300).append_column("heavy", pa.array(np.arange(300) % 4))
+    rows = rows.append_column("text", pa.array([f"to be or {k % 7} not" for k in range(300)]))
+    rows = rows.set_column(3, "label", pa.array([None, *rows["label"].to_pylist()[1:]]))
+    source = in_files(rows, tmp_path / "rows", kind)
+    for model in (NaiveBayes(family="auto"), AutoBayes()):
+        one = silently(type(model)(**model.get_params(deep=False)).fit, source, "label")
+        with pytest.warns(UserWarning, match="1 of 300 rows have no label"):
+            fitted = Classifier(model).fit(source)
+        assert bits(fitted.model_) == bits(one)
+        assert fitted.model_.classes_.tolist() == [0, 1, 2]
+    frame = spark.createDataFrame(rows.drop_columns("label"))
+    answers = fitted.transform(frame).toArrow()
+    assert len(answers) == 300
+    weighed = silently(Classifier(NaiveBayes(), features=["z", "word"], weight="heavy").fit, source)
+    known = rows.slice(1)
+    X = known.select(["z", "word"])
+    one = NaiveBayes().fit(X, known["label"].to_numpy(), known["heavy"].to_numpy())
+    assert weighed.model_.model_ == one.model_
+    labelled = in_files(known.select(["text", "label"]), tmp_path / "texts", kind)
+    texts = Classifier(TextNB()).fit(labelled).model_
+    assert bits(texts) == bits(TextNB().fit(known["text"], known["label"].to_numpy()))
+
+
+def test_files_that_cannot_be_learned_are_refused(spark, tmp_path):
+    source = in_files(numbered(60), tmp_path / "rows", "parquet")
+    (tmp_path / "mails.txt").write_text("win a prize\nlunch at noon\n")
+    with pytest.raises(ValueError, match=r"mails\.txt is no table in files"):
+        Classifier(target="text").fit(naively.scan(tmp_path / "mails.txt"))
+    with pytest.raises(ValueError, match="RecordBatchReader is no table in files"):
+        Classifier().fit(naively.scan(numbered(60).to_reader()))
+    with pytest.raises(ValueError, match="'labels'"):
+        Classifier(target="labels").fit(source)
+    with pytest.raises(ValueError, match="among the features"):
+        Classifier(features=["x", "label"]).fit(source)
+    with pytest.raises(ValueError, match="one column of text, and there are 3"):
+        Classifier(TextNB()).fit(source)
+    made = clusters.planned_of(
+        source, NaiveBayes(), clusters.question_of(NaiveBayes(), [], "label")
+    )
+    counting = CountingFiles(made, source.shares(3))
+    (tmp_path / "rows" / "2.parquet").unlink()
+    with pytest.raises(ValueError, match=r"2\.parquet is not where a worker looks for it"):
+        counting([pa.record_batch({"id": [2]})])
 
 
 # ---- tasks that fail, executors that are lost ------------------------------------------------
@@ -165,6 +237,44 @@ def test_a_pipeline_is_tuned_saved_and_loaded(spark, tmp_path):
     assert again.inner().get_params() == classifier.inner().get_params()
     assert again.uid == classifier.uid
     assert again.getOrDefault("features") == ["vector", "word"]
+
+
+TUNED_FAR = """
+import sys
+import pyarrow.parquet
+from pyspark.ml.evaluation import MulticlassClassificationEvaluator
+from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+from pyspark.sql import SparkSession
+from cluster_tables import bits
+import naively
+from naively import NaiveBayes
+from naively.spark import Classifier
+
+session = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+rows = pyarrow.parquet.read_table(sys.argv[2])
+frame = session.createDataFrame(rows)
+classifier = Classifier(NaiveBayes())
+tuned = CrossValidator(
+    estimator=classifier, numFolds=2, seed=1,
+    estimatorParamMaps=ParamGridBuilder().addGrid(classifier.alpha, [0.5, 1e9]).build(),
+    evaluator=MulticlassClassificationEvaluator(metricName="logLoss"),
+).fit(frame)
+assert tuned.avgMetrics[0] < tuned.avgMetrics[1], tuned.avgMetrics
+assert bits(tuned.bestModel.model_) == bits(NaiveBayes(alpha=0.5).fit(rows, "label"))
+read = Classifier(NaiveBayes(alpha=0.5)).fit(naively.scan(sys.argv[2])).model_
+assert bits(read) == bits(tuned.bestModel.model_)
+"""
+
+
+def test_tuning_over_spark_connect(spark, remote, port, tmp_path):
+    # evaluators ask the process, not the frame, so that it may have no classic session
+    pa.parquet.write_table(numbered(90), tmp_path / "rows.parquet")
+    path = os.pathsep.join([SOURCES, str(Path(__file__).parent)])
+    ended = subprocess.run(
+        [sys.executable, "-c", TUNED_FAR, f"sc://localhost:{port}", tmp_path / "rows.parquet"],
+        env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr[-3000:]
 
 
 def X_of(rows):

@@ -6,15 +6,17 @@ out, nor on the order of the additions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import pyarrow as pa
 
 from naively.files.safetensors import Saved, from_bytes, to_bytes
 from naively.model import Model
 from naively.tables.learning import LearningError, Plan, merge, settled, summarise
-from naively.tables.summarising import BATCH
+from naively.tables.readers import Source, TableError
+from naively.tables.summarising import BATCH, slices
 from naively.tables.values import bytes_of
 
 MOST = 1 << 26
@@ -39,6 +41,45 @@ class Counting:
             total = merge(total, summarise(self.plan, table))
             rows += table.num_rows
         return to_bytes(Saved(total)) if rows else None
+
+
+@dataclass(frozen=True)
+class CountingFiles:
+    """Counts the rows of files for a plan: what is sent to workers that see the files.
+
+    Attributes
+    ----------
+    plan : Plan
+    shares : the files, dealt to some tables.
+    """
+
+    plan: Plan
+    shares: Sequence[Source]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> bytes | None:
+        """What was counted of the shares with these numbers, which are the rows of the batches.
+
+        Raises
+        ------
+        TableError : if a file is not there, or cannot be read.
+        """
+        total, rows = self.plan.blank.copy(), 0
+        for number in chain.from_iterable(batch.column(0).to_pylist() for batch in batches):
+            for batch in _read(self.shares[number]):
+                for _, table in slices(pa.Table.from_batches([batch])):
+                    total = merge(total, summarise(self.plan, table))
+                    rows += table.num_rows
+        return to_bytes(Saved(total)) if rows else None
+
+
+def _read(share: Source) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from share.batches()
+    except FileNotFoundError as error:
+        raise TableError(
+            f"{error.filename} is not where a worker looks for it: files that are scanned must be "
+            "in the same place on all machines; read others by the cluster, into a frame"
+        ) from None
 
 
 def added(counts: Iterable[bytes]) -> bytes | None:

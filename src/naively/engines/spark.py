@@ -74,7 +74,7 @@ def first_rows(frame: Any, rows: int) -> pa.Table:
     return frame.coalesce(1).limit(rows).toArrow()
 
 
-def summed(frame: Any, count: Count, add: Add) -> bytes | None:
+def summed(frame: Any, count: Count, add: Add, rounds: int = 2) -> bytes | None:
     """The sum of what was counted of each partition; None if no partition has rows.
 
     Parameters
@@ -82,12 +82,17 @@ def summed(frame: Any, count: Count, add: Add) -> bytes | None:
     frame : DataFrame, classic or of Spark Connect.
     count : from the batches of a partition to bytes; None if it has no rows.
     add : from such bytes to the bytes of their sum.
+    rounds : how often executors add sums up before they come to the driver, each of which takes
+        some time: 2, until there is one, which may be large; 1, until there are a few; 0 if there
+        are few partitions.
     """
-    counted = frame.mapInArrow(_Counting(count), COLUMNS)
-    grouped = counted.repartition((counted["part"] % GROUPS).alias("group"))
-    nearly = grouped.mapInArrow(_Adding(add), COLUMNS)
-    whole = nearly.repartition(1).mapInArrow(_Adding(add), COLUMNS)
-    return add(content for _, content in joined(whole.toArrow().to_batches()))
+    sums = frame.mapInArrow(_Counting(count), COLUMNS)
+    if rounds > 0:
+        groups = sums.repartition((sums["part"] % GROUPS).alias("group"))
+        sums = groups.mapInArrow(_Adding(add), COLUMNS)
+    if rounds > 1:
+        sums = sums.repartition(1).mapInArrow(_Adding(add), COLUMNS)
+    return add(content for _, content in joined(sums.toArrow().to_batches()))
 
 
 def pieces(part: int, content: bytes | None) -> Iterator[pa.RecordBatch]:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 
 from naively.engines.threads import workers
+from naively.estimators import streams
 from naively.estimators.decisions import Deciding
 from naively.estimators.inside import Inside, has_density
 from naively.estimators.learning import Learning
 from naively.estimators.leaving_out import LeavesOut
 from naively.estimators.linear import LinearColumns, LinearForm, logistic
 from naively.estimators.stories import Stories
+from naively.estimators.streams import Answer
 from naively.estimators.validation import (
     check_data,
     check_labels,
@@ -35,10 +39,8 @@ from naively.schema import Schema
 from naively.statistics.base import Data
 from naively.study.folds import Learnable
 from naively.tables.cells import array_cells
-from naively.workers import Workers
-
-Answer = Callable[[Posterior, Data, Workers], npt.NDArray[Any]]
-"""A method of a posterior that answers for rows."""
+from naively.tables.readers import Source
+from naively.tables.scanning import streamed
 
 
 class NaiveBayesClassifier(
@@ -58,6 +60,9 @@ class NaiveBayesClassifier(
     ) -> tuple[Model, dict[str, Any]]:
         """(a model of these rows alone, attributes to keep with it); self is unchanged."""
         with naming(self):
+            if (source := streamed(X)) is not None:
+                streams.check_question(self, source, y, sample_weight)
+                return streams.counted(self, source, y, known), {}
             rows = self._learnable(X, y, sample_weight, known)
             return rows.summarise(workers(self.n_jobs)), {}
 
@@ -78,14 +83,48 @@ class NaiveBayesClassifier(
 
     # ---- predicting --------------------------------------------------------------------------
 
+    def _of_batch(self, batch: pa.Table, columns: Sequence[str]) -> Any:
+        """These columns of a batch of a stream, as rows in memory are passed."""
+        found = streams.numbers_of(batch, columns)
+        named = self._learned is None or self._learned.feature_names is not None
+        return found if named else np.column_stack([one.to_numpy() for one in found.columns])
+
     def _rows(self, X: Any) -> Data:
         """The rows as the model takes them."""
         return check_data(self, X, reset=False, sparse=self._takes_sparse)
 
     def _ask(self, X: Any, answer: Answer) -> npt.NDArray[Any]:
         """The model's answer for the rows of X."""
+        if (source := streamed(X)) is not None:
+            with naming(self):
+                return np.concatenate([said for said, _ in streams.answers(self, source, answer)])
         jobs = workers(self.n_jobs)
         return answer(self._posterior(jobs), self._rows(X), jobs)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The part of the rows whose label is predicted right.
+
+        Parameters
+        ----------
+        X : the rows.
+        y : (n,) labels; of a stream the name of the column that has them.
+        sample_weight : (n,) weights of the rows.
+        """
+        if (source := streamed(X)) is None:
+            return float(super().score(X, y, sample_weight))
+        right = rows = 0
+        for said, labels in self._judged(source, y, sample_weight, Posterior.predict):
+            right, rows = right + int((said == labels).sum()), rows + len(said)
+        if rows == 0:
+            raise ValueError("X has no rows")
+        return right / rows
+
+    def _judged(
+        self, source: Source, y: Any, sample_weight: Any, answer: Answer
+    ) -> Iterator[tuple[npt.NDArray[Any], Any]]:
+        """The answers for the rows of a stream, and their labels."""
+        streams.check_question(self, source, y, sample_weight)
+        return streams.answers(self, source, answer, y)
 
     def predict_proba(self, X: Any) -> Float64:
         """P(c | x), (n, C), in the order of `classes_`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +25,8 @@ from naively.tables.learning import Plan, Question
 from naively.tables.left_out import no_information
 from naively.tables.likeness import like as known_of
 from naively.tables.names import few
+from naively.tables.one_pass import planned as planned_stream
+from naively.tables.readers import Source
 
 
 def check_estimator(estimator: Any) -> None:
@@ -83,13 +86,29 @@ def planned(head: pa.Table, question: Question, like: Any = None) -> Plan:
     ------
     ValueError : if these are no rows to learn from, or what is counted cannot be sent.
     """
-    known = None
-    if like is not None:
-        check_is_fitted(like)
-        known = known_of(like.model_, workers(like.n_jobs))
-    made = learning.plan([head], question, known)
+    made = learning.plan([head], question, _known(like))
     to_bytes(Saved(made.blank))  # refuses functions
     return made
+
+
+def planned_of(source: Source, estimator: Any, question: Question, like: Any = None) -> Plan:
+    """How the rows of files are to be counted: as `estimator` counts them on one machine.
+
+    Parameters and errors are those of `planned`.
+    """
+    text = isinstance(estimator, TextNB)
+    inferred = None if text or like is not None else partial(estimator._schema, known=None)
+    threads = workers(estimator.n_jobs).count
+    made = planned_stream(source.tasks(), question, threads, _known(like), inferred)
+    to_bytes(Saved(made.blank))  # refuses functions
+    return made
+
+
+def _known(like: Any) -> Model | None:
+    if like is None:
+        return None
+    check_is_fitted(like)
+    return known_of(like.model_, workers(like.n_jobs))
 
 
 def fitted(estimator: Any, model: Model, like: Any = None) -> Any:

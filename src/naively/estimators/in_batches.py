@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
-from naively.estimators.base import Answer, NaiveBayesClassifier
+from naively.estimators.base import NaiveBayesClassifier
 from naively.estimators.inside import codes_of, likelihood
-from naively.estimators.validation import check_classes, require_labels
+from naively.estimators.streams import Answer, check_question
+from naively.estimators.validation import check_classes
 from naively.invalid import Invalid, add_invalid
 from naively.labels import Labels
 from naively.model import Model
@@ -29,7 +30,7 @@ from naively.tables.encoding import encode
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question, labelled
 from naively.tables.left_out import unvaried_in
-from naively.tables.names import few, no_column
+from naively.tables.names import few
 from naively.tables.one_pass import learn
 from naively.tables.readers import Source
 from naively.tables.relabelling import with_typed_labels
@@ -72,7 +73,7 @@ class AnswersInBatches(NaiveBayesClassifier):
         ------
         ValueError : saying what is wrong and where.
         """
-        _check_question(self, source, y, sample_weight)
+        check_question(self, source, y, sample_weight)
         inferred = partial(self._schema, known=known) if new else None
         question = Question(y, self._wishes(), self._prior())
         threads = workers(self.n_jobs).count
@@ -110,15 +111,9 @@ class AnswersInBatches(NaiveBayesClassifier):
         y : (n,) labels, or the name of the column of X that has them.
         sample_weight : (n,) weights of the rows.
         """
-        if (source := streamed(X)) is None:
+        if streamed(X) is None:
             X, y = self._with_labels(X, y)
-            return float(super().score(X, y, sample_weight))
-        right = rows = 0
-        for said, labels in self._judged(source, y, sample_weight, Posterior.predict):
-            right, rows = right + int((said == labels).sum()), rows + len(said)
-        if rows == 0:
-            raise ValueError("X has no rows")
-        return right / rows
+        return super().score(X, y, sample_weight)
 
     def log_likelihood(self, X: Any, y: Any, conditional: bool = False) -> float:  # noqa: D102
         if (source := streamed(X)) is None:
@@ -139,7 +134,7 @@ class AnswersInBatches(NaiveBayesClassifier):
         self, source: Source, y: Any, sample_weight: Any, answer: Answer
     ) -> Iterator[Judged]:
         """The answers for the rows of a stream, and their labels."""
-        _check_question(self, source, y, sample_weight)
+        check_question(self, source, y, sample_weight)
         posterior = self._posterior(workers(self.n_jobs))
         names = [name for name in source.names if name != y]
         for warning in self._others(names, posterior.schema):
@@ -197,20 +192,6 @@ class AnswersInBatches(NaiveBayesClassifier):
         if unknown:
             said.append(f"X has the column(s) {few(unknown)}, never learned: ignored")
         return said
-
-
-def _check_question(estimator: Any, source: Source, y: Any, sample_weight: Any) -> None:
-    """Refuse what a stream cannot be learned or judged with."""
-    require_labels(estimator, y)
-    if not isinstance(y, str):
-        raise ValueError("y must name the column of the stream that has the labels")
-    if y not in source.names:
-        raise ValueError(f"y names {y!r}, which is no column of X: {no_column(y, source.names)}")
-    if sample_weight is not None:
-        raise ValueError(
-            "the rows of a stream have no sample_weight: pass rows in memory, as by "
-            "naively.scan(...).to_table()"
-        )
 
 
 def _itself(rows: Any) -> Any:

@@ -65,8 +65,10 @@ class Learning(Rereads):
 
         Parameters
         ----------
-        X : (n, d) array, data frame or sparse matrix; NaN is a missing value.
-        y : (n,) labels; of one class alone the model predicts that one.
+        X : (n, d) array, data frame or sparse matrix; NaN is a missing value. Or a stream, as
+            `naively.scan` makes it, which is read in constant memory.
+        y : (n,) labels; of one class alone the model predicts that one. Of a stream the name of the
+            column that has them; all other columns are features.
         sample_weight : (n,) non-negative weights; a row of weight w counts as w rows.
 
         Raises

@@ -28,6 +28,8 @@ from naively.prior import Given, Prior, Virtual
 from naively.schema import Schema
 from naively.statistics.term_counts import LengthNorm, Weighting
 from naively.study.folds import Learnable, Reading
+from naively.tables import prose
+from naively.tables.names import few
 from naively.text.analysis import WORDS
 from naively.text.documents import Documents
 
@@ -244,8 +246,11 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : (n,) documents.
-        y : (n,) labels; of one class alone the model predicts that one.
+        X : (n,) documents; or a stream with one column of them besides the labels, as
+            ``naively.scan("posts/*.parquet", columns=["body", "label"])``, which is read in
+            constant memory. An idf then refers to the first 100,000.
+        y : (n,) labels; of one class alone the model predicts that one. Of a stream the name of the
+            column that has them.
         sample_weight : (n,) non-negative weights; a document of weight w counts as w of them,
             but as one in an idf.
 
@@ -296,6 +301,14 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
     def _reading(self, rows: Learnable) -> Reading:
         family = self._family().referring_as(rows.blank.family)
         return rows.blank.schema.with_family(family), self._prior()
+
+    def _of_batch(self, batch: Any, columns: Sequence[str]) -> Documents:
+        if len(columns) != 1:
+            raise ValueError(
+                f"a stream of documents has one column of them, and there are {len(columns)} "
+                f"({few(columns)}): select it, as by naively.scan(..., columns=[...])"
+            )
+        return prose.documents(batch.column(columns[0]), ())
 
     def _rows(self, X: Any) -> Documents:
         return documents_of(X)

@@ -81,18 +81,19 @@ def _checked_csr(X: Any) -> Any:
 
 def documents_of(X: Any) -> Documents:
     """The documents of a column of text; raises as `Documents.of`, and ValueError for a stream."""
+    if isinstance(X, Documents):
+        return X
     refuse_stream(X)
     return Documents.of(X)
 
 
 def refuse_stream(X: Any) -> None:
-    """Raise ValueError if X is read in batches, which classifiers of tables alone do."""
+    """Raise ValueError if X is read in batches, where all rows are needed at once."""
     if is_stream(X):
         raise ValueError(
             f"X is a stream ({type(X).__name__}), where rows in memory are needed: "
             "naively.scan(X).batches() gives them in parts, from which partial_fit learns the same "
-            "model, and naively.scan(X).to_table() all of them; NaiveBayes and AutoBayes take "
-            "streams as they are"
+            "model, and naively.scan(X).to_table() all of them"
         )
 
 

@@ -10,14 +10,14 @@ from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.util import MLReadable, MLWritable
 from sklearn.base import clone
 
-from naively.engines.counting import Counting, added, learned
-from naively.engines.spark import first_rows, summed
 from naively.estimators import clusters
 from naively.estimators.auto_bayes import AutoBayes
+from naively.spark import files, frames
 from naively.spark.answering import Answering, content_of, label_type
-from naively.spark.columns import Columns, Unpacking, learnable, quoted, taken
+from naively.spark.columns import Columns, taken
 from naively.spark.saving import ClassifierReader, ClassifierWriter, ModelReader, ModelWriter
 from naively.tables.names import few
+from naively.tables.readers import Source
 
 _TEXT = TypeConverters.toString
 
@@ -52,6 +52,10 @@ class Classifier(_Named, Estimator, MLWritable, MLReadable):  # type: ignore[mis
     alone. Where these may be others than the first rows of one machine, name the families in
     `columns`, or fit both ``like`` one model. Rows without a label are left out. Works in a classic
     session, and in one of Spark Connect.
+
+    ``fit(naively.scan("/shared/census/*.parquet"))`` learns tables in files that all machines see
+    in the same place: executors read them without Java, which is faster. The families are those
+    of one machine.
 
     Parameters
     ----------
@@ -119,16 +123,9 @@ class Classifier(_Named, Estimator, MLWritable, MLReadable):  # type: ignore[mis
         return clone(self.model).set_params(**said)
 
     def _fit(self, dataset: Any) -> ClassifierModel:
-        target, weight = self.getOrDefault("target"), self.getOrDefault("weight")
-        columns = learnable(dataset, target, self.getOrDefault("features"), weight)
-        frame = dataset.select(*map(quoted, filter(None, (*columns.names, target, weight))))
-        model = self.inner()
-        question = clusters.question_of(model, columns.features, target, weight)
-        rows = 0 if self.like is not None else clusters.rows_to_look_at(question, columns.features)
-        head = columns.unpacked(first_rows(frame, rows))
-        made = clusters.planned(head, question, self.like)
-        counts = summed(frame, Unpacking(columns, Counting(made)), added)
-        fitted = clusters.fitted(model, learned(made, counts), self.like)
+        asked = [self.getOrDefault(name) for name in ("target", "features", "weight")]
+        learn: Any = files.fitted if isinstance(dataset, Source) else frames.fitted
+        fitted, columns = learn(dataset, self.inner(), *asked, self.like)
         label_type(fitted.classes_)  # refuses what Spark cannot hold
         return self._copyValues(ClassifierModel(fitted, columns)._resetUid(self.uid))
 

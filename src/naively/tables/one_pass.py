@@ -194,6 +194,18 @@ def learn(
     return settled(now.made, now.total), now.held
 
 
+def planned(
+    tasks: Iterable[Task], question: Question, threads: int, known: Model | None = None,
+    inferred: Inferred | None = None,
+) -> Plan:  # fmt: skip
+    """What `learn` decides of a stream before its rows are counted; parameters and errors as its.
+
+    No more is read than that takes.
+    """
+    head, _ = _head(map(Drawn, tasks), question, threads)
+    return _planned(head, question, known, inferred).made
+
+
 def _planned(
     head: list[tuple[pa.RecordBatch, Drawn]], question: Question, known: Model | None,
     inferred: Inferred | None,

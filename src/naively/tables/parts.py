@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from naively.tables import inputs
 from naively.tables.inputs import MISSING, Input, Stream, TableError, Task
@@ -120,6 +120,18 @@ class FilePart(Part, Generic[Begun]):
     def _opened(self) -> tuple[Stream, Begun]:
         stream = self.source.open()
         return stream, self._begin(stream)
+
+    def __copy__(self) -> Self:
+        """One that reads the same, in this process; a pipe can still be read only once."""
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs to read the file from its start; TableError for a pipe."""
+        if not self.source.again:
+            raise TableError(f"{self.name} can be read here alone; save it in a file first")
+        return self.__dict__ | {"_stream": None, "_begun": None}
 
     def read_bytes(self) -> int:
         """Bytes of the file that have been read, before decompression."""

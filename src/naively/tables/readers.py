@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,34 @@ class Source:
         """The batches, one after the other."""
         for task in self.tasks():
             yield task()
+
+    def shares(self, most: int, columns: Sequence[str] | None = None) -> list[Source]:
+        """The files dealt to some tables, which other processes that see the files can read.
+
+        Parameters
+        ----------
+        most : how many tables there may be; none is of less than a file.
+        columns : the columns to read; all that this one reads, if None.
+
+        Raises
+        ------
+        TableError : if these are no tables in files that can be opened again.
+        """
+        for part in self._parts:
+            if not isinstance(part, FilePart) or isinstance(part, DocumentPart):
+                raise TableError(f"{part.name} is no table in files, which others could read")
+        found = replace(self, _parts=list(self._parts)) if columns is None else self.only(columns)
+        count = min(most, len(found._parts))
+        return [replace(found, _parts=found._parts[k::count]) for k in range(count)]
+
+    def only(self, columns: Sequence[str]) -> Source:
+        """The same table with these columns, in this order. TableError if it lacks one."""
+        for part in self._parts:
+            _check_columns(part, columns)
+        parts = [copy(part) for part in self._parts]
+        for part in parts:
+            part.wanted = list(columns)
+        return replace(self, names=list(columns), _parts=parts)
 
     def to_table(self) -> pa.Table:
         """All rows, in memory. Fields of CSV, which are text, become what all of a column are."""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from naively.tables.arrow_streams import arrow_stream
 from naively.tables.readers import Source, open_source
 
 
-def scan(source: Any, *, format: str | None = None) -> Source:
+def scan(source: Any, *, format: str | None = None, columns: Sequence[str] | None = None) -> Source:
     """A table that is read in batches, each time anew, and never held in memory as a whole.
 
-    The classifiers of tables learn it and answer for its rows in constant memory:
+    Classifiers learn it and answer for its rows in constant memory:
     ``NaiveBayes().fit(naively.scan("data/*.parquet"), "label")``. The model is that of the same
-    rows in a frame, and that of ``naively fit``, bit for bit.
+    rows in memory, and that of ``naively fit``, bit for bit. `NBSVM` and `MultilabelNB` need all
+    rows in memory.
 
     Parameters
     ----------
@@ -28,6 +32,8 @@ def scan(source: Any, *, format: str | None = None) -> Source:
     format : str, optional
         Of the files, if neither names nor contents tell: csv, tsv, jsonl, parquet, arrow, arff,
         text or mail.
+    columns : sequence of str, optional
+        The columns to read, in this order; by default all.
 
     Returns
     -------
@@ -48,7 +54,8 @@ def scan(source: Any, *, format: str | None = None) -> Source:
     ['wind', 'go']
     """
     if isinstance(source, str | Path) or (isinstance(source, list | tuple) and source):
-        files = open_source(list(source) if isinstance(source, tuple) else source, format=format)
+        paths = list(source) if isinstance(source, tuple) else source
+        files = open_source(paths, format=format, columns=columns)
         if files.hint:
             warnings.warn(files.hint, UserWarning, stacklevel=2)
         return files
@@ -58,7 +65,7 @@ def scan(source: Any, *, format: str | None = None) -> Source:
             f"a {type(source).__name__} cannot be scanned: pass paths of files, or a stream of "
             "Arrow such as a pyarrow.RecordBatchReader; rows in memory need no scan"
         )
-    return found
+    return found if columns is None else found.only(columns)
 
 
 def streamed(X: Any) -> Source | None:
@@ -68,6 +75,8 @@ def streamed(X: Any) -> Source | None:
     ------
     ValueError : if it can be read no more.
     """
+    if isinstance(X, np.ndarray | list):  # soon, as one row may be asked about at a time
+        return None
     if isinstance(X, Source):
         return X
     part = arrow_stream(X)
