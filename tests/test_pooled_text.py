@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corpora import corpus, divergences
+from corpora import corpus, divergences, doubted
 from forging import forge, parts
 from kit import with_family
 from numpy.testing import assert_allclose, assert_array_equal
@@ -110,6 +110,7 @@ def test_scores_are_the_sums_of_what_the_models_tell(models):
         length = np.maximum(x.sum(axis=1).A1, 1.0)
         expected += length[:, None] ** (-scale.quarters / 4) * (x @ (weight * theta).T)
     expected[present] += model.scale_[0].bias
+    expected[present] = doubted(expected[present], np.bincount(Y[present]))
     expected += np.log(model.class_count_ / model.class_count_.sum())
     assert_allclose(scores(model), expected, rtol=1e-9, atol=1e-9)
 
@@ -172,7 +173,8 @@ def test_models_of_which_none_tells_anything():
 def test_reasons_add_up_over_the_terms_of_all_models(both):
     texts = [*MIXED[:30], None, "", "unheard of", "W001, w002 bdfgkla!"]
     for one, own in zip(both.explain(texts), scores(both, texts), strict=True):
-        assert_allclose(one.prior + one.contributions.sum(axis=0) + one.rest, own, rtol=1e-9)
+        added = one.prior + one.contributions.sum(axis=0) + one.rest + one.doubt
+        assert_allclose(added, own, rtol=1e-9)
         odds = one.known_log_odds(0, 1)[1]
         seen = [bool(term.strip("' ")) for term in one.terms]
         assert sum(mark[2] for mark in one.marks(0, 1)) == pytest.approx(odds[seen].sum())

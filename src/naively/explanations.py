@@ -67,9 +67,10 @@ class SingleExplanation(ABC):
 
         Returns
         -------
-        (that of the prior, those of the features or terms; that of the absence of other terms)
+        (that of the prior, those of the features or terms; of texts also that of the absence of
+        other terms, and that of the doubt)
 
-        The first and the last are numbers, the others (d,) or (T,); rows of tables have no last.
+        Those of features or terms are (d,) or (T,), the others numbers.
         """
         a, b = self.pair(label, against)
         with np.errstate(invalid="ignore"):  # NaN where neither class can have a value

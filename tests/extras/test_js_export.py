@@ -167,6 +167,8 @@ def assert_same(node, model, table):
             terms = {
                 one["term"]: np.array(one["nats"], float) for one in told if one["term"] is not None
             }
+            doubt = terms.pop("(doubt)", np.zeros(len(names)))
+            assert_allclose(doubt, text.doubt, rtol=1e-9, atol=1e-9)
             assert terms.keys() == {*text.terms}
             for term, nats in zip(text.terms, text.contributions, strict=True):
                 assert_allclose(terms[term], nats, rtol=1e-9, atol=1e-9)
