@@ -176,10 +176,10 @@ def test_reasons_add_up_for_all_documents():
     model = TextNB("binary", weights="auto", ngram_range=(1, 2)).fit(texts[:80], y)
     scores = model.predict_joint_log_proba(texts)
     for one, own in zip(model.explain(texts), scores, strict=True):
-        added = one.prior + one.contributions.sum(axis=0) + one.rest + one.doubt
+        added = one.prior + one.contributions.sum(axis=0) + one.rest
         assert_allclose(added, own, rtol=1e-9, atol=1e-9)
         assert sum(odds for _, _, odds in one.lines(0, 1)) == pytest.approx(own[0] - own[1])
-        assert ("(doubt)" in [term for term, _, _ in one.lines()]) == bool(one.doubt.any())
+        assert ("(doubt)" in [term for term, _, _ in one.lines()]) == bool(one.rest.any())
 
 
 def test_a_missing_document_is_no_evidence():
@@ -248,7 +248,7 @@ def test_few_messages_do_not_make_sure(data_folder):
         proba = model.predict_proba(texts[others])
         right = proba[np.arange(1000), np.searchsorted(model.classes_, y[others])]
         losses.append(-np.log(right).mean())
-    assert np.mean(losses) < 0.3  # of the shares of the classes .39
+    assert np.mean(losses) < 0.33  # .35 without doubt; of the shares of the classes .40
 
 
 # ---- a sample of documents -----------------------------------------------------------------------

@@ -67,10 +67,10 @@ class SingleExplanation(ABC):
 
         Returns
         -------
-        (that of the prior, those of the features or terms; of texts also that of the absence of
-        other terms, and that of the doubt)
+        (that of the prior, those of the features or terms; that of the absence of other terms, or
+        of the doubt)
 
-        Those of features or terms are (d,) or (T,), the others numbers.
+        The first and the last are numbers, the others (d,) or (T,); rows of tables have no last.
         """
         a, b = self.pair(label, against)
         with np.errstate(invalid="ignore"):  # NaN where neither class can have a value

@@ -112,9 +112,10 @@ class PooledTextParameters(Parameters):
         missing = X.valid is not None and not X.valid[i]
         rest = -missing * self.bias  # of which a missing document has none
         contributions = np.concatenate([own.contributions for own in found])
+        rest = rest + self.doubt.added(self.bias + contributions.sum(axis=0) + rest)
         return ExplainedTerms(
             X.text(i), terms, np.concatenate([own.counts for own in found]),
-            contributions, rest, self.doubt.added(self.bias + contributions.sum(axis=0) + rest),
+            contributions, rest, True,
             [one for part, own in pairs for one in _shown(part, own.unknown)], cuts,
         )  # fmt: skip
 

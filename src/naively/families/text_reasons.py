@@ -43,13 +43,14 @@ def explained(own: Any, X: Documents, i: int) -> ExplainedTerms:
     added = own.added(scored, columns, values)
     if X.valid is not None and not X.valid[i]:
         rest -= own.bias  # of which a missing document has none
+    doubt = own.doubt_of(own.bias + added.sum(axis=0) + rest)
     names = [met.vocabulary.term(k) for k in known.tolist()]
     terms: list[list[str]] = [[] for _ in columns]  # those of one bucket together
     for name, place in zip(names, group.tolist(), strict=True):
         terms[place].append(name)
     return ExplainedTerms(
         X.text(i), [", ".join(each) for each in terms], counts,
-        added, rest, own.doubted(own.bias + added.sum(axis=0) + rest),
+        added, rest if doubt is None else rest + doubt, doubt is not None,
         [met.vocabulary.term(k) for k in np.flatnonzero(numbers < 0).tolist()],
         [(summary.analysis, dict(zip(names, group.tolist(), strict=True)))],
     )  # fmt: skip
