@@ -109,10 +109,10 @@ class PooledTextParameters(Parameters):
             ((analysis, places),) = own.cuts
             cuts.append((analysis, {one: place + len(terms) for one, place in places.items()}))
             terms += _shown(part, own.terms)
-        missing = X.valid is not None and not X.valid[i]
-        rest = -missing * self.bias  # of which a missing document has none
         contributions = np.concatenate([own.contributions for own in found])
-        rest = rest + self.doubt.added(self.bias + contributions.sum(axis=0) + rest)
+        rest = self.doubt.added(self.bias + contributions.sum(axis=0))
+        if X.valid is not None and not X.valid[i]:
+            rest = -self.bias  # of which a missing document has none
         return ExplainedTerms(
             X.text(i), terms, np.concatenate([own.counts for own in found]),
             contributions, rest, True,
