@@ -50,6 +50,7 @@ class PooledTextParameters(Parameters):
     not_linear = WeighedTextParameters.not_linear
 
     bias: Float64
+    doubt: Doubt
 
     def __init__(
         self, models: Sequence[WeighedTextParameters], scales: Sequence[Scale], doubt: Doubt

@@ -292,10 +292,6 @@ class TextParameters(Parameters):
         terms = range(size) if self.vocabulary is None else self.terms
         return np.zeros(size, np.int64), np.array(terms, object)
 
-    def doubt_of(self, scores: Float64) -> Float64 | None:
-        """What is added to the scores of a document, (C,), because it may be of a new kind."""
-        return None
-
     def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
         """What each term of document i adds to the score of each class."""
         return explained(self, X, i)

@@ -41,18 +41,17 @@ def explained(own: Any, X: Documents, i: int) -> ExplainedTerms:
         absent = np.setdiff1d(np.arange(scored.total.shape[1]), columns)
         rest = scored.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
     added = own.added(scored, columns, values)
-    doubt = own.doubt_of(own.bias + added.sum(axis=0) + rest)
     if X.valid is not None and not X.valid[i]:
         rest -= own.bias  # of which a missing document has none
-    elif doubt is not None:
-        rest += doubt
+    elif own.doubt is not None:
+        rest += own.doubt.added(own.bias + added.sum(axis=0) + rest)
     names = [met.vocabulary.term(k) for k in known.tolist()]
     terms: list[list[str]] = [[] for _ in columns]  # those of one bucket together
     for name, place in zip(names, group.tolist(), strict=True):
         terms[place].append(name)
     return ExplainedTerms(
         X.text(i), [", ".join(each) for each in terms], counts,
-        added, rest, doubt is not None,
+        added, rest, own.doubt is not None,
         [met.vocabulary.term(k) for k in np.flatnonzero(numbers < 0).tolist()],
         [(summary.analysis, dict(zip(names, group.tolist(), strict=True)))],
     )  # fmt: skip

@@ -99,10 +99,6 @@ class WeighedTextParameters(TextParameters):
         factor = float(self.scale.of_lengths(np.array([values.sum()]))[0])
         return factor * self.scorer.evaluated(columns, values[np.newaxis, np.newaxis])[0].T
 
-    def doubt_of(self, scores: Float64) -> Float64 | None:
-        """What is added to the scores of a document, (C,), because it may be of a new kind."""
-        return None if self.doubt is None else self.doubt.added(scores)
-
     def events(self, names: Sequence[str], features: Sequence[int] | None = None) -> Events | None:
         """The terms, which tell as much as they weigh, before what falls with the length."""
         found = super().events(names, features)
