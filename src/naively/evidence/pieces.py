@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,22 @@ from naively.exact import Float64, Int64
 from naively.kernels import evidence as kernel
 
 Float32 = npt.NDArray[np.float32]
+
+
+class Said(NamedTuple):
+    """What is said of some entries, (n,) each.
+
+    Attributes
+    ----------
+    bare, losses : what each loses, before it is doubted, and then.
+    sure : P(c | x) of its most probable class.
+    right : whether that is its own.
+    """
+
+    bare: Float32
+    losses: Float32
+    sure: Float32
+    right: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -58,12 +75,20 @@ class Piece:
         found = np.concatenate([_product(self.flat, off.ravel()), [-of_bias.sum()], of_bias])
         return float((self.weight * losses).sum(dtype=np.float64)), found[: len(x)]
 
-    def said(self, x: Float64) -> tuple[Float32, Float32, npt.NDArray[np.bool_]]:
-        """(what each entry loses, P(c | x) of its most probable class, whether that is its own)."""
-        proba, losses = self.expected(*self.parted(x))
+    def doubted(self, proba: Float32, losses: Float32, doubt: float) -> tuple[Float32, Float32]:
+        """What is expected, mixed with π by a share of `doubt`."""
+        prior = np.exp(self.base - np.logaddexp(0, np.logaddexp.reduce(self.base, axis=0)))
+        whole = np.concatenate([1 - prior.sum(axis=0, keepdims=True), prior])
+        own = (1 - doubt) * np.exp(-losses) + doubt * whole[self.y, np.arange(len(self.y))]
+        return (1 - doubt) * proba + doubt * prior, -np.log(own)
+
+    def said(self, x: Float64, doubt: float) -> Said:
+        """What is said of each entry, mixed with π by a share of `doubt`."""
+        proba, bare = self.expected(*self.parted(x))
+        proba, losses = self.doubted(proba, bare, doubt) if doubt else (proba, bare)
         rest, most = 1 - proba.sum(axis=0), proba.max(axis=0)
         best = np.where(rest >= most, 0, proba.argmax(axis=0) + 1)
-        return losses, np.maximum(rest, most), best == self.y
+        return Said(bare, losses, np.maximum(rest, most), best == self.y)
 
     def some(self, rows: slice | npt.NDArray[np.intp]) -> Piece:
         """Some of the entries."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.evidence.judged import Judged
-from naively.evidence.pieces import Piece
+from naively.evidence.pieces import Piece, Said
 from naively.exact import Float64
 from naively.workers import SERIAL, Workers
 
@@ -102,18 +102,20 @@ class Pool:
     pieces : of the entries.
     added : (K,) bool, the blocks whose weights are drawn to 0.
     workers : Workers
+    doubt : by how much π is mixed into what is said of rows that are left out.
     """
 
     def __init__(
-        self, pieces: Sequence[Piece], added: npt.NDArray[np.bool_], workers: Workers
-    ) -> None:
+        self, pieces: Sequence[Piece], added: npt.NDArray[np.bool_], workers: Workers,
+        doubt: float = 0.0,
+    ) -> None:  # fmt: skip
         self.pieces, places, before = list[Piece](), [], 0
         for piece in pieces:
             for rows, own in piece.by_group():
                 self.pieces.append(own)
                 places.append(before + rows)
             before += len(piece.y)
-        self.places = np.concatenate(places)
+        self.places, self.doubt = np.concatenate(places), doubt
         numbers = sum(piece.evidence.size for piece in self.pieces)
         self.added, self.workers = added, workers if numbers > ALONE else SERIAL
         self.blocks, self.classes = len(added), len(pieces[0].base) + 1
@@ -132,17 +134,17 @@ class Pool:
         ridge : of the first blocks, if it is known; then that of the added blocks is chosen.
         start : (K + C,) where to begin.
         """
-        best, found, chosen = None, None, 0.0
+        best, found, chosen, least = None, None, 0.0, np.inf
         # from where no class is sure: all rows matter
         place = self._place(np.zeros(self.size) if start is None else start[: self.size])
         curve = None
         for one in sorted(RIDGES if ridge is None else MORE_RIDGES, reverse=True):
             penalty = self._penalty(one if ridge is None else ridge, one)
             place, curve = self._solved(penalty, place, curve)
-            judged = self._left_out(penalty, place, curve)
-            if found is None or judged.log_loss < found.log_loss:
-                best, found, chosen = place.x, judged, one
-            elif judged.log_loss > WORSE * found.log_loss:
+            loss, judged = self._left_out(penalty, place, curve)
+            if found is None or loss < least:
+                best, found, chosen, least = place.x, judged, one, loss
+            elif loss > WORSE * least:
                 break
         assert best is not None
         assert found is not None
@@ -156,16 +158,24 @@ class Pool:
         whole = sum(float(piece.weight.sum(dtype=np.float64)) for piece in self.pieces)
         return float(place.losses.sum()) / whole, place.x[: self.blocks]
 
-    def _left_out(self, penalty: Float64, place: _Place, curve: Float64) -> Judged:
-        """What is said of each group by weights that did not learn it."""
+    def _left_out(self, penalty: Float64, place: _Place, curve: Float64) -> tuple[float, Judged]:
+        """(the log-loss of each group by weights that did not learn it; what is said, doubted)."""
         inverse = _inverse(curve * (1 - 1 / GROUPS) + penalty)
         own = [self._moved(penalty, place, inverse, group) for group in range(GROUPS)]
-        found = self.workers.map(lambda piece: piece.said(own[piece.group[0]]), self.pieces)
+
+        def said(piece: Piece) -> Said:
+            return piece.said(own[piece.group[0]], self.doubt)
+
+        found = self.workers.map(said, self.pieces)
         order = np.argsort(self.places)  # as they were given
-        losses, sure, right = (np.concatenate(each)[order] for each in zip(*found, strict=True))
+        bare, *each = (np.concatenate(one)[order] for one in zip(*found, strict=True))
+        losses, sure, right = each
         weight = np.concatenate([piece.weight for piece in self.pieces])[order]
-        total = float((weight * losses).sum(dtype=np.float64))
-        return Judged(total / float(weight.sum(dtype=np.float64)), sure, right, weight)
+        whole = float(weight.sum(dtype=np.float64))
+        first, last = (
+            float((weight * one).sum(dtype=np.float64)) / whole for one in (bare, losses)
+        )
+        return first, Judged(last, sure, right, weight)
 
     def _penalty(self, ridge: float, more: float) -> Float64:
         """The matrix R of the ridge ½ xᵀ R x."""

@@ -202,7 +202,7 @@ def planned(
 
     No more is read than that takes.
     """
-    head, _ = _head(map(Drawn, tasks), question, threads)
+    head, _ = _head(map(Drawn, tasks), question, threads, inferred is None)
     return _planned(head, question, known, inferred).made
 
 
