@@ -10,7 +10,8 @@ clipped at 1e-15. `--json FILE` keeps what was measured; what is there of others
 again. `--limit SECONDS` leaves out others where a table would take them longer, and says so.
 `--protocol ebm` is that of EBM's authors (adult's training file, three times a quarter to
 predict, AUC), `--protocol wanbia` that of WANBIA's (twenty times two folds, errors; `--repeats 2`
-does the first two of the twenty).
+does the first two of the twenty). `--protocol packages` is the five folds of 54 tables that two
+Python packages bring (`benchmarks/suite_packages.py`): it needs no folder.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import measuring
 import numpy as np
 import rich.box
 import suite
+import suite_packages
 from measuring import Entry, Results
 from peers import METHODS, STEPS, SUBJECT
 from rich.console import Console
@@ -73,8 +75,10 @@ def errors(*figures: str) -> dict[str, str]:
     return {f"published: {name}": each for name, each in zip(names, figures, strict=True)}
 
 
+FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 PROTOCOLS = {
-    "folds": Protocol(suite.TABLES, StratifiedKFold(5, shuffle=True, random_state=0), both, {}),
+    "folds": Protocol(suite.TABLES, FOLDS, both, {}),
+    "packages": Protocol(suite_packages.TABLES, FOLDS, both, {}),
     "ebm": Protocol(
         {ADULT_TRAIN: suite.adult_train},
         StratifiedShuffleSplit(3, test_size=0.25, random_state=1337),
@@ -294,7 +298,9 @@ def arguments() -> argparse.Namespace:
     if given.repeats is not None and (given.protocol != "wanbia" or not 1 <= given.repeats <= 20):
         parser.error("--repeats is for --protocol wanbia: a number from 1 to 20")
     given.folds = None if given.repeats is None else 2 * given.repeats
-    if not given.small:
+    if given.protocol == "packages" and (absent := suite_packages.missing()):
+        parser.error(f"--protocol packages: {absent}")
+    if not given.small and given.protocol != "packages":
         if not given.data:
             parser.error("name the folder of the tables with --data or NAIVELY_DATA")
         given.data = Path(given.data)
@@ -315,7 +321,7 @@ def main() -> None:
     given, console = arguments(), Console(width=300)
     with Console(stderr=True).status("") as status:
         found = run(given, status.update)
-    if given.protocol == "folds":
+    if given.protocol in ("folds", "packages"):
         for shown in report(found, given.methods):
             show(console, shown, given.markdown)
         console.print(f"\n{floored(found)}", markup=False, soft_wrap=True)
