@@ -4,10 +4,10 @@
 
 The posts to learn of the split by date, as counts of words by `CountVectorizer`. Both libraries get
 the same matrix, labels and folds, in turn: `naively.cross_validate` with settings, and
-`GridSearchCV` over `MultinomialNB`. By default naively has a thread for each processor and
-scikit-learn one job, as they come; `--jobs 1` gives both one, `--jobs 2` both two. The log-losses of
-all values are compared; what scikit-learn's scorer "neg_log_loss" cuts off at 36 nats counts whole in
-both. Seconds of processors are of this process alone: of scikit-learn with one job.
+`GridSearchCV` over `MultinomialNB`. By default naively has a thread for each processor, and
+scikit-learn one job; `--jobs 1` gives one to both, `--jobs 2` two. The log-losses of all values are
+compared; what scikit-learn's scorer "neg_log_loss" cuts off at 36 nats counts whole in both.
+Seconds of processors are of this process alone: they are of all work with one job.
 """
 
 from __future__ import annotations
