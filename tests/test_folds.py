@@ -153,6 +153,26 @@ def test_cross_validation_of_arrays_is_refitting(name, splitter):
             same_bits(np.ascontiguousarray(fold.log_proba[:, known]), expected)
 
 
+@pytest.mark.parametrize("model", [MultinomialNB, ComplementNB])
+def test_sparse_counts_are_those_of_refitting_whatever_a_split_learns(model):
+    """All rows, most, few and the last of a class: counts of the columns that are scored do."""
+    generator = np.random.default_rng(0)
+    X = sparse.csr_array(generator.poisson(0.3, (60, 40)))
+    y, every = np.arange(60) % 3, np.arange(60)
+    cv = [(every, every[:9]), (every[9:], every[:9]), (every[:4], every[4:]), (every[::3], [1])]
+    settings = {"alpha": [0.01, 1.0, 30.0]}
+    tried = naively.cross_validate(model(), X, y, cv=cv, settings=settings)
+    for found, alpha in zip(tried, settings["alpha"], strict=True):
+        for fold, (train, test) in zip(found.folds, cv, strict=True):
+            refitted = model(alpha=alpha).fit(X[train], y[train])
+            expected = refitted.predict_log_proba(X[test])
+            known = np.searchsorted(found.classes, refitted.classes_)
+            same_bits(np.ascontiguousarray(fold.log_proba[:, known]), expected)
+    X[7, 5] = -1
+    with pytest.raises(ValueError, match="row 7, column 5 is -1"):
+        naively.cross_validate(model(), X, y, cv=cv)
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize(
     "options",

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import KEPT_BITS, LARGEST, ExactArray, Float64, Int64
+from naively.kernels import linear as kernel
 from naively.statistics.base import (
     FORGOTTEN,
     NOT_LEARNED,
@@ -18,6 +19,7 @@ from naively.statistics.base import (
     Statistics,
     Summary,
     is_sparse,
+    shown,
 )
 from naively.statistics.sums import sum_powers
 from naively.workers import Workers
@@ -82,19 +84,22 @@ class CountStatistics(Statistics):
         tables = {name: self.tables[name].gather(1, columns) for name in ("sum", "missing")}
         return self._with({**tables, "events": events.repeated(1)}, width=width)
 
-    def distinct(self) -> tuple[Self, Int64]:
+    def distinct(self) -> tuple[Self, npt.NDArray[np.int32]]:
         """(the columns whose sums differ, in the order of the first, which of these each is)."""
-        limbs = self.tables["sum"].limbs
-        factors = np.random.default_rng(0).integers(1, 1 << 62, limbs.shape[::2])
-        keys = np.einsum("cdl,cl->d", limbs, factors)  # modulo 2^64
-        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-        if not np.array_equal(limbs[:, first[which]], limbs):  # by chance, two have the same key
-            return self, np.arange(limbs.shape[1])
-        order = np.argsort(first)
-        tables = {name: self.tables[name].gather(1, first[order]) for name in ("sum", "missing")}
+        limbs = shown(self.tables["sum"].limbs)
+        d = limbs.shape[1]
+        slots = np.zeros(2 << d.bit_length(), np.int32)
+        known = np.empty((d, limbs.shape[0] * limbs.shape[2]), np.int64)
+        first, which = np.empty((2, d), np.int32)
+        count = np.zeros(1, np.int64)
+        kernel.place_columns(
+            np.arange(d, dtype=np.int32), limbs, slots, known, first, count, which
+        )  # fmt: skip
+        first = first[: count[0]]
+        tables = {name: self.tables[name].gather(1, first) for name in ("sum", "missing")}
         found = self._with({**self.tables, **tables})
         found._ranked = found.tables["sum"], _ranks(found.tables["sum"])
-        return found, np.argsort(order)[which]
+        return found, which
 
     def events(self) -> tuple[ExactArray, int]:
         """(what all columns add up to, (C,); how many they are)."""

@@ -205,7 +205,8 @@ class Folds:
     def _met(self, split: int, columns: Int64) -> Model:
         """As `model`, of some columns, and of all columns together: for its sums alone."""
         parts, more = self._needed(split)
-        some = self._counted(np.concatenate([self._rows_of[k] for k in parts]), columns)
+        rows = [np.empty(0, np.int64), *(self._rows_of[k] for k in parts)]
+        some = self._counted(np.concatenate(rows), columns)
         if not more:
             return self._readable(_met(self._known, columns).less(some))
         total = _met(self.rows.blank.copy(), columns)
