@@ -52,6 +52,7 @@ def application(service: Service) -> Guard:
     )  # fmt: skip
     asks = _body(service, labelled=False)
     teaches = _body(service, labelled=True)
+    cannot: dict[int | str, dict[str, Any]] = {503: {"description": "It cannot learn."}}
     for path, method, endpoint, extra, errors in (
         ("/predict", "POST", service.predict, asks, _documented(ASKING)),
         ("/explain", "POST", service.explain, asks, _documented(ASKING)),
@@ -59,7 +60,7 @@ def application(service: Service) -> Guard:
         ("/forget", "POST", service.forget, teaches, _documented(TEACHING)),
         ("/columns", "GET", service.columns, None, {}),
         ("/inspect", "GET", service.inspect, None, {}),
-        ("/health", "GET", service.health, None, {503: {"description": "It cannot learn."}}),
+        ("/health", "GET", service.health, None, cannot),
         ("/metrics", "GET", service.told, None, {}),
     ):
         app.add_api_route(

@@ -32,7 +32,7 @@ from naively.tables.targets import positions
 SMALL = 1 << 14
 """Bytes of a request that is answered at once; a larger one is answered on another thread."""
 LARGE = 8
-"""Larger requests that are read and answered at the same time."""
+"""Larger requests whose bodies are read at the same time."""
 PATIENCE = 30.0
 """Seconds that the body of a request may take to arrive."""
 CELLS, TERMS = 1 << 22, 1000
@@ -90,7 +90,9 @@ class Service:
         self.settings, self.fixed, self.writer = settings, fixed, writer
         size: Callable[[], int] = (lambda: 0) if writer is None else (lambda: writer.store.size)
         self.metrics = Metrics(PATHS, lambda: self.state, size)
-        self._pool = ThreadPoolExecutor(4, thread_name_prefix="reader")
+        self._pool = ThreadPoolExecutor(2, thread_name_prefix="reader")
+        # one thread: several would mostly wait for each other, as only one is in Python at a time
+        self._predicting = ThreadPoolExecutor(1, thread_name_prefix="predicting")
         self._room = asyncio.Semaphore(LARGE)
         self._together = Together()
 
@@ -132,7 +134,7 @@ class Service:
         if plain and self.state.text is not None and _is_small(_declared(request)):
             state, table, said = await self._read(request, read)
             return told(state, said, *await self._together.answer(state, table))
-        return await self._read(request, made)
+        return await self._read(request, made, self._predicting)
 
     async def explain(
         self, request: Request, label: Label = None, against: Label = None, by_block: bool = False
@@ -252,7 +254,10 @@ class Service:
 
     # ---- bodies ------------------------------------------------------------------------------
 
-    async def _read(self, request: Request, make: Callable[[bytes, str], Any]) -> Any:
+    async def _read(
+        self, request: Request, make: Callable[[bytes, str], Any],
+        pool: ThreadPoolExecutor | None = None,
+    ) -> Any:  # fmt: skip
         """What is made of the body of a request: of a large one on another thread."""
         kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
         if kind not in (JSON, ARROW):
@@ -266,7 +271,8 @@ class Service:
             return make(await self._body(request, most), kind)
         async with self._room:
             body = await self._body(request, most)
-            return await asyncio.get_running_loop().run_in_executor(self._pool, make, body, kind)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(pool or self._pool, make, body, kind)
 
     async def _body(self, request: Request, most: int) -> bytes:
         parts, size, more = [], 0, True
@@ -288,6 +294,7 @@ class Service:
     def stop(self) -> None:
         """Finish what was begun, and write the model."""
         self._pool.shutdown()
+        self._predicting.shutdown()
         if self.writer is not None:
             self.writer.stop()
 
