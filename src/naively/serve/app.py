@@ -111,10 +111,12 @@ def _body(service: Service, labelled: bool) -> dict[str, Any]:
         row[state.model.target] = state.model.classes.tolist()[0]
     cell = {"type": ["string", "number", "boolean", "null"]}
     properties = dict.fromkeys(row, cell)
-    one = {"type": "object", "minProperties": 1, "properties": properties}
+    one: dict[str, Any] = {"type": "object", "minProperties": 1, "properties": properties}
+    one["additionalProperties"] = cell  # ignored
     most = service.settings.limits.rows
     rows = {"type": "array", "minItems": 1, "maxItems": most, "items": one}
-    schema = {"type": "object", "required": ["rows"], "properties": {"rows": rows}}
+    schema: dict[str, Any] = {"type": "object", "required": ["rows"], "properties": {"rows": rows}}
+    schema["additionalProperties"] = False
     content = {
         JSON: {"schema": schema, "example": {"rows": [row]}},
         ARROW: {"schema": {"type": "string", "format": "binary"}},
