@@ -4,9 +4,9 @@
     python benchmarks/serve.py --seconds 2 --only sms     # a quick look
 
 `naively serve` and a FastAPI application that asks a pipeline of scikit-learn run in processes of
-their own, one after the other, with uvicorn on loopback; this process sends them the same requests
-over 1 and over 64 connections, each of which waits for its answer before it asks again. Figures
-are requests a second, the 50th and 99th percentile of the time to the answer, and how long
+their own, one after the other, with the same uvicorn on loopback; this process sends them the same
+requests over 1 and over 64 connections, each of which waits for its answer before it asks again.
+Figures are requests a second, the 50th and 99th percentile of the time to the answer, and how long
 processors worked for it in the service, which depends least on what else the machine does. With
 `learning` five rows a second are learned meanwhile, each acknowledged once on the disk.
 
@@ -111,7 +111,7 @@ def peer(rows: list[dict[str, Any]], target: str) -> None:
     app.add_api_route("/predict", predict, methods=["POST"])
     with listening("127.0.0.1", 0) as opened:
         print(f"serving at http://127.0.0.1:{opened.getsockname()[1]}/", flush=True)
-        server = uvicorn.Config(app, log_config=None, access_log=False)
+        server = uvicorn.Config(app, log_config=None, access_log=False, loop="asyncio")
         uvicorn.Server(server).run(sockets=[opened])
 
 

@@ -469,6 +469,13 @@ def test_what_the_documentation_shows_can_be_asked(table, tmp_path):
             content = told["paths"][path]["post"]["requestBody"]["content"]["application/json"]
             assert client.post(path, json=content["example"]).status_code == 200, path
             assert "age" in content["example"]["rows"][0]
+            for status, body in ((400, b"{"), (413, b" " * (1 << 21)), (415, None), (422, b"[]")):
+                kind = {"content-type": "application/json"} if body is not None else {}
+                found = client.post(path, content=body, headers=kind)
+                assert found.status_code == status
+                said = told["paths"][path]["post"]["responses"][str(status)]["content"]
+                (own,) = said["application/json"]["schema"]["properties"]
+                assert isinstance(found.json()[own], str)
         assert {*told["paths"]} == {
             "/predict", "/explain", "/learn", "/forget", "/columns", "/inspect", "/health",
             "/metrics",

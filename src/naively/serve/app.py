@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -24,6 +24,18 @@ ABOUT = """Rows are JSON or an Arrow stream (`application/vnd.apache.arrow.strea
 `Accept`, predictions are one too. Cells are numbers, text, truth values and null. Each answer is of
 one state of the model, whose number is in it, and in the header `Naively-State`. Errors have what
 is wrong in `detail`."""
+ERRORS = {
+    400: "The body is no JSON, or no Arrow stream.",
+    403: "The model is served for reading only.",
+    408: "The body took too long.",
+    409: "The model knows too few classes; or rows to forget were never learned.",
+    413: "The request is too large.",
+    415: "The body is of another type.",
+    422: "Values of the request cannot be taken: it is said which ones.",
+    503: "The disk takes no changes, or too many wait.",
+}
+ASKING = (400, 408, 409, 413, 415, 422)
+TEACHING = (403, *ASKING, 503)
 
 
 def application(service: Service) -> Guard:
@@ -40,19 +52,21 @@ def application(service: Service) -> Guard:
     )  # fmt: skip
     asks = _body(service, labelled=False)
     teaches = _body(service, labelled=True)
-    for path, method, endpoint, extra in (
-        ("/predict", "POST", service.predict, asks),
-        ("/explain", "POST", service.explain, asks),
-        ("/learn", "POST", service.learn, teaches),
-        ("/forget", "POST", service.forget, teaches),
-        ("/columns", "GET", service.columns, None),
-        ("/inspect", "GET", service.inspect, None),
-        ("/health", "GET", service.health, None),
-        ("/metrics", "GET", service.told, None),
+    cannot: dict[int | str, dict[str, Any]] = {503: {"description": "It cannot learn."}}
+    for path, method, endpoint, extra, errors in (
+        ("/predict", "POST", service.predict, asks, _documented(ASKING)),
+        ("/explain", "POST", service.explain, asks, _documented(ASKING)),
+        ("/learn", "POST", service.learn, teaches, _documented(TEACHING)),
+        ("/forget", "POST", service.forget, teaches, _documented(TEACHING)),
+        ("/columns", "GET", service.columns, None, {}),
+        ("/inspect", "GET", service.inspect, None, {}),
+        ("/health", "GET", service.health, None, cannot),
+        ("/metrics", "GET", service.told, None, {}),
     ):
         app.add_api_route(
             path, endpoint, methods=[method], response_class=Response, openapi_extra=extra,
             summary=path[1:], description=endpoint.__doc__, operation_id=path[1:],
+            responses=errors,
         )  # fmt: skip
     app.add_api_route("/", service.page, methods=["GET"], include_in_schema=False)
 
@@ -81,6 +95,14 @@ def application(service: Service) -> Guard:
     return Guard(direct, settings.hosts, settings.token, service.metrics.seen)
 
 
+def _documented(statuses: Sequence[int]) -> dict[int | str, dict[str, Any]]:
+    """How the answers to requests that are refused are documented."""
+    properties = {"detail": {"type": "string"}}
+    schema = {"type": "object", "required": ["detail"], "properties": properties}
+    content = {JSON: {"schema": schema}}
+    return {one: {"description": ERRORS[one], "content": content} for one in statuses}
+
+
 def _body(service: Service, labelled: bool) -> dict[str, Any]:
     """How the body of a request is documented, with a row of the model's own columns."""
     state = service.state
@@ -89,8 +111,12 @@ def _body(service: Service, labelled: bool) -> dict[str, Any]:
         row[state.model.target] = state.model.classes.tolist()[0]
     cell = {"type": ["string", "number", "boolean", "null"]}
     properties = dict.fromkeys(row, cell)
-    rows = {"type": "array", "items": {"type": "object", "properties": properties}}
-    schema = {"type": "object", "required": ["rows"], "properties": {"rows": rows}}
+    one: dict[str, Any] = {"type": "object", "minProperties": 1, "properties": properties}
+    one["additionalProperties"] = cell  # ignored
+    most = service.settings.limits.rows
+    rows = {"type": "array", "minItems": 1, "maxItems": most, "items": one}
+    schema: dict[str, Any] = {"type": "object", "required": ["rows"], "properties": {"rows": rows}}
+    schema["additionalProperties"] = False
     content = {
         JSON: {"schema": schema, "example": {"rows": [row]}},
         ARROW: {"schema": {"type": "string", "format": "binary"}},

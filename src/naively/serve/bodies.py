@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 from typing import Any, NoReturn
 
 import pyarrow as pa
@@ -104,12 +105,11 @@ def _of_json(body: bytes, wanted: Wanted, limits: Limits) -> tuple[pa.Table, lis
         i = next(i for i, row in enumerate(said) if not isinstance(row, dict))
         _refuse(f"row {i + 1} must be an object with the columns as keys, not {_kind(said[i])}")
     names = list(dict.fromkeys(chain.from_iterable(said)))
-    if len({*map(tuple, said)}) == 1:  # all rows have the same keys in the same order
-        cells = dict(zip(names, zip(*map(dict.values, said), strict=True), strict=True))
-        given = {name: [*cells[name]] for name in wanted.columns if name in cells}
-    else:
-        here = set(names)
-        given = {name: [row.get(name) for row in said] for name in wanted.columns if name in here}
+    here, whole = {*names}, len(names) * len(said) == sum(map(len, said))
+    given = {
+        name: [*map(itemgetter(name), said)] if whole else [row.get(name) for row in said]
+        for name in wanted.columns if name in here
+    }  # fmt: skip
     columns = {name: _column(name, own) for name, own in given.items()}
     # a table without columns has no rows
     return pa.table(columns) if columns else pa.table({" ": pa.nulls(len(said))}), names

@@ -39,6 +39,7 @@ class Metrics:
         self._registry = own = CollectorRegistry()
         ProcessCollector(registry=own)
         PlatformCollector(registry=own)
+        self._counts: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
         labels = ["path", "status"]
         self._requests = Counter("naively_requests", "Requests", labels, registry=own)
         self._seconds = Histogram(
@@ -56,8 +57,11 @@ class Metrics:
     def seen(self, path: str, status: int, seconds: float) -> None:
         """Count a request."""
         path = path if path in self._paths else "other"
-        self._requests.labels(path, str(status)).inc()
-        self._seconds.labels(path).observe(seconds)
+        if (counts := self._counts.get((path, status))) is None:
+            counts = self._requests.labels(path, str(status)), self._seconds.labels(path)
+            self._counts[path, status] = counts
+        counts[0].inc()
+        counts[1].observe(seconds)
 
     def rows(self, what: str, count: int) -> None:
         """Count rows."""

@@ -76,7 +76,9 @@ def run(app: Guard, opened: socket.socket, ready: Callable[[], None]) -> None:
     gc.freeze()  # the model stays: it need not be looked through for garbage
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, lifespan="on",
-        timeout_graceful_shutdown=GRACE, backlog=1024,
+        timeout_graceful_shutdown=GRACE, backlog=1024, ws="none",
+        proxy_headers=False,  # nothing depends on who asks
+        loop="asyncio",  # uvloop is hardly faster here, and takes new connections one at a time
     )  # fmt: skip
     # the signal that stops the server is raised again when it has stopped: that is no error
     before = signal.signal(signal.SIGTERM, lambda *_: None)

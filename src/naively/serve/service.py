@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, Response
-from starlette.requests import ClientDisconnect
 
 from naively import __version__
 from naively.files.bundles import table_to_bytes
@@ -34,7 +33,7 @@ from naively.tables.targets import positions
 SMALL = 1 << 14
 """Bytes of a request that is answered at once; a larger one is answered on another thread."""
 LARGE = 8
-"""Larger requests that are read and answered at the same time."""
+"""Larger requests whose bodies are read at the same time."""
 PATIENCE = 30.0
 """Seconds that the body of a request may take to arrive."""
 CELLS, TERMS = 1 << 22, 1000
@@ -92,7 +91,9 @@ class Service:
         self.settings, self.fixed, self.writer = settings, fixed, writer
         size: Callable[[], int] = (lambda: 0) if writer is None else (lambda: writer.store.size)
         self.metrics = Metrics(PATHS, lambda: self.state, size)
-        self._pool = ThreadPoolExecutor(4, thread_name_prefix="reader")
+        self._pool = ThreadPoolExecutor(2, thread_name_prefix="reader")
+        # one thread: several would mostly wait for each other, as only one is in Python at a time
+        self._predicting = ThreadPoolExecutor(1, thread_name_prefix="predicting")
         self._room = asyncio.Semaphore(LARGE)
         self._together = Together()
 
@@ -131,10 +132,10 @@ class Service:
             return told(state, said, *state.answer(table, probabilities, top, unsure))
 
         plain = probabilities and top is None and unsure is None
-        if plain and self.state.text is not None and _is_small(request):
+        if plain and self.state.text is not None and _is_small(_declared(request)):
             state, table, said = await self._read(request, read)
             return told(state, said, *await self._together.answer(state, table))
-        return await self._read(request, made)
+        return await self._read(request, made, self._predicting)
 
     async def explain(
         self, request: Request, label: Label = None, against: Label = None, by_block: bool = False
@@ -254,50 +255,64 @@ class Service:
 
     # ---- bodies ------------------------------------------------------------------------------
 
-    async def _read(self, request: Request, make: Callable[[bytes, str], Any]) -> Any:
+    async def _read(
+        self, request: Request, make: Callable[[bytes, str], Any],
+        pool: ThreadPoolExecutor | None = None,
+    ) -> Any:  # fmt: skip
         """What is made of the body of a request: of a large one on another thread."""
         kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
         if kind not in (JSON, ARROW):
             raise RefusedError(
                 415, f"the content type must be {JSON} or {ARROW}, not {kind[:40]!r}"
             )
-        declared = request.headers.get("content-length", "")
-        most = self.settings.limits.bytes
-        too_large = RefusedError(413, f"the body is longer than {most:,} bytes")
-        if declared.isdigit() and int(declared) > most:
-            raise too_large
-        if _is_small(request):
-            return make(await self._body(request, most, too_large), kind)
+        declared, most = _declared(request), self.settings.limits.bytes
+        if declared is not None and declared > most:
+            raise _too_large(most)
+        if _is_small(declared):
+            return make(await self._body(request, most), kind)
         async with self._room:
-            body = await self._body(request, most, too_large)
-            return await asyncio.get_running_loop().run_in_executor(self._pool, make, body, kind)
+            body = await self._body(request, most)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(pool or self._pool, make, body, kind)
 
-    async def _body(self, request: Request, most: int, too_large: RefusedError) -> bytes:
-        parts, size = [], 0
+    async def _body(self, request: Request, most: int) -> bytes:
+        parts, size, more = [], 0, True
         try:
             async with asyncio.timeout(PATIENCE):
-                async for part in request.stream():
-                    size += len(part)
+                while more:
+                    message = await request.receive()
+                    if message["type"] == "http.disconnect":
+                        raise RefusedError(400, "the client has gone")
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
                     if size > most:
-                        raise too_large
-                    parts.append(part)
+                        raise _too_large(most)
+                    more = message.get("more_body", False)
         except TimeoutError:
             raise RefusedError(408, f"the body took longer than {PATIENCE:g} seconds") from None
-        except ClientDisconnect:
-            raise RefusedError(400, "the client has gone") from None
         return b"".join(parts)
 
     def stop(self) -> None:
         """Finish what was begun, and write the model."""
         self._pool.shutdown()
+        self._predicting.shutdown()
         if self.writer is not None:
             self.writer.stop()
 
 
-def _is_small(request: Request) -> bool:
+def _declared(request: Request) -> int | None:
+    """The length of a body as its request says it; None if it does not."""
+    said = request.headers.get("content-length", "")
+    return int(said) if said.isdigit() else None
+
+
+def _is_small(declared: int | None) -> bool:
     """Whether a request is answered on the thread of the event loop."""
-    declared = request.headers.get("content-length", "")
-    return declared.isdigit() and int(declared) <= SMALL
+    return declared is not None and declared <= SMALL
+
+
+def _too_large(most: int) -> RefusedError:
+    return RefusedError(413, f"the body is longer than {most:,} bytes")
 
 
 def answer(
