@@ -85,8 +85,9 @@ columns |= dict.fromkeys(["few", "level", "rare", "truth", "price", "day", "time
 found = silently(Classifier(NaiveBayes(columns)).fit, given).model_
 assert bits(found) == bits(silently(NaiveBayes(columns).fit, rows, "label")), "other bits"
 for rounds in range(3):
-    total = summed(session.range(0, 1000, 1, 4), counted(rounds), add, rounds)
-    assert int(total) == 499500, total
+    sums = summed(session.range(0, 1000, 1, 4), counted(rounds), add, rounds)
+    assert len(sums) <= (4, 4, 1)[rounds], sums
+    assert sum(map(int, sums)) == 499500, sums
 for one in sorted(Path(folder).iterdir()):
     print(one.name, len(list(one.iterdir())))
 session.stop()

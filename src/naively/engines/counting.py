@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import chain
 
 import pyarrow as pa
@@ -93,16 +94,20 @@ def added(counts: Iterable[bytes]) -> bytes | None:
     return first if total is None else to_bytes(Saved(total))
 
 
-def learned(plan: Plan, counts: bytes | None) -> Model:
+def learned(plan: Plan, counts: Iterable[bytes]) -> Model:
     """The model that the sum of all counts is.
 
     Raises
     ------
     LearningError : if there are no rows, or labels that can be none.
     """
-    if counts is None:
+    models = map(_model, counts)
+    first = next(models, None)
+    if first is None:
         raise LearningError("there are no rows")
-    model = replace(_model(counts), untyped=plan.blank.untyped)  # which bytes do not tell
+    model = replace(
+        reduce(merge, models, first), untyped=plan.blank.untyped
+    )  # which bytes do not tell
     if len(model.classes) == 0:
         raise LearningError(f"every label in column {plan.question.target!r} is missing")
     return settled(plan, model)

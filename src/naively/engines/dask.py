@@ -15,8 +15,8 @@ FAN = 8
 """Sums that are added up by one task."""
 
 
-def summed(frame: Any, count: Count, add: Add) -> bytes | None:
-    """The sum of what was counted of each partition; None if no partition has rows.
+def summed(frame: Any, count: Count, add: Add) -> list[bytes]:
+    """The sum of what was counted of each partition; none if no partition has rows.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def summed(frame: Any, count: Count, add: Add) -> bytes | None:
     while len(sums) > 1:
         sums = [delayed(_joined)(add, sums[k : k + FAN]) for k in range(0, len(sums), FAN)]
     found: bytes | None = sums[0].compute()
-    return found
+    return [] if found is None else [found]
 
 
 def _counted(count: Count, part: Any) -> bytes | None:

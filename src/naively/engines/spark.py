@@ -74,8 +74,8 @@ def first_rows(frame: Any, rows: int) -> pa.Table:
     return frame.coalesce(1).limit(rows).toArrow()
 
 
-def summed(frame: Any, count: Count, add: Add, rounds: int = 2) -> bytes | None:
-    """The sum of what was counted of each partition; None if no partition has rows.
+def summed(frame: Any, count: Count, add: Add, rounds: int = 2) -> list[bytes]:
+    """Few sums of what was counted of each partition; none if no partition has rows.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def summed(frame: Any, count: Count, add: Add, rounds: int = 2) -> bytes | None:
         sums = groups.mapInArrow(_Adding(add), COLUMNS)
     if rounds > 1:
         sums = sums.repartition(1).mapInArrow(_Adding(add), COLUMNS)
-    return add(content for _, content in joined(sums.toArrow().to_batches()))
+    return [content for _, content in joined(sums.toArrow().to_batches())]
 
 
 def pieces(part: int, content: bytes | None) -> Iterator[pa.RecordBatch]:
