@@ -25,13 +25,12 @@ from pathlib import Path
 
 import measuring
 import numpy as np
-import rich.box
 import suite
 import suite_packages
 from measuring import Entry, Results
 from peers import METHODS, STEPS, SUBJECT
 from rich.console import Console
-from rich.table import Table
+from shown import check_folder, check_names, short, show
 from sklearn.model_selection import (
     BaseCrossValidator,
     RepeatedStratifiedKFold,
@@ -63,10 +62,6 @@ def error(entry: Entry) -> str:
 def both(entry: Entry) -> str:
     """Accuracy and log-loss."""
     return f"{short(entry['accuracy'])}/{short(entry['log_loss'])}"
-
-
-def short(value: float) -> str:
-    return f"{value:.3f}".removeprefix("0") if value < 100 else f"{value:.0f}"
 
 
 def errors(*figures: str) -> dict[str, str]:
@@ -262,17 +257,6 @@ def floored(found: Results) -> str:
     )
 
 
-def show(console: Console, shown: Shown, markdown: bool) -> None:
-    title, columns, rows = shown
-    table = Table(box=rich.box.MARKDOWN if markdown else rich.box.HEAVY_HEAD)
-    for k, name in enumerate(columns):
-        table.add_column(name, justify="right" if k else "left", no_wrap=not markdown or k == 0)
-    for row in rows:
-        table.add_row(*row)
-    console.print(f"\n{title}\n", markup=False)
-    console.print(table)
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -301,18 +285,12 @@ def arguments() -> argparse.Namespace:
     if given.protocol == "packages" and (absent := suite_packages.missing()):
         parser.error(f"--protocol packages: {absent}")
     if not given.small and given.protocol != "packages":
-        if not given.data:
-            parser.error("name the folder of the tables with --data or NAIVELY_DATA")
-        given.data = Path(given.data)
-        if not given.data.is_dir():
-            parser.error(f"there is no folder {given.data}")
+        check_folder(parser, given, "tables")
     given.tables = suite.SMALL if given.small else PROTOCOLS[given.protocol].tables
     methods = STEPS if given.steps else METHODS
     for option, names in (("only", given.tables), ("methods", methods)):
         asked = getattr(given, option) or list(names)
-        for name in asked:
-            if name not in names:
-                parser.error(f"--{option} {name!r}: there are {', '.join(map(repr, names))}")
+        check_names(parser, option, asked, names)
         setattr(given, option, asked)
     return given
 
@@ -323,14 +301,13 @@ def main() -> None:
         found = run(given, status.update)
     if given.protocol in ("folds", "packages"):
         for shown in report(found, given.methods):
-            show(console, shown, given.markdown)
+            show(console, *shown, given.markdown)
         console.print(f"\n{floored(found)}", markup=False, soft_wrap=True)
     else:
         title = {"ebm": "AUC, mean and deviation of three splits", "wanbia": "Error"}
         protocol = PROTOCOLS[given.protocol]
-        show(
-            console, by_table(found, protocol, given.methods, title[given.protocol]), given.markdown
-        )
+        shown = by_table(found, protocol, given.methods, title[given.protocol])
+        show(console, *shown, given.markdown)
     for note in notes(found, given.methods):
         console.print(note, markup=False, soft_wrap=True)
 

@@ -17,16 +17,15 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import measuring
 import numpy as np
-import rich.box
 from measuring import LEAST, Entry, Results
 from rich.console import Console
-from rich.table import Table
+from shown import check_folder, check_names, short, show
 from sklearn.model_selection import train_test_split
 from text_peers import METHODS, Analysis, Method
 
@@ -119,10 +118,6 @@ def calibration_error(confidence: np.ndarray, right: np.ndarray) -> float:
 # ---- what is shown ---------------------------------------------------------------------------
 
 
-def short(value: float) -> str:
-    return f"{value:.3f}".removeprefix("0")
-
-
 FIGURES: dict[str, Callable[[Entry], str]] = {
     "Accuracy/log-loss": lambda own: "/".join(
         short(own[key]) for key in ("accuracy", "log_loss") if key in own
@@ -134,18 +129,13 @@ FIGURES: dict[str, Callable[[Entry], str]] = {
 }
 
 
-def show(console: Console, found: Results, models: list[str], title: str) -> None:
-    """A row for each set, in Markdown."""
-    table = Table(box=rich.box.MARKDOWN)
-    for k, name in enumerate(("set", "learned", "judged", "classes", *models)):
-        table.add_column(name, justify="right" if k else "left", no_wrap=True)
+def rows_of(found: Results, models: list[str], title: str) -> Iterator[list[str]]:
+    """A row for each set."""
     for name, entries in found.items():
         sizes = next(iter(entries.values()), None)
         cells = [f"{sizes[key]:,}" if sizes else "" for key in ("learned", "judged", "classes")]
         figures = [FIGURES[title](entries[model]) if model in entries else "" for model in models]
-        table.add_row(name, *cells, *figures)
-    console.print(f"\n{title}\n", markup=False)
-    console.print(table)
+        yield [name, *cells, *figures]
 
 
 def arguments() -> argparse.Namespace:
@@ -158,15 +148,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, help="keep what is measured in this file")
     given = parser.parse_args()
     for option, names in (("sets", [*SETS, BUNDLED]), ("models", list(METHODS))):
-        for name in getattr(given, option):
-            if name not in names:
-                parser.error(f"--{option} {name!r}: there are {', '.join(map(repr, names))}")
+        check_names(parser, option, getattr(given, option), names)
     if given.sets != [BUNDLED]:
-        if not given.data:
-            parser.error("name the folder of the sets with --data or NAIVELY_DATA")
-        given.data = Path(given.data)
-        if not given.data.is_dir():
-            parser.error(f"there is no folder {given.data}")
+        check_folder(parser, given, "sets")
     return given
 
 
@@ -175,7 +159,8 @@ def main() -> None:
     with Console(stderr=True).status("") as status:
         found = run(given, status.update)
     for title in FIGURES:
-        show(console, found, given.models, title)
+        columns = ["set", "learned", "judged", "classes", *given.models]
+        show(console, title, columns, rows_of(found, given.models, title), markdown=True)
     for model in given.models:
         if METHODS[model].missing:
             console.print(f"{model} is missing: there is no {METHODS[model].module}")

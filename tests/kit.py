@@ -3,6 +3,7 @@
 import copy
 
 import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from naively import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
@@ -77,3 +78,14 @@ def numbers(domain, n, d, seed=0):
     rates = rng.gamma(2.0, 1.0, (3, d))
     X = rng.poisson(rates[y]).astype(float)
     return (np.minimum(X, 4.0) if domain == "levels" else X), y
+
+
+def assert_probabilities(classifier, X):
+    """Probabilities sum to 1, their logarithms are theirs, and the most probable class is said."""
+    p, log_p = classifier.predict_proba(X), classifier.predict_log_proba(X)
+    assert ((p >= 0) & (p <= 1)).all()
+    assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    assert not np.isnan(log_p).any()
+    assert_allclose(np.exp(log_p), p, rtol=1e-9, atol=1e-300)
+    best = np.searchsorted(classifier.classes_, classifier.predict(X))
+    assert_array_equal(log_p[np.arange(len(p)), best], log_p.max(axis=1))

@@ -201,10 +201,10 @@ def test_a_fit_in_another_process_is_ended(table, monkeypatch):
     start = time.perf_counter()
     slow = Slow(60.0, rows=100)
     found = compare(
-        X, y, splits=2, only=["Slow(each=60.0, rows=100)"], estimators=[slow], seconds=8
+        X, y, splits=2, only=["Slow(each=60.0, rows=100)"], estimators=[slow], seconds=4
     )
     assert time.perf_counter() - start < 45
-    assert by_name(found)["Slow(each=60.0, rows=100)"].curve.reason == too_long(8)
+    assert by_name(found)["Slow(each=60.0, rows=100)"].curve.reason == too_long(4)
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan")])

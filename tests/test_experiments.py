@@ -1,7 +1,5 @@
 """Every experiment runs on what scikit-learn bundles: tables, figures, pictures, refusals."""
 
-import contextlib
-import io
 import re
 import runpy
 import sys
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 from numpy.testing import assert_allclose
+from programs import as_program
 from sklearn.feature_extraction.text import CountVectorizer
 
 from naively import TextNB
@@ -81,15 +80,8 @@ def run(monkeypatch):
     monkeypatch.delenv("NAIVELY_DATA", raising=False)
 
     def run(script, *arguments):
-        monkeypatch.setattr(sys, "argv", [f"{script}.py", *map(str, arguments)])
-        out, err = io.StringIO(), io.StringIO()
-        code = 0
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), mpl.rc_context():
-            try:
-                runpy.run_path(str(FOLDER / f"{script}.py"), run_name="__main__")
-            except SystemExit as end:
-                code = int(end.code or 0)
-        return code, out.getvalue(), err.getvalue()
+        with mpl.rc_context():
+            return as_program(FOLDER / f"{script}.py", *arguments)
 
     before = mpl.get_backend()
     plt.switch_backend("agg")

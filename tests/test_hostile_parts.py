@@ -110,6 +110,7 @@ def test_learning_on_is_the_model_of_all_rows(table, size):
     model = NaiveBayes()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
+        size = max(size, len(y) // 80)  # row by row, if they are few
         first = max(size, 20)  # as many as settle what is an identifier
         for start in [0, *range(first, len(y), size)]:
             rows = slice(start, first if start == 0 else start + size)

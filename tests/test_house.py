@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -72,6 +73,18 @@ def test_no_file_is_long():
         if len(path.read_text("utf-8").splitlines()) > LONGEST
     }
     assert long == set()
+
+
+def test_rooms_that_are_told_of_are_there():
+    page = (Path(__file__).parents[1] / "docs/architecture.md").read_text("utf-8")
+    absent = []
+    for row in re.findall(r"^\| (`.*?) \|", page, re.M):
+        room = ""
+        for name in re.findall(r"`([^`]+)`", row):
+            room, _, last = name.rpartition("/") if "/" in name else (room, "", name)
+            there = [*(ROOT / room).glob(last), *ROOT.glob(last)] if last else [ROOT / room]
+            absent += [] if any(one.exists() for one in there) else [name]
+    assert absent == []
 
 
 def test_what_is_cited_is_this_version():

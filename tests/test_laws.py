@@ -8,6 +8,7 @@ import pytest
 from cases import COUNTED, DRAWN, FIXED, POSITIVE, SIGNED, examples
 from hypothesis import example, given, is_hypothesis_test, note, settings
 from hypothesis import strategies as st
+from kit import assert_probabilities
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naively
@@ -269,14 +270,8 @@ def test_renamed_classes_give_the_permuted_model(case, data):
 # ---- 5. posteriors are probabilities -------------------------------------------------------------
 
 
-def assert_probabilities(case, classifier, X):
-    p, log_p = classifier.predict_proba(X), classifier.predict_log_proba(X)
-    assert ((p >= 0) & (p <= 1)).all()
-    assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
-    assert not np.isnan(log_p).any()
-    assert_allclose(np.exp(log_p), p, rtol=1e-9, atol=1e-300)
-    best = np.searchsorted(classifier.classes_, classifier.predict(X))
-    assert_array_equal(log_p[np.arange(len(p)), best], log_p.max(axis=1))
+def assert_sound(case, classifier, X):
+    assert_probabilities(classifier, X)
     if has_density(case, classifier):
         with np.errstate(over="ignore"):  # a density below all floats is 0
             assert not np.isnan(classifier.score_samples(X)).any()
@@ -294,8 +289,8 @@ def test_posteriors_are_probabilities(case, data):
     X = np.concatenate([own.rows, case.pack(more)])
     X = X if case.probe is None else np.concatenate([X, case.probe])
     if speaks(case, classifier, own.rows):
-        assert_probabilities(case, classifier, case.given(X))
-        assert_probabilities(case, classifier, case.forms(data.draw, X))
+        assert_sound(case, classifier, case.given(X))
+        assert_sound(case, classifier, case.forms(data.draw, X))
 
 
 @law(FIXED)
@@ -305,7 +300,7 @@ def test_a_plain_model_survives_any_rows(case, data):
     classifier = learned(case, X, y)
     width = X.shape[1] if X.ndim > 1 else None
     rows = data.draw(st.lists(case.row(data.draw, False, width), min_size=1, max_size=6))
-    assert_probabilities(case, classifier, case.given(case.pack(rows)))
+    assert_sound(case, classifier, case.given(case.pack(rows)))
 
 
 @law(FIXED, lambda case: case.far is not None)
@@ -313,14 +308,14 @@ def test_a_plain_model_survives_extreme_rows(case):
     X, y = case.large(60)
     d = case.far.shape[1]
     classifier = learned(case, X[:, :d], y)
-    assert_probabilities(case, classifier, case.given(case.far))
+    assert_sound(case, classifier, case.given(case.far))
 
 
 @law(FIXED, lambda case: case.wide)
 def test_many_features_leave_the_range_of_float64_alone(case):
     X, y = case.wide()
     classifier = learned(case, X, y)
-    assert_probabilities(case, classifier, case.given(X))
+    assert_sound(case, classifier, case.given(X))
     if hasattr(classifier, "score_samples") and len(X) == 100:
         assert (classifier.predict(case.given(X)) == y).mean() > 0.9
 

@@ -1,17 +1,17 @@
 """`benchmarks/quality.py`: its small run, its figures held against scikit-learn's, its tables."""
 
-import contextlib
 import importlib
-import io
 import json
 import runpy
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from programs import as_program
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from naively.calibration import Reliability
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
-MODULES = ("measuring", "peers", "suite", "tables")
+MODULES = ("measuring", "shown", "peers", "suite", "tables")
 
 
 @pytest.fixture
@@ -37,17 +37,7 @@ def run(modules, monkeypatch):
     """Runs the benchmark as a program does: (exit code, standard output, standard error)."""
     monkeypatch.delenv("NAIVELY_DATA", raising=False)
 
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["quality.py", *map(str, arguments)])
-        out, err, code = io.StringIO(), io.StringIO(), 0
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            try:
-                runpy.run_path(str(FOLDER / "quality.py"), run_name="__main__")
-            except SystemExit as end:
-                code = int(end.code or 0)
-        return code, out.getvalue(), err.getvalue()
-
-    return run
+    return partial(as_program, FOLDER / "quality.py")
 
 
 def rows_of(printed, title):

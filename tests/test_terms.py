@@ -274,8 +274,8 @@ def test_parameter_counts_of_any_size_can_be_printed():
     count = naively.parameter_counts(10, 256 * 256)["joint table"]
     assert count == 10 * (2**65536 - 1)  # exact
     assert str(count) == repr(count) == f"{count}" == "2.00e+19729"
-    model = JointBayes(min_categories=2).fit(np.zeros((2, 65536)), [0, 1])
-    assert str(model.n_parameters_) == "4.01e+19728"
+    model = JointBayes(min_categories=2).fit(np.zeros((2, 16384)), [0, 1])
+    assert str(model.n_parameters_) == "2.38e+4932"
     few = naively.parameter_counts(10, 256 * 256)["full covariance"]
     assert (str(few), json.dumps(few), f"{few:,}") == ("21475819520",) * 2 + ("21,475,819,520",)
 

@@ -1,23 +1,22 @@
 """`benchmarks/text_quality.py`: a run on a tiny set, its figures held against refitting."""
 
-import contextlib
 import importlib
-import io
 import json
-import runpy
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from programs import as_program
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import MultinomialNB
 
 ROOT = Path(__file__).parent.parent
-MODULES = ("text_quality", "text_peers", "measuring", "peers", "tables", "data")
+MODULES = ("text_quality", "text_peers", "measuring", "shown", "peers", "tables", "data")
 QUICK = ("textbook", "TextNB", "LogisticRegression", "LinearSVC", "ComplementNB", "TWCNB")
 
 
@@ -35,17 +34,7 @@ def run(modules, monkeypatch):
     """Runs the benchmark as a program does: (exit code, standard output, standard error)."""
     monkeypatch.delenv("NAIVELY_DATA", raising=False)
 
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["text_quality.py", *map(str, arguments)])
-        out, err, code = io.StringIO(), io.StringIO(), 0
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            try:
-                runpy.run_path(str(ROOT / "benchmarks" / "text_quality.py"), run_name="__main__")
-            except SystemExit as end:
-                code = int(end.code or 0)
-        return code, out.getvalue(), err.getvalue()
-
-    return run
+    return partial(as_program, ROOT / "benchmarks" / "text_quality.py")
 
 
 def cells(printed, title):

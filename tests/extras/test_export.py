@@ -119,6 +119,17 @@ def test_missing_numbers_have_spellings():
         assert_same(lite.execute(to_sql(model.model_, "sqlite", "rows", ["id"])), model, rows)
 
 
+def test_many_spellings_of_a_missing_value():
+    """DuckDB would write a cell 2^30 times, were each spelling one NULLIF in another."""
+    spellings = [f"none {k}" for k in range(30)]
+    model = NaiveBayes(missing=spellings).fit(TABLE, LABELS)
+    rows = TABLE.iloc[:9].assign(**{"it's": [" none 29", "red", *spellings[:7]]}, id=range(9))
+    with duckdb.connect() as database:
+        database.register("rows", rows)
+        found = database.execute(to_sql(model.model_, "duckdb", "rows", ["id"])).fetchall()
+    assert_same(found, model, rows)
+
+
 def test_labels_that_are_numbers():
     model = NaiveBayes().fit(TABLE, KIND)
     with duckdb.connect() as database:
