@@ -60,7 +60,7 @@ def mails(n, seed=0):
         ]
 
     sender = np.where((y == "spam") & (draw.random(n) < 0.3), "win.biz", "firm.com")
-    found = pd.DataFrame({"subject": texts(7), "body": texts(25), "sender": sender})
+    found = pd.DataFrame({"subject": texts(7), "body": texts(14), "sender": sender})
     found["size"] = draw.integers(100, 2000, n)
     found.loc[::31, "body"] = None
     found.loc[7::53, "subject"] = None
@@ -83,27 +83,27 @@ def words_of(model):
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory):
     """(a folder with the tables and a model of one, the table)."""
-    folder, table = tmp_path_factory.mktemp("mails"), mails(260)
-    table[:200].to_csv(folder / "train.csv", index=False)
-    table[200:].to_csv(folder / "test.csv", index=False)
+    folder, table = tmp_path_factory.mktemp("mails"), mails(140)
+    table[:100].to_csv(folder / "train.csv", index=False)
+    table[100:].to_csv(folder / "test.csv", index=False)
     assert run(["fit", f"{folder}/train.csv", "-t", "label", "-o", f"{folder}/m"]) == 0
     return folder, table
 
 
 def test_a_model_of_the_command_is_python_s_and_holds_its_words(learned):
     folder, table = learned
-    model = AutoBayes().fit(table[:200].drop(columns="label"), table["label"][:200])
+    model = AutoBayes().fit(table[:100].drop(columns="label"), table["label"][:100])
     loaded = naively.load(folder / "m")
     kept = loaded.model_.kept()
     assert any(name.endswith("words.0.terms") for name in kept)
     assert {one.column for one in words_of(loaded)} == {0, 1}
-    fresh = table[200:].drop(columns="label")
+    fresh = table[100:].drop(columns="label")
     assert_array_equal(loaded.predict_proba(fresh), model.predict_proba(fresh))
 
 
 def test_every_format_and_a_row_alone_give_the_same(learned, capsys):
     folder, table = learned
-    few = table[200:240].reset_index(drop=True)
+    few = table[100:140].reset_index(drop=True)
     few.to_csv(folder / "few.csv", index=False)
     few.to_json(folder / "few.jsonl", orient="records", lines=True)
     parquet.write_table(pa.Table.from_pandas(few), folder / "few.parquet")
@@ -142,12 +142,12 @@ def test_update_forget_and_merge_leave_the_model_of_the_rows_that_are_left(learn
 @pytest.mark.parametrize(
     "cell",
     [None, 7, 2.5, True, "", "   ", "\0", "a\0b and \0", "\udcff lone", "\u202e\u200b", "é" * 9,
-     "free " * 50_000, b"free money", float("nan"), float("inf"), pd.Timestamp("2024-05-06")],
+     "free " * 50_000, b"free money", float("nan"), pd.Timestamp("2024-05-06")],
 )  # fmt: skip
 def test_strange_cells_are_no_trouble(learned, cell):
     folder, table = learned
     model = naively.load(folder / "m")
-    rows = table[200:206].drop(columns="label").reset_index(drop=True)
+    rows = table[100:106].drop(columns="label").reset_index(drop=True)
     whole = model.predict_proba(rows)
     rows["body"] = rows["body"].astype(object)
     rows.at[2, "body"] = cell
@@ -160,7 +160,7 @@ def test_strange_cells_are_no_trouble(learned, cell):
 def test_long_texts_are_known_by_their_beginning(learned):
     folder, table = learned
     model = naively.load(folder / "m")
-    rows = table[200:202].drop(columns="label").reset_index(drop=True)
+    rows = table[100:102].drop(columns="label").reset_index(drop=True)
     rows["body"] = ["free cash " * 7000 + "meeting", "free cash " * 7000 + "report"]
     rows["subject"], rows["sender"], rows["size"] = "a prize", "win.biz", 9
     proba = model.predict_proba(rows)
@@ -171,16 +171,16 @@ def test_long_texts_are_known_by_their_beginning(learned):
 
 
 def test_texts_that_are_kept_are_bounded_whatever_their_order(monkeypatch):
-    monkeypatch.setattr(sample, "ROOM", 9000)
-    table = mails(150)
+    monkeypatch.setattr(sample, "ROOM", 6000)
+    table = mails(110)
     X, y = table.drop(columns="label"), table["label"].to_numpy()
     whole = AutoBayes().fit(X, y)
     kept = whole.model_.statistics
     assert not kept.is_complete
     long = [text for known in kept.levels if known.dtype.kind == "T" for text in known.tolist()]
-    assert 7000 < sum(len(text) for text in long if len(text) > 32) <= 9000
-    assert whole.model_.rows == 150
-    order = np.random.default_rng(0).permutation(150)
+    assert 5000 < sum(len(text) for text in long if len(text) > 32) <= 6000
+    assert whole.model_.rows == 110
+    order = np.random.default_rng(0).permutation(110)
     parts = [AutoBayes().fit(X.iloc[some], y[some]) for some in np.array_split(order, 4)]
     total = parts[3] + parts[1] + parts[0] + parts[2]
     assert total.model_ == whole.model_

@@ -27,7 +27,7 @@ from naively.tables.learning import Question
 PARTS = 10
 SMALL = 20_000
 """Values of a table that is so small that a model which weighs evidence is made for each part,"""
-SHORT = 1_000_000
+SHORT = 100_000
 """and the characters of its texts."""
 HEAVY = 1 << 28
 """Bytes of a model, of which there are to be no several."""

@@ -152,6 +152,11 @@ class Pool:
         bias[: self.size - self.blocks] = best[self.blocks :]
         return Weights(best[: self.blocks], bias, chosen, found)
 
+    def at(self, ridge: float, start: Weights) -> Float64:
+        """The weights by a ridge that was chosen, (K,), from others not far away."""
+        x = np.concatenate([start.of_blocks, start.bias])[: self.size]
+        return self._solved(self._penalty(ridge, ridge), None, x, None, 40)[0][: self.blocks]
+
     def alone(self) -> tuple[float, Float64]:
         """(the log-loss of the entries themselves, in nats a row; the weights): without a ridge."""
         place, _ = self._solved(self._penalty(0.0, 0.0), self._place(np.zeros(self.size)), None)

@@ -258,15 +258,15 @@ class _Texts:
         documents = self.counted(self.at[some], entries.y[some], entries.weight[some])
         alpha, quarters, evidence = documents.alone(workers)
 
-        def weights(rows: npt.NDArray[np.bool_]) -> Float64:
-            if not rows.any():
-                return np.zeros(evidence.shape[1])
-            few = replace(documents, y=documents.y[rows], weight=documents.weight[rows])
-            return few.pool(evidence[rows], few.added, workers).best(None, None).of_blocks
-
-        group = entries.part[some] % GROUPS
-        apart = [weights(group != one) for one in range(GROUPS)]
-        return _Chosen(self._scale(alpha, quarters, weights(group >= 0)), np.array(apart))
+        whole = documents.pool(evidence, documents.added, workers).best(None, None)
+        group, apart = entries.part[some] % GROUPS, np.zeros((GROUPS, evidence.shape[1]))
+        for one in range(GROUPS):
+            rows = group != one
+            if rows.any():
+                few = replace(documents, y=documents.y[rows], weight=documents.weight[rows])
+                pool = few.pool(evidence[rows], few.added, workers)
+                apart[one] = pool.at(whole.ridge, whole)
+        return _Chosen(self._scale(alpha, quarters, whole.of_blocks), apart)
 
     def _scale(self, alpha: float, quarters: int, weights: Float64) -> Scale:
         """What the terms weigh; the biases are those of the plan."""
