@@ -24,6 +24,8 @@ from naively.kernels import doubt as kernel
 
 VIRTUAL = 2.0
 """Virtual documents of which the terms tell nothing."""
+ROUNDING = 1e-14
+"""Part of scores that is no more than rounding."""
 
 
 def doubt_of(documents: float) -> float:
@@ -60,9 +62,10 @@ class Doubt:
 
     def added(self, scores: Float64) -> Float64:
         """What the doubt adds to the scores of a document, (C,)."""
-        found = scores[:, np.newaxis].copy()
-        self.scores(found)
-        return found[:, 0] - scores
+        doubted = scores[:, np.newaxis].copy()
+        self.scores(doubted)
+        found = doubted[:, 0] - scores
+        return np.where(np.abs(found) > ROUNDING * np.abs(scores).max(), found, 0.0)
 
 
 @dataclass(frozen=True)

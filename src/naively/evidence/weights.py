@@ -154,8 +154,8 @@ class Pool:
 
     def at(self, ridge: float, start: Weights) -> Float64:
         """The weights by a ridge that was chosen, (K,), from others not far away."""
-        x = np.concatenate([start.of_blocks, start.bias])[: self.size]
-        return self._solved(self._penalty(ridge, ridge), None, x, None, 40)[0][: self.blocks]
+        place = self._place(np.concatenate([start.of_blocks, start.bias])[: self.size])
+        return self._solved(self._penalty(ridge, ridge), place, None)[0].x[: self.blocks]
 
     def alone(self) -> tuple[float, Float64]:
         """(the log-loss of the entries themselves, in nats a row; the weights): without a ridge."""
