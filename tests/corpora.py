@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
-from scipy.special import rel_entr
+from scipy.special import logsumexp, rel_entr
 
 from naively import TextNB
 from naively.evidence.scale import DOUBTS
@@ -163,3 +163,10 @@ def corpus(n, seed=0):
     texts[3::50] = [None] * len(texts[3::50])
     texts[4::50] = [""] * len(texts[4::50])
     return texts, y
+
+
+def doubted(scores, count):
+    """log p(x | c), each row mixed with p(x) as after so many documents of each class."""
+    share = 2 / (count.sum() + 2)
+    whole = logsumexp(scores + np.log(count / count.sum()), axis=-1, keepdims=True)
+    return np.logaddexp(scores + np.log1p(-share), whole + np.log(share))

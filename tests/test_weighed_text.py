@@ -8,16 +8,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corpora import corpus, divergences
+from corpora import corpus, divergences, doubted
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
-from scipy.special import rel_entr
+from scipy.special import rel_entr, softmax
 from sklearn.feature_extraction.text import CountVectorizer
 
 import naively
 from naively import TextNB
 from naively.cli import options
 from naively.cli.main import run
+from naively.evidence.doubt import Doubt, LabelDoubt
 from naively.evidence.scale import ASPECTS, DOUBTS, Counted, by_length
 from naively.families import weighed_text
 from naively.families.text import Text
@@ -151,6 +155,7 @@ def test_scores_are_the_formula_of_the_scale(event):
     counts = CountVectorizer(ngram_range=(1, 2), binary=event == "binary")
     counts.fit([text for text in texts if text])
     prior = np.log(model.class_count_ / model.class_count_.sum())
+    present = np.bincount(y[[text is not None for text in texts]])
     for text in texts[:40]:
         if text is None:
             continue
@@ -160,7 +165,8 @@ def test_scores_are_the_formula_of_the_scale(event):
         columns, values = np.array([*x], int), np.array([*x.values()], float)
         length = max(values.sum(), 1.0)
         told = (values * weight[columns]) @ model.feature_log_prob_[:, columns].T
-        expected = prior + scale.bias + told * length ** (-scale.quarters / 4)
+        told = doubted(scale.bias + told * length ** (-scale.quarters / 4), present)
+        expected = prior + told
         assert_allclose(model.predict_joint_log_proba([text])[0], expected, rtol=1e-9, atol=1e-9)
 
 
@@ -172,6 +178,8 @@ def test_reasons_add_up_for_all_documents():
     for one, own in zip(model.explain(texts), scores, strict=True):
         added = one.prior + one.contributions.sum(axis=0) + one.rest
         assert_allclose(added, own, rtol=1e-9, atol=1e-9)
+        assert sum(odds for _, _, odds in one.lines(0, 1)) == pytest.approx(own[0] - own[1])
+        assert ("(doubt)" in [term for term, _, _ in one.lines()]) == bool(one.rest.any())
 
 
 def test_a_missing_document_is_no_evidence():
@@ -179,6 +187,68 @@ def test_a_missing_document_is_no_evidence():
     model = TextNB(weights="auto").fit(texts, y)
     prior = model.class_count_ / model.class_count_.sum()
     assert_allclose(model.predict_proba([None, "a"])[0], prior, rtol=1e-12)
+
+
+# ---- how sure it is ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("models", [None, "auto"])
+@pytest.mark.parametrize("n", [2, 5, 50, 400])
+def test_nobody_is_surer_than_so_many_documents_tell(n, models):
+    y = np.arange(n) % 2
+    texts = [f"{'good fine' if label else 'poor bad'} {k % 7}" for k, label in enumerate(y)]
+    model = TextNB(models=models).fit(texts, y)
+    share = np.bincount(y) / n
+    sure = model.predict_proba(["good fine " * 50, "poor bad " * 50]).max(axis=1)
+    most = 1 - 2 / (n + 2) * (1 - share[::-1])
+    assert (sure <= most + 1e-12).all()
+    assert (sure > 0.9 * most).all()
+    assert model.predict(["good", "poor"]).tolist() == [1, 0]
+
+
+@settings(max_examples=30)
+@given(
+    hnp.arrays(float, (3, 4), elements=st.floats(-1e6, 1e6)),
+    st.lists(st.floats(0.0, 1e9), min_size=3, max_size=3).filter(any),
+)
+def test_doubt_mixes_probabilities_with_the_shares_of_classes(scores, weight):
+    weight = np.array(weight)
+    doubt, found = Doubt(weight), scores.copy()
+    doubt.scores(found)
+    with np.errstate(divide="ignore"):
+        prior = np.log(weight / weight.sum())[:, np.newaxis]
+    before, after = (softmax(one + prior, axis=0) for one in (scores, found))
+    share = 2 / (weight.sum() + 2)
+    assert_allclose(after, (1 - share) * before + share * np.exp(prior), rtol=1e-6, atol=1e-12)
+    for i in range(4):  # which is the same of a document by itself, and for each label
+        own = scores[:, i] + doubt.added(scores[:, i])
+        assert_allclose(own, found[:, i], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("having", [[0.0, 40.0, 100.0]])
+def test_labels_are_doubted_as_two_classes_are(having):
+    odds = np.array([-1e5, -3.0, 0.0, 2.0, 1e5]) * np.ones((3, 1))
+    doubt, found = LabelDoubt(np.array(having), 100.0), odds.copy()
+    doubt.odds(found)
+    for label in range(3):
+        both = np.stack([np.zeros(5), odds[label]])
+        doubt.of(label).scores(both)
+        assert_allclose(found[label], both[1] - both[0], rtol=1e-12, atol=1e-12)
+
+
+def test_few_messages_do_not_make_sure(data_folder):
+    path = data_folder / "sms-spam" / "SMSSpamCollection"
+    lines = [line.split("\t", 1) for line in path.read_text("utf-8").split("\n") if line]
+    y, texts = np.array(lines).T
+    losses = []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(y))
+        few, others = order[:50], order[-1000:]
+        model = TextNB("binary", ngram_range=(1, 2)).fit(texts[few], y[few])
+        proba = model.predict_proba(texts[others])
+        right = proba[np.arange(1000), np.searchsorted(model.classes_, y[others])]
+        losses.append(-np.log(right).mean())
+    assert np.mean(losses) < 0.33  # .35 without doubt; of the shares of the classes .40
 
 
 # ---- a sample of documents -----------------------------------------------------------------------
@@ -277,12 +347,14 @@ def test_a_file_and_a_pickle_hold_the_weights(tmp_path, event):
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
 @pytest.mark.parametrize("classes", [2, 300])
 def test_classes_of_one_document_are_told_apart(classes):
-    """Nothing can be left out, so that evidence counts in full."""
+    """Nothing can be left out, so that evidence counts in full; and is doubted."""
     texts = [f"word{k} common" for k in range(classes)]
     model = TextNB().fit(texts, range(classes))
     assert model.predict(texts).tolist() == [*range(classes)]
     alone = TextNB(weights=None).fit(texts, range(classes))
-    assert_allclose(model.predict_proba(texts), alone.predict_proba(texts), rtol=1e-9)
+    doubt = 2 / (classes + 2)
+    expected = (1 - doubt) * alone.predict_proba(texts) + doubt / classes
+    assert_allclose(model.predict_proba(texts), expected, rtol=1e-9)
 
 
 def test_many_classes_have_no_biases():

@@ -67,7 +67,8 @@ class SingleExplanation(ABC):
 
         Returns
         -------
-        (that of the prior, those of the features or terms; that of the absence of other terms)
+        (that of the prior, those of the features or terms; that of the absence of other terms, or
+        of the doubt)
 
         The first and the last are numbers, the others (d,) or (T,); rows of tables have no last.
         """

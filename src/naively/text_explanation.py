@@ -46,7 +46,8 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
     Attributes
     ----------
     classes, prior, proba, code : as `SingleExplanation` has them.
-    text, terms, counts, contributions, spans, rest, unknown : as `ExplainedTerms` has them.
+    text, terms, counts, contributions, spans, rest, doubted, unknown : as `ExplainedTerms` has
+        them.
     column : what the text is called among the columns of a table.
     """
 
@@ -59,13 +60,15 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
     def lines(self, label: Any = None, against: Any = None) -> list[tuple[str, int, float]]:
         """(term, how often it is met, its log-odds) of each, the largest first.
 
-        Among them are the prior and what the absence of other terms adds, in brackets, if any. What
-        both classes rule out speaks for neither.
+        Among them are, in brackets, the prior, and what the absence of other terms adds, or the
+        doubt whether documents like it were ever learned, if any. What both classes rule out speaks
+        for neither.
         """
         prior, odds, rest = (part.tolist() for part in self.known_log_odds(label, against))
         found = list(zip(self.terms, self.counts.tolist(), odds, strict=True))
         found += [("(prior)", 0, prior)] * bool(self.prior.any())
-        found += [("(absent terms)", 0, rest)] * bool(self.rest.any())
+        name = "(doubt)" if self.doubted else "(absent terms)"
+        found += [(name, 0, rest)] * bool(self.rest.any())
         return largest_first(found)
 
     def parts(self, label: Any = None, against: Any = None) -> list[Summand]:
@@ -86,7 +89,8 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
             {"term": term, "count": count, "log_odds": own, "contributions": each}
             for term, count, own, each in zip(self.terms, *columns, strict=True)
         ]
-        return {"terms": terms, "absent": rest, "unknown": self.unknown}
+        absent, doubt = (0.0, rest) if self.doubted else (rest, 0.0)
+        return {"terms": terms, "absent": absent, "doubt": doubt, "unknown": self.unknown}
 
     def marks(self, label: Any = None, against: Any = None) -> list[Mark]:
         """(start, end, log-odds) of the parts of the text that move it, in their order.

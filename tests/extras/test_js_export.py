@@ -167,6 +167,10 @@ def assert_same(node, model, table):
             terms = {
                 one["term"]: np.array(one["nats"], float) for one in told if one["term"] is not None
             }
+            doubt = terms.pop("(doubt)", 0.0)
+            if text.doubted:
+                others = [np.array(one["nats"], float) for one in told if one["term"] is None]
+                assert_allclose(sum(others) + doubt, text.rest, rtol=1e-9, atol=1e-9)
             assert terms.keys() == {*text.terms}
             for term, nats in zip(text.terms, text.contributions, strict=True):
                 assert_allclose(terms[term], nats, rtol=1e-9, atol=1e-9)

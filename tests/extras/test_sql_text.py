@@ -120,7 +120,8 @@ def test_all_of_unicode(dialect, postgresql):
     ]
     model = TextNB().fit(DOCUMENTS, LABELS)
     _, formula = formula_of(model.model_)
-    (bag,) = formula.terms
+    (doubted,) = formula.terms
+    (bag,) = doubted.bags
     own = TextTerm(bag, dialect, "given")
     (_, words) = [*own.stages("given", "id")][1]
     query = f"{words.sql(dialect)} ORDER BY 1, 3"

@@ -21,6 +21,7 @@ import numpy as np
 import scipy
 
 from naively.evidence.blas import one_thread
+from naively.evidence.doubt import LabelDoubt
 from naively.evidence.entries import HEAVIEST
 from naively.evidence.judged import Judged
 from naively.evidence.scale import (
@@ -228,7 +229,8 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
         quarters = min(QUARTERS, key=lambda one: loss(*tried[best], one))
         evidence = labels.evidence(*labels.told(alpha, most, workers), quarters)
         _, w, b = evidence.weights()
-        judged = _judged(evidence, w, b)
+        doubt = LabelDoubt(documents.class_weight[1 + chosen], float(documents.class_weight[0]))
+        judged = _judged(evidence, w, b, doubt)
     bias = np.zeros(n_labels)
     bias[chosen] = b
     weights = np.zeros((ASPECTS, documents.n_groups))  # what a term tells of all labels is not used
@@ -237,14 +239,17 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
     return Scale(float(alpha) if chooses else None, quarters, weights, bias, judged)
 
 
-def _judged(evidence: Evidence, w: Float64, b: Float64) -> Judged:
+def _judged(evidence: Evidence, w: Float64, b: Float64, doubt: LabelDoubt) -> Judged:
     """How documents were predicted by weights that others taught: nats a document, all labels."""
     total = 0.0
     for group in range(GROUPS):
         _, *own = evidence.weights((w, b), group, AGAIN)
         out = slice(group, None, GROUPS)
-        odds = evidence.log_odds(*own)[:, out]
-        losses = lost(odds, evidence.having[:, out], evidence.whole[out])
+        base = evidence.base[:, np.newaxis]
+        odds = evidence.log_odds(*own)[:, out] - base
+        doubt.odds(odds)
+        odds += base
+        losses = lost(odds.astype(np.float32), evidence.having[:, out], evidence.whole[out])
         total += float(losses.sum(dtype=np.float64))
     none = np.empty(0, np.float32)
     return Judged(

@@ -32,6 +32,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from naively.evidence.blas import one_thread
+from naively.evidence.doubt import doubt_of
 from naively.evidence.entries import HEAVIEST
 from naively.evidence.judged import Judged
 from naively.evidence.weights import GROUPS, WORSE, Piece, Pool, Weights
@@ -177,7 +178,7 @@ class Counted:
             (self.weight * min(1.0, HEAVIEST / self.weight.max())).astype(np.float32),
             np.arange(len(self.y)) % GROUPS,
         )  # fmt: skip
-        return Pool([piece], added, workers)
+        return Pool([piece], added, workers, doubt_of(float(self.class_weight.sum())))
 
     def alone(self, workers: Workers) -> tuple[Any, int, Float64]:
         """(α, 4 γ, the evidence (n, 4 G, C) with them) by which the first documents are predicted

@@ -96,6 +96,13 @@ class Piece:
         kernel.expect(proba, self.base, bias[1:] - bias[0], self.y, losses)
         return proba, losses
 
+    def doubted(self, proba: Float32, losses: Float32, doubt: float) -> tuple[Float32, Float32]:
+        """What is expected, mixed with π by a share of `doubt`."""
+        prior = np.exp(self.base - np.logaddexp(0, np.logaddexp.reduce(self.base, axis=0)))
+        whole = np.concatenate([1 - prior.sum(axis=0, keepdims=True), prior])
+        own = (1 - doubt) * np.exp(-losses) + doubt * whole[self.y, np.arange(len(self.y))]
+        return (1 - doubt) * proba + doubt * prior, -np.log(own)
+
     def parted(self, x: Float64) -> tuple[Float32, Float32]:
         """(weights, biases) of (K + C,); of (K,) the biases are 0."""
         w, bias = np.split(x.astype(np.float32), [len(self.evidence)])
@@ -143,12 +150,14 @@ class Pool:
     pieces : of the entries.
     added : (K,) bool, the blocks whose weights are drawn to 0.
     workers : Workers
+    doubt : by how much π is mixed into what is said of rows that are left out.
     """
 
     def __init__(
-        self, pieces: Sequence[Piece], added: npt.NDArray[np.bool_], workers: Workers
-    ) -> None:
-        self.pieces, self.added, self.workers = pieces, added, workers
+        self, pieces: Sequence[Piece], added: npt.NDArray[np.bool_], workers: Workers,
+        doubt: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.pieces, self.added, self.workers, self.doubt = pieces, added, workers, doubt
         self.blocks, self.classes = len(added), len(pieces[0].base) + 1
         self.size = self.blocks + (self.classes if self.classes <= BIASED else 0)
         n = sum(len(piece.y) for piece in pieces)
@@ -164,16 +173,16 @@ class Pool:
         ridge : of the first blocks, if it is known; then that of the added blocks is chosen.
         start : (K + C,) where to begin.
         """
-        best, found, chosen = None, None, 0.0
+        best, found, chosen, least = None, None, 0.0, np.inf
         # from where no class is sure: all rows matter
         x, curve = np.zeros(self.size) if start is None else start[: self.size], None
         for one in sorted(RIDGES if ridge is None else MORE_RIDGES, reverse=True):
             penalty = self._penalty(one if ridge is None else ridge, one)
             x, curve = self._solved(penalty, None, x, curve, 40)
-            judged = self._left_out(penalty, x, curve)
-            if found is None or judged.log_loss < found.log_loss:
-                best, found, chosen = x, judged, one
-            elif judged.log_loss > WORSE * found.log_loss:
+            loss, judged = self._left_out(penalty, x, curve)
+            if found is None or loss < least:
+                best, found, chosen, least = x, judged, one, loss
+            elif loss > WORSE * least:
                 break
         assert best is not None
         assert found is not None
@@ -189,27 +198,34 @@ class Pool:
         whole = sum(float(piece.weight.sum(dtype=np.float64)) for piece in self.pieces)
         return loss / whole, x[: self.blocks]
 
-    def _left_out(self, penalty: Float64, x: Float64, curve: Float64) -> Judged:
-        """What is said of each group by weights that did not learn it."""
+    def _left_out(self, penalty: Float64, x: Float64, curve: Float64) -> tuple[float, Judged]:
+        """(the log-loss of each group by weights that did not learn it; what is said, doubted)."""
         weight = np.concatenate([piece.weight for piece in self.pieces])
         groups = np.concatenate([piece.group for piece in self.pieces])
-        losses, sure = np.zeros((2, len(weight)), np.float32)
+        bare, losses, sure = np.zeros((3, len(weight)), np.float32)
         right = np.ones(len(weight), bool)
         for group in range(GROUPS):
             out = groups == group
             own, _ = self._solved(penalty, group, x, curve * (1 - 1 / GROUPS), 3)
 
-            def said(piece: Piece) -> tuple[Float32, Float32, npt.NDArray[np.bool_]]:
-                proba, loss = piece.expected(*piece.parted(own))  # noqa: B023
+            def said(piece: Piece) -> tuple[Float32, Float32, Float32, npt.NDArray[np.bool_]]:
+                proba, first = piece.expected(*piece.parted(own))  # noqa: B023
+                loss = first
+                if self.doubt:
+                    proba, loss = piece.doubted(proba, loss, self.doubt)
                 rest, most = 1 - proba.sum(axis=0), proba.max(axis=0)
                 best = np.where(rest >= most, 0, proba.argmax(axis=0) + 1)
-                return loss, np.maximum(rest, most), best == piece.y
+                return first, loss, np.maximum(rest, most), best == piece.y
 
             found = self.workers.map(said, self.pieces)
-            for kept, own_said in zip((losses, sure, right), zip(*found, strict=True), strict=True):
+            all_ = (bare, losses, sure, right)
+            for kept, own_said in zip(all_, zip(*found, strict=True), strict=True):
                 kept[out] = np.concatenate(own_said)[out]
-        total = float((weight * losses).sum(dtype=np.float64))
-        return Judged(total / float(weight.sum(dtype=np.float64)), sure, right, weight)
+        whole = float(weight.sum(dtype=np.float64))
+        first, last = (
+            float((weight * one).sum(dtype=np.float64)) / whole for one in (bare, losses)
+        )
+        return first, Judged(last, sure, right, weight)
 
     def _penalty(self, ridge: float, more: float) -> Float64:
         """The matrix R of the ridge ½ xᵀ R x."""

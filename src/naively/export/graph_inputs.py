@@ -13,7 +13,17 @@ from naively.exact import LARGEST, Float64
 from naively.export.formulas import NotExportableError, spelled
 from naively.export.graph import OUTPUTS, OWN, STRING, Graph
 from naively.export.graph_dates import part_of_dates
-from naively.families.formula import Cut, Density, Formula, LevelCut, NumberCut, PartCut, Table
+from naively.families.formula import (
+    Cut,
+    Density,
+    Formula,
+    LevelCut,
+    Line,
+    NumberCut,
+    Parabola,
+    PartCut,
+    Table,
+)
 from naively.schema import Schema
 from naively.tables.values import MOMENT, NUMBER
 
@@ -213,9 +223,8 @@ def _columns(formula: Formula) -> tuple[list[str], dict[str, list[str]]]:
     for term in formula.terms:
         if isinstance(term, Density):
             numbers |= dict.fromkeys(term.columns)
-        elif not isinstance(term, Table):
+        elif isinstance(term, Line | Parabola):
             numbers[term.column] = None
-            continue
         for cut in term.cuts if isinstance(term, Table) else ():
             if isinstance(cut, LevelCut):
                 texts.setdefault(cut.column, {}).update(dict.fromkeys(cut.levels))

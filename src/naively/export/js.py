@@ -14,6 +14,7 @@ from naively.families.formula import (
     Bag,
     Cut,
     Density,
+    Doubted,
     LevelCut,
     Line,
     NumberCut,
@@ -91,6 +92,9 @@ def _term(term: Term, cuts: list[Json]) -> Json:
         return _density(term)
     if isinstance(term, Bag):
         return _bag(term)
+    if isinstance(term, Doubted):
+        return {"type": "doubted", "base": term.base.tolist(), "terms": [*map(_bag, term.bags)],
+                "log_prior": term.log_prior.tolist(), "share": term.share}  # fmt: skip
     ends = {"low": _bound(term.low), "high": _bound(term.high)}
     if isinstance(term, Line):
         return {"type": "line", "column": term.column, "zero": term.zero.tolist(),

@@ -23,7 +23,8 @@ export function predictor(model) {
   const absent = new Set(model.missing.filter((one) => NUMBER.test(one)).map(Number));
   const cuts = model.cuts.map((cut) => cut.levels ? levelCut(cut) : numberCut(cut));
   const classes = model.classes.length;
-  const terms = model.terms.map((term) => ({ table, line, parabola, density, text })[term.type](term));
+  const made = (term) => ({ table, line, parabola, density, text, doubted })[term.type](term);
+  const terms = model.terms.map(made);
 
   // ---- what a cell means ----------------------------------------------------------------------
 
@@ -156,6 +157,19 @@ export function predictor(model) {
     };
   }
 
+  /** The sum s of some texts, mixed with p(x): s_c + log ((1 - e) + e Σ_k π_k exp(s_k - s_c)). */
+  function doubted(term) {
+    const inner = term.terms.map(made);
+    const here = [term.terms[0].column];
+    return (row) => {
+      const parts = [[[], null, term.base], ...inner.flatMap((one) => one(row))];
+      const sums = range(classes).map((c) => sum(parts.map((part) => part[2][c])));
+      const whole = logSum(sums.map((one, c) => term.log_prior[c] + one));
+      const most = Math.log1p(-term.share), least = Math.log(term.share);
+      return [...parts, [here, "(doubt)", sums.map((one) => logSum([most, least + whole - one]))]];
+    };
+  }
+
   // ---- rows -------------------------------------------------------------------------------------
 
   const named = (values) => Object.fromEntries(values.map((one, c) => [String(model.classes[c]), one]));
@@ -175,8 +189,9 @@ export function predictor(model) {
    *   label: the most probable class, the first of equals;
    *   probabilities: that of each class, by its name;
    *   contributions: what adds up to log P(class | row), but for what all classes share: a list of
-   *     {columns, term, nats}, where nats has a number a class. The first, of no columns, is the
-   *     prior. `term` is the word of a text that it is of, else null.
+   *     {columns, term, nats}, where nats has a number a class. Those of no columns are the
+   *     prior. `term` is the word of a text that it is of, "(doubt)" for what is added because the
+   *     text may be of a kind that was never learned, else null.
    * @throws {TypeError} if a value is an object, a function or a symbol.
    */
   return function predict(row) {
@@ -197,6 +212,10 @@ export function predictor(model) {
 
 const inside = (term, x) => x >= (term.low ?? -Infinity) && x <= (term.high ?? Infinity);
 const sum = (values) => values.reduce((total, one) => total + one, 0);
+const logSum = (values) => {
+  const most = Math.max(...values);
+  return most + Math.log(sum(values.map((one) => Math.exp(one - most))));
+};
 const range = (count) => Array.from({ length: count }, (_, k) => k);
 
 /** A number as a level: 3.0 as 3, whole numbers below 1e21 with all their digits. */

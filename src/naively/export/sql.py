@@ -26,10 +26,9 @@ from naively.export.expressions import (
     select,
 )
 from naively.export.formulas import NotExportableError, formula_of, spelled
+from naively.export.sql_doubt import LEAST, doubt_stages, texts_of
 from naively.export.sql_terms import curve, density
-from naively.export.sql_text import TextTerm
 from naively.families.formula import (
-    Bag,
     Cut,
     Density,
     Formula,
@@ -46,8 +45,6 @@ from naively.tables.values import NUMBER
 DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "sqlite")
 LISTS = ("duckdb", "postgres")
 """Dialects in which tables of evidence are arrays; in the others they are cases."""
-LEAST = -700.0
-"""Nats by which a class can be behind the best: PostgreSQL has no exponentials far below."""
 BLANKS = [point for point in range(0x10000) if chr(point).isspace()]
 """What `str.strip` takes away."""
 ROW = "r"
@@ -82,7 +79,7 @@ def to_sql(model: Model, dialect: str, table: str, keep: Sequence[str] = ()) -> 
     keep = keep or list(posterior.feature_names or ())
     stages = [
         written.values(exp.to_table(table, dialect=dialect), keep),
-        written.bins(), *written.densities(), written.scores(len(labels)),
+        written.bins(), *written.densities(), *written.doubts(), written.scores(len(labels)),
     ]  # fmt: skip
     return written.query(stages, labels)
 
@@ -104,10 +101,8 @@ class _Written:
         self.text: dict[str, str] = {}
         self.cuts: dict[int, str] = {}  # by identity
         self.dense = [one for one in formula.terms if isinstance(one, Density)]
-        bags = [one for one in formula.terms if isinstance(one, Bag)]
-        self.bags = [TextTerm(one, dialect, f"naively_text_{k}") for k, one in enumerate(bags)]
+        self.texts, self.plain, self.doubted = texts_of(formula.terms, dialect)
         self.dates: set[str] = set()
-        self.states = [f"d{k}" for k in range(len(bags))]
         for term in formula.terms:
             for cut in term.cuts if isinstance(term, Table) else ():
                 own = self.text if isinstance(cut, LevelCut) else self.number
@@ -133,8 +128,8 @@ class _Written:
         columns: Columns = {alias: cell(name) for name, alias in self.kept}
         columns |= {alias: self._as_number(name) for name, alias in self.number.items()}
         columns |= {alias: self._as_text(name) for name, alias in self.text.items()}
-        columns |= {bag.name: self._as_document(bag.term.column) for bag in self.bags}
-        if self.bags:
+        columns |= {bag.name: self._as_document(bag.term.column) for _, bag in self.texts}
+        if self.texts:
             columns[ROW] = exp.Var(this="ROW_NUMBER() OVER ()")
         return select(columns).from_(table)
 
@@ -150,16 +145,15 @@ class _Written:
                     seen[key] = f"k{len(seen)}"
                     columns[seen[key]] = self._bin(cut)
                 self.cuts[id(cut)] = seen[key]
-        states = {name: bag.state() for name, bag in zip(self.states, self.bags, strict=True)}
-        rows = [ROW] if self.bags else []
+        states = {name: bag.state() for name, bag in self.texts}
+        rows = [ROW] if self.texts else []
         return select(self._carried([*self.number.values(), *rows]) | columns | states)
 
     def densities(self) -> Iterator[exp.Select]:
         """What densities of all numbers say, before the best is known."""
         if not self.dense:
             return
-        numbers: Columns = {}
-        columns: Columns = {}
+        numbers, columns = Columns(), Columns()
         for d, term in enumerate(self.dense):
             for j, name in enumerate(term.columns):
                 off = over(minus(cell(self.number[name]), term.centre[j]), number(term.spread[j]))
@@ -169,10 +163,16 @@ class _Written:
                 numbers[f"z{d}_{j}"] = exp.Least(this=least, expressions=[most.copy()])
             for c in range(len(term.base)):
                 columns[f"f{d}_{c}"] = density(term, d, c)
-        rows = [ROW, *self.states] if self.bags else []
-        carried = self._carried([*self.number.values(), *dict.fromkeys(self.cuts.values()), *rows])
+        carried = self._everything()
         yield select(carried | numbers)
         yield select(carried | columns)
+
+    def doubts(self) -> Iterator[exp.Select]:
+        """What texts add that are doubted, before it is known how probable they are."""
+        if not self.doubted:
+            return
+        dense = [f"f{d}_{c}" for d, one in enumerate(self.dense) for c in range(len(one.base))]
+        yield from doubt_stages(self.doubted, self._everything() | self._carried(dense), ROW)
 
     def scores(self, classes: int) -> exp.Select:
         """The score of each class."""
@@ -184,8 +184,8 @@ class _Written:
                     parts.append(self._cell(term, c))
                 elif isinstance(term, Line | Parabola):
                     parts.append(curve(term, cell(self.number[term.column]), c))
-            for state, bag in zip(self.states, self.bags, strict=True):
-                parts.append(bag.score(state, c))
+            parts += [bag.score(state, c) for state, bag in self.plain]
+            parts += [term.score(c) for term in self.doubted]
             for d, dense in enumerate(self.dense):
                 every = [cell(f"f{d}_{k}") for k in range(classes)]
                 behind = exp.Sub(this=every[c].copy(), expression=paren(largest(every)))
@@ -193,7 +193,7 @@ class _Written:
                 parts.append(exp.Mul(this=number(dense.weight), expression=least))
             columns[f"s{c}"] = added(parts)
         found = select(self._carried() | columns)
-        for bag in self.bags:
+        for _, bag in self.plain:
             found = bag.joined(found, ROW)
         return found
 
@@ -228,11 +228,16 @@ class _Written:
             if k:
                 stage.from_(f"naively_{k - 1}", copy=False)
             final.with_(f"naively_{k}", as_=stage, materialized=materialized, copy=False)
-            for bag in self.bags if k == 0 else ():
+            for _, bag in self.texts if k == 0 else ():
                 for name, words in bag.stages("naively_0", ROW):
                     final.with_(name, as_=words, materialized=materialized, copy=False)
         final.from_(f"naively_{len(stages) - 1}", copy=False)
         return final.sql(dialect=self.dialect, pretty=False, identify=True) + "\n"
+
+    def _everything(self) -> Columns:
+        """What densities and texts carry along."""
+        rows = [ROW, *(state for state, _ in self.texts)] if self.texts else []
+        return self._carried([*self.number.values(), *dict.fromkeys(self.cuts.values()), *rows])
 
     def _carried(self, others: Any = ()) -> Columns:
         names = [alias for _, alias in self.kept] + list(others)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.doubt import Doubt
 from naively.evidence.judged import Judged
 from naively.evidence.shapes import Shape
 from naively.exact import ExactArray, Float64, Int64
@@ -58,6 +59,8 @@ class Parameters(ABC):
     """What `log_prob` has for every row, (C,), besides what the features add, in nats."""
     judged: Judged | None = None
     """How rows were predicted while this was estimated, each without itself, if they were."""
+    doubt: Doubt | None = None
+    """What doubts that rows are like those that were learned, if anything does."""
 
     # ---- scores ------------------------------------------------------------------------------
 

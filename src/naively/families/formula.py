@@ -202,7 +202,25 @@ class Bag:
     quoted: bool = False
 
 
-Term = Table | Line | Parabola | Density | Bag
+@dataclass(frozen=True)
+class Doubted:
+    """The texts of a column, whose sum s is doubted: s_c + log (1 - e + e Σ_k π_k exp(s_k - s_c)).
+
+    Attributes
+    ----------
+    base : (C,) what every text has, in nats.
+    bags : what its terms add.
+    log_prior : (C,) log π_c of the documents that were learned.
+    share : e, see `naively.evidence.doubt`.
+    """
+
+    base: Float64
+    bags: list[Bag]
+    log_prior: Float64
+    share: float
+
+
+Term = Table | Line | Parabola | Density | Bag | Doubted
 
 
 @dataclass(frozen=True)

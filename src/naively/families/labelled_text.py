@@ -18,6 +18,7 @@ from naively.statistics.term_counts import TermCounts
 from naively.text.counting import DocumentRows
 
 if TYPE_CHECKING:
+    from naively.evidence.doubt import LabelDoubt
     from naively.evidence.scale import Scale
 
 
@@ -74,11 +75,13 @@ class Weighing:
     ----------
     scale : how much the terms count, with a bias a label.
     group, n_groups : of each term: words, pairs of words and so on.
+    doubt : how far documents are doubted to be like those that were learned.
     """
 
     scale: Scale
     group: Int64
     n_groups: int
+    doubt: LabelDoubt
 
 
 class LabelledParameters(TextParameters):
@@ -119,7 +122,7 @@ class LabelledParameters(TextParameters):
             self.bias, self.judged = self.scale.bias, self.scale.judged
         if np.ndim(alpha) == 0:  # else terms of the same counts may differ
             self._looked_up = LookedUp(self.scorer, groups)
-        self._apart = apart
+        self._apart, self._doubt = apart, None if weighing is None else weighing.doubt
 
     def kept(self) -> Arrays:
         """The weights, if there are any."""
@@ -128,10 +131,11 @@ class LabelledParameters(TextParameters):
         return {} if self.scale is None else stored_scale(self.scale)
 
     def _finish(self, rows: DocumentRows, scores: Float64) -> None:
-        """Let the evidence fall with the length, and add the biases."""
-        if self.scale is not None:
+        """Let the evidence fall with the length, add the biases, and doubt it."""
+        if self.scale is not None and self._doubt is not None:
             scores *= self.scale.of_lengths(rows.lengths())
             scores += self.scale.bias[:, np.newaxis]
+            self._doubt.odds(scores)
 
     def of_label(self, label: int) -> TextParameters:
         """The parameters of two classes: documents without a label, and those that have it."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Any, Self
 
+from naively.evidence.doubt import Doubt
 from naively.evidence.scale import read_scale
 from naively.exact import ExactArray
 from naively.families.base import AnyFamily, Family, FeatureError
@@ -146,10 +147,10 @@ class PooledText(Family[PooledTerms, PooledTextParameters]):
 
     def _pooled(self, terms: Any, scales: Any) -> PooledTextParameters:
         own = [
-            model.weighed(grouped, replace(scale, bias=0.0 * scale.bias))
+            model.weighed(grouped, replace(scale, bias=0.0 * scale.bias), None)
             for model, grouped, scale in zip(self.models, terms, scales, strict=True)
         ]
-        return PooledTextParameters(own, scales)
+        return PooledTextParameters(own, scales, Doubt(terms[0].present.rounded()))
 
 
 def models_of(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.doubt import Doubt
 from naively.evidence.scale import Scale, stored_scale
 from naively.exact import Float64, Int64
 from naively.families.base import Parameters
@@ -36,6 +37,7 @@ class PooledTextParameters(Parameters):
     ----------
     models : the parameters of each model, which add no bias.
     scales : of each model, with the biases of all together.
+    doubt : how far documents are doubted to be like those that were learned.
 
     Attributes
     ----------
@@ -48,9 +50,12 @@ class PooledTextParameters(Parameters):
     not_linear = WeighedTextParameters.not_linear
 
     bias: Float64
+    doubt: Doubt
 
-    def __init__(self, models: Sequence[WeighedTextParameters], scales: Sequence[Scale]) -> None:
-        self.scale = tuple(scales)
+    def __init__(
+        self, models: Sequence[WeighedTextParameters], scales: Sequence[Scale], doubt: Doubt
+    ) -> None:
+        self.scale, self.doubt = tuple(scales), doubt
         self.bias, self.judged = scales[0].bias, scales[0].judged
         pairs = zip(models, scales, strict=True)
         self.parts = [own for own, scale in pairs if scale.counts] or [models[0]]
@@ -77,14 +82,16 @@ class PooledTextParameters(Parameters):
             part.prepare(X, workers)
 
     def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
-        """The bias, and what the terms of each model add; 0 for a document that is missing."""
-        out[:] = self.bias[:, np.newaxis]
+        """The bias, what the terms of each model add, and the doubt; 0 for a missing document."""
+        scores, added = np.empty(out.shape), np.empty(out.shape)
+        scores[:] = self.bias[:, np.newaxis]
+        for part in self.parts:
+            part.log_prob(X, start, stop, added)
+            scores += added
+        self.doubt.scores(scores)
+        out[:] = scores
         if X.valid is not None:
             out[:, ~X.valid[start:stop]] = 0.0
-        scores = np.empty(out.shape)
-        for part in self.parts:
-            part.log_prob(X, start, stop, scores)
-            out += scores
 
     def contributions(self, X: Documents) -> Float64:
         """What the document adds to the score of each class, (n, C, 1)."""
@@ -103,11 +110,13 @@ class PooledTextParameters(Parameters):
             ((analysis, places),) = own.cuts
             cuts.append((analysis, {one: place + len(terms) for one, place in places.items()}))
             terms += _shown(part, own.terms)
-        missing = X.valid is not None and not X.valid[i]
+        contributions = np.concatenate([own.contributions for own in found])
+        rest = self.doubt.added(self.bias + contributions.sum(axis=0))
+        if X.valid is not None and not X.valid[i]:
+            rest = -self.bias  # of which a missing document has none
         return ExplainedTerms(
             X.text(i), terms, np.concatenate([own.counts for own in found]),
-            np.concatenate([own.contributions for own in found]),
-            -missing * self.bias,  # of which a missing document has none
+            contributions, rest, True,
             [one for part, own in pairs for one in _shown(part, own.unknown)], cuts,
         )  # fmt: skip
 
@@ -115,7 +124,7 @@ class PooledTextParameters(Parameters):
         """What each of the terms of all models adds."""
         quarters = [part.scale.quarters for part in self.parts]
         quoted = [*map(_of_characters, self.parts)]
-        return text_formula(self.parts, names[0], quarters, self.bias, quoted)
+        return text_formula(self.parts, names[0], quarters, self.bias, quoted, self.doubt)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Documents:
         """Documents of the words of one model, if it has single words."""

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from naively.families.formula import Bag, Formula
+from naively.evidence.doubt import Doubt
+from naively.families.formula import Bag, Doubted, Formula
 from naively.families.linear import IMPOSSIBLE
 
 
 def text_formula(
     models: Sequence[Any], name: str, quarters: Sequence[int], bias: Any,
-    quoted: Sequence[bool] = (False,),
+    quoted: Sequence[bool] = (False,), doubt: Doubt | None = None,
 ) -> Formula:  # fmt: skip
     """What the terms of one or several models of the same documents add.
 
@@ -25,6 +26,7 @@ def text_formula(
     quarters : 4 γ of each model, whose evidence is times L^-γ.
     bias : (C,) or 0, what every document has that is not missing, in nats.
     quoted : whether the terms of each model are shown in quotes.
+    doubt : how far documents are doubted to be like those that were learned.
 
     Raises
     ------
@@ -34,7 +36,10 @@ def text_formula(
     base = np.zeros(classes) + bias
     each = zip(models, quarters, quoted, strict=True)
     first, *others = (_bag(own, name, fall, quotes) for own, fall, quotes in each)
-    return Formula(base, [replace(first, missing=-base), *others])
+    bags = [replace(first, missing=-base), *others]
+    if doubt is None or not doubt.share:
+        return Formula(base, [*bags])
+    return Formula(np.zeros(classes), [Doubted(base, bags, doubt.log_prior, doubt.share)])
 
 
 def _bag(own: Any, name: str, quarters: int, quoted: bool) -> Bag:

@@ -40,15 +40,18 @@ def explained(own: Any, X: Documents, i: int) -> ExplainedTerms:
     if scored.inner.has_zero and (X.valid is None or X.valid[i]):
         absent = np.setdiff1d(np.arange(scored.total.shape[1]), columns)
         rest = scored.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
+    added = own.added(scored, columns, values)
     if X.valid is not None and not X.valid[i]:
         rest -= own.bias  # of which a missing document has none
+    elif own.doubt is not None:
+        rest += own.doubt.added(own.bias + added.sum(axis=0) + rest)
     names = [met.vocabulary.term(k) for k in known.tolist()]
     terms: list[list[str]] = [[] for _ in columns]  # those of one bucket together
     for name, place in zip(names, group.tolist(), strict=True):
         terms[place].append(name)
     return ExplainedTerms(
         X.text(i), [", ".join(each) for each in terms], counts,
-        own.added(scored, columns, values), rest,
+        added, rest, own.doubt is not None,
         [met.vocabulary.term(k) for k in np.flatnonzero(numbers < 0).tolist()],
         [(summary.analysis, dict(zip(names, group.tolist(), strict=True)))],
     )  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from naively.evidence.doubt import Doubt, LabelDoubt
 from naively.evidence.entries import LIGHTEST
 from naively.evidence.label_scale import LabelsCounted, label_scale
 from naively.evidence.scale import ASPECTS, Counted, Scale, read_scale, scales_of, unit_of
@@ -162,7 +163,7 @@ class WeighedText(Text):
         (own,), (scale,) = weighed_together(
             [self], [statistics], statistics.sample, class_weight, workers
         )
-        return self.weighed(own, scale)
+        return self.weighed(own, scale, Doubt(own.present.rounded()))
 
     estimate_on = estimate
 
@@ -192,22 +193,23 @@ class WeighedText(Text):
             group[own], n_groups, unit_of(total),
         )  # fmt: skip
         scale = label_scale(LabelsCounted(documents), workers)
-        return self._weighed_labels(terms, scale, group, n_groups)
+        return self._weighed_labels(terms, scale, group, n_groups, present)
 
     def _weighed_labels(
-        self, terms: SelectedTerms, scale: Scale, group: Int64, n_groups: int
+        self, terms: SelectedTerms, scale: Scale, group: Int64, n_groups: int, present: Float64
     ) -> LabelledParameters:
-        """The parameters of these terms, weighed so."""
+        """The parameters of these terms, weighed so, by (1 + L,) documents."""
+        doubt = LabelDoubt(present[1:], float(present[0]))
 
         def apart(own: Estimated, label: int) -> TextParameters:
             two = replace(scale, bias=np.array([0.0, scale.bias[label]]))
-            return WeighedTextParameters(self.counts, own, two, group, n_groups)
+            return WeighedTextParameters(self.counts, own, two, group, n_groups, doubt.of(label))
 
         alpha: Any = scale.alpha
         if alpha is None:
             assert self.alpha is not None
             alpha = smoothing_of(terms.vocabulary, self.alpha)
-        weighing = Weighing(scale, group, n_groups)
+        weighing = Weighing(scale, group, n_groups, doubt)
         return LabelledParameters(self.counts, terms, alpha, apart, weighing)
 
     def doubt(self, statistics: Any) -> str | None:
@@ -224,9 +226,8 @@ class WeighedText(Text):
     ) -> WeighedTextParameters:
         """The weights that were kept, and the parameters of the terms."""
         own = self.grouped(statistics, class_weight)
-        return self.weighed(
-            own, read_scale(kept, own.n_groups, class_weight.shape[0], self.chooses)
-        )
+        scale = read_scale(kept, own.n_groups, class_weight.shape[0], self.chooses)
+        return self.weighed(own, scale, Doubt(own.present.rounded()))
 
     def restored_labels(
         self, statistics: Any, class_weight: ExactArray, kept: Arrays
@@ -235,7 +236,8 @@ class WeighedText(Text):
         terms = self._labelled(statistics, class_weight)
         group, n_groups = self._groups(terms)
         scale = read_scale(kept, n_groups, class_weight.shape[0] - 1, self.alpha is None)
-        return self._weighed_labels(terms, scale, group, n_groups)
+        present = statistics.observed(class_weight).gather(1, 0).rounded()
+        return self._weighed_labels(terms, scale, group, n_groups, present)
 
     @property
     def chooses(self) -> bool:
@@ -264,15 +266,15 @@ class WeighedText(Text):
             own.group[terms], own.n_groups, unit_of(total),
         )  # fmt: skip
 
-    def weighed(self, own: Grouped, scale: Scale) -> WeighedTextParameters:
-        """The parameters of these terms, weighed so."""
+    def weighed(self, own: Grouped, scale: Scale, doubt: Doubt | None) -> WeighedTextParameters:
+        """The parameters of these terms, weighed and doubted so."""
         known = own.known
         if scale.alpha is not None:
             total = known.total
             counts = CountStatistics({"sum": total, "missing": ExactArray.zeros(total.shape)})
             inner = self._inner(scale.alpha).estimate(counts, own.present)
             known = known._replace(inner=inner, alpha=scale.alpha)
-        return WeighedTextParameters(self.counts, known, scale, own.group, own.n_groups)
+        return WeighedTextParameters(self.counts, known, scale, own.group, own.n_groups, doubt)
 
     def _groups(self, known: Estimated | SelectedTerms) -> tuple[Int64, int]:
         """(the group of each term, how many there are): words, pairs of words and so on."""

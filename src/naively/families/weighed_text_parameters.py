@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from naively.evidence.doubt import Doubt
 from naively.evidence.scale import Scale, stored_scale
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.describing import Events
@@ -59,16 +60,19 @@ class WeighedTextParameters(TextParameters):
     ----------
     scale : Scale
     bias : (C,), what every document has besides log π_c, in nats.
+    doubt : how far documents are doubted to be like those that were learned; None if the scores
+        are a part of others, which are doubted together.
     """
 
     not_linear = "the evidence of a document falls with its length: no weights are the same for all"
 
     def __init__(
         self, summary: TermCounts, known: Estimated, scale: Scale,
-        group: Int64, n_groups: int,
+        group: Int64, n_groups: int, doubt: Doubt | None,
     ) -> None:  # fmt: skip
         super().__init__(summary, known)
         self.scale, self.bias, self.judged = scale, scale.bias, scale.judged
+        self.doubt = doubt
         self.scorer = WeighedTerms(known.inner, known.total, scale, group)
         if np.ndim(known.alpha) == 0:  # else terms of the same counts may differ
             self._looked_up = LookedUp(self.scorer, with_group(known.total, group, n_groups))
@@ -84,9 +88,11 @@ class WeighedTextParameters(TextParameters):
         return stored_scale(self.scale)
 
     def _finish(self, rows: DocumentRows, scores: Float64) -> None:
-        """Let the evidence fall with the length, and add the bias."""
+        """Let the evidence fall with the length, add the bias, and doubt it."""
         scores *= self.scale.of_lengths(rows.lengths())
         scores += self.scale.bias[:, np.newaxis]
+        if self.doubt is not None:
+            self.doubt.scores(scores)
 
     def added(self, scored: Estimated, columns: Any, values: Float64) -> Float64:
         """What some terms of a document add, that count so much: (k, C)."""
@@ -100,7 +106,7 @@ class WeighedTextParameters(TextParameters):
 
     def formula(self, names: Sequence[str]) -> Formula:
         """What each of the terms adds, before it falls with the length."""
-        return text_formula([self], names[0], [self.scale.quarters], self.bias)
+        return text_formula([self], names[0], [self.scale.quarters], self.bias, doubt=self.doubt)
 
     def linear(self) -> tuple[Float64, Float64]:
         """Refused: weights fall with the length of a document."""

@@ -24,7 +24,9 @@ class ExplainedTerms:
     terms : its distinct terms that the model knows, in the order in which they are met.
     counts : (T,) how often.
     contributions : (T, C) what each of them adds to the score of each class.
-    rest : (C,) what the absence of all other terms adds; 0 unless ``event="bernoulli"``.
+    rest : (C,) what the absence of all other terms adds; or what is added because the document may
+        be of a kind that was never learned.
+    doubted : whether it is the latter.
     unknown : its terms that the model does not know.
     cuts : each (how the document becomes terms, the position in `terms` of each of them; those
         that are hashed together share one). There are several where models are pooled.
@@ -35,6 +37,7 @@ class ExplainedTerms:
     counts: Int64
     contributions: Float64
     rest: Float64
+    doubted: bool
     unknown: list[str]
     cuts: list[tuple[Analysis, dict[str, int]]]
 

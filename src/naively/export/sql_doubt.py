@@ -1,0 +1,108 @@
+"""Scores of texts that are doubted, in a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
+
+from sqlglot import exp
+
+from naively.export.expressions import Columns, added, cell, largest, number, paren, select
+from naively.export.sql_text import TextTerm
+from naively.families.formula import Bag, Doubted, Term
+
+LEAST = -700.0
+"""Nats by which a class can be behind the best: PostgreSQL has no exponentials far below."""
+
+
+Text = tuple[str, TextTerm]
+"""(what is known of a document, its words)."""
+
+
+class DoubtedTerm:
+    """The stages of a query that doubt what the texts of a column add.
+
+    What all classes share is left out, so that a score is log (e + (1 - e) p(x | c) / p(x)).
+
+    Parameters
+    ----------
+    term : what is doubted.
+    texts : of each of its bags.
+    k : the number of the term, by which its columns are called.
+    """
+
+    def __init__(self, term: Doubted, texts: Sequence[Text], k: int) -> None:
+        self.term, self.texts, self.k = term, texts, k
+        self.classes = range(len(term.base))
+
+    def stages(self) -> Iterator[Columns]:
+        """The columns of each stage, which follow from the one before; the first of the texts."""
+        yield {
+            self._sum(c): added(
+                [number(self.term.base[c]), *(one.score(state, c) for state, one in self.texts)]
+            )
+            for c in self.classes
+        }
+        joint = {c: self._joint(c) for c in self.classes}
+        yield {f"b{self.k}": largest([*joint.values()])}
+        best = cell(f"b{self.k}")
+        powers = [_power(exp.Sub(this=one, expression=best.copy())) for one in joint.values()]
+        whole = exp.Ln(this=added(powers))
+        yield {f"l{self.k}": exp.Add(this=best.copy(), expression=whole)}
+
+    def score(self, c: int) -> exp.Expression:
+        """What the texts add to the score of a class; null if nobody knows their words."""
+        off = exp.Sub(this=cell(self._sum(c)), expression=cell(f"l{self.k}"))
+        share = self.term.share
+        own = exp.Mul(this=number(1.0 - share), expression=_power(off))
+        found = exp.Ln(this=added([number(share), own]))
+        known = exp.Is(this=cell(f"l{self.k}"), expression=exp.Null()).not_()
+        return exp.Case(ifs=[exp.If(this=known, true=found)])
+
+    def _sum(self, c: int) -> str:
+        return f"u{self.k}_{c}"
+
+    def _joint(self, c: int) -> exp.Expression:
+        return paren(added([number(self.term.log_prior[c]), cell(self._sum(c))]))
+
+
+def texts_of(
+    terms: Sequence[Term], dialect: str
+) -> tuple[list[Text], list[Text], list[DoubtedTerm]]:
+    """(all texts, those that are not doubted, what doubts the others)."""
+    plain, others, doubted = list[Text](), list[Text](), list[DoubtedTerm]()
+
+    def text(bag: Bag) -> Text:
+        k = len(plain) + len(others)
+        return f"d{k}", TextTerm(bag, dialect, f"naively_text_{k}")
+
+    for term in terms:
+        if isinstance(term, Bag):
+            plain.append(text(term))
+        elif isinstance(term, Doubted):
+            own = list[Text]()
+            for bag in term.bags:
+                own.append(text(bag))
+                others.append(own[-1])
+            doubted.append(DoubtedTerm(term, own, len(doubted)))
+    return [*plain, *others], plain, doubted
+
+
+def doubt_stages(
+    doubted: Sequence[DoubtedTerm], carried: Columns, row: str
+) -> Iterator[exp.Select]:
+    """The stages before the scores, with what is carried along; none if nothing is doubted."""
+    for k, own in enumerate(zip(*(one.stages() for one in doubted), strict=True)):
+        columns = reduce(or_, own)
+        found = select(carried | columns)
+        for term in doubted if k == 0 else ():
+            for _, text in term.texts:
+                found = text.joined(found, row)
+        carried = carried | {name: cell(name) for name in columns}
+        yield found
+
+
+def _power(one: exp.Expression) -> exp.Expression:
+    """exp of what is not far below."""
+    return exp.Exp(this=exp.Greatest(this=one, expressions=[number(LEAST)]))
