@@ -18,11 +18,11 @@ KEEL = (
     "australian banana bands chess contraceptive crx german hayes-roth heart led7digit magic "
     "mammographic marketing monk-2 movement_libras penbased phoneme ring saheart satimage segment "
     "spambase splice tae texture tic-tac-toe twonorm vehicle vowel wdbc wisconsin"
-).split()  # noqa: SIM905 - as a list it would be a page
+)
 RARE = (
     "abalone19 abalone9-18 car-vgood dermatology-6 ecoli3 flare-F haberman page-blocks0 "
     "poker-8_vs_6 winequality-red-4 yeast3 yeast6 kr-vs-k-zero_vs_eight"
-).split()  # noqa: SIM905
+)
 ISLP = {
     "Bikeshare": "weathersit", "Caravan": "Purchase", "Carseats": "ShelveLoc",
     "College": "Private", "Default": "default", "Hitters": "NewLeague", "OJ": "Purchase",
@@ -75,7 +75,7 @@ def islp(name: str, target: str) -> Callable[[object], Rows]:
 
 
 TABLES: dict[str, Callable[[Path], Rows]] = {
-    **{name: keel("balanced", name) for name in KEEL},
-    **{name: keel("imbalanced", name) for name in RARE},
+    **{name: keel("balanced", name) for name in KEEL.split()},
+    **{name: keel("imbalanced", name) for name in RARE.split()},
     **{name: islp(name, target) for name, target in ISLP.items()},
 }
