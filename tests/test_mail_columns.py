@@ -125,6 +125,22 @@ def test_every_format_and_a_row_alone_give_the_same(learned, capsys):
         assert_array_equal(alone[0], whole[i])
 
 
+@pytest.mark.parametrize("by_block", [False, True])
+def test_words_are_explained_and_add_up_to_the_log_odds(learned, by_block):
+    folder, table = learned
+    rows = table[100:112].drop(columns="label").reset_index(drop=True)
+    rows.loc[3, "body"] = None
+    why = naively.load(folder / "m").explain(rows, by_block=by_block)
+    for i, row in enumerate(why):
+        parts = row.parts("spam", "ham")
+        assert_allclose(sum(odds for *_, odds in parts), row.total("spam", "ham"))
+        assert ("body" in row.texts) == (i != 3)
+    flat = why.to_arrow("spam", "ham").to_pandas()
+    assert {"subject", "body"} <= set(flat["column"][flat["term"].notna()])
+    totals = flat.groupby("row")["log_odds"].sum()
+    assert_allclose(totals, [row.total("spam", "ham") for row in why])
+
+
 def test_update_forget_and_merge_leave_the_model_of_the_rows_that_are_left(learned, capsys):
     folder, _ = learned
     for name in ("train", "test"):

@@ -107,7 +107,8 @@ def _fitted(
     with progress.doing() as tell:
         tell("Spark counts")
         width = len(frame.columns)
-        rows = 1 if question.wishes.whole is not None else first_rows(width)
+        several = len(learning.features_of(frame.columns, question)) > 1  # one may be text
+        rows = 1 if several and question.wishes.whole is not None else first_rows(width)
         made = learning.plan([_marked(spark.first_rows(frame, rows), text)], question)
         count = Counting(made)
         model = learned(made, spark.summed(frame, AsText(count) if text else count, added))
