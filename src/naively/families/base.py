@@ -61,7 +61,6 @@ class Parameters(ABC):
     """How rows were predicted while this was estimated, each without itself, if they were."""
     doubt: Doubt | None = None
     """What doubts that rows are like those that were learned, if anything does."""
-
     has_texts: bool = False
     """Whether some of several columns are text: then there is `explained_texts`, too."""
 
