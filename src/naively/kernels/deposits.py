@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 
+from naively.kernels import words
 from naively.kernels.jit import jit
 from naively.kernels.limbs import add_product, add_square, add_value
-from naively.kernels.words import prefetch
 
 VALID, OUT_OF_BOUNDS = 0, 1
 AHEAD, LINE, MOST = 4, 8, 32  # rows; numbers that arrive together; how often as many, at most
@@ -105,8 +105,8 @@ def sparse_counts(data, indices, indptr, codes, rows, threshold, counts):
         later = rows[min(r + AHEAD, rows.size - 1)]  # which the processor would not expect
         start = indptr[later]
         for p in range(start, min(indptr[later + 1], start + LINE * MOST), LINE):
-            prefetch(data, p)
-            prefetch(indices, p)
+            words.prefetch(data, p)
+            words.prefetch(indices, p)
         row = counts[codes[i]]
         values = data[indptr[i] : indptr[i + 1]]
         columns = indices[indptr[i] : indptr[i + 1]]

@@ -1,6 +1,7 @@
 """Labels to codes."""
 
 import numpy as np
+import numpy.typing as npt
 
 from naively.kernels.jit import jit
 
@@ -48,10 +49,6 @@ def rows_by_class(codes, classes):
     return order, ends
 
 
-@jit
-def class_sizes(codes, classes):
+def class_sizes(codes: npt.NDArray[np.int64], classes: int) -> npt.NDArray[np.int64]:
     """The number of rows of each class."""
-    sizes = np.zeros(classes, np.int64)
-    for i in range(codes.size):
-        sizes[codes[i]] += 1
-    return sizes
+    return np.bincount(codes, minlength=classes)

@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from naively.kernels.jit import float_bits, jit
-from naively.kernels.words import trailing_zeros
+from naively.kernels import few, words
+from naively.kernels.few import DIGIT
+from naively.kernels.jit import jit, or_few
 
-DIGIT = np.int64(0xFFFFFFFF)
 FRACTION = np.int64((1 << 52) - 1)
 HIDDEN = np.int64(1 << 52)
 
@@ -30,7 +30,7 @@ def needed(low, high):
 @jit
 def decompose(x):
     """(mantissa with sign, exponent) of a finite float: x = mantissa * 2**exponent."""
-    bits = float_bits(x)
+    bits = words.float_bits(x)
     exponent = (bits >> 52) & 0x7FF
     mantissa = bits & FRACTION
     if exponent == 0:
@@ -116,7 +116,7 @@ def add_weighted(limbs, start, bit, m, n, v, sign):
     """Add sign * m * n * v * 2**bit, for mantissas m, n, v >= 0."""
     if v == 0:
         return
-    zeros = np.int64(trailing_zeros(np.uint64(v)))  # weights are mostly small integers
+    zeros = np.int64(words.trailing_zeros(np.uint64(v)))  # weights are mostly small integers
     v >>= zeros
     bit += zeros
     a, b = m >> 32, m & DIGIT
@@ -159,6 +159,7 @@ def normalise(limbs):
             limbs[i, size - 1] += carry
 
 
+@or_few(few.accumulate)
 @jit
 def accumulate(target, rows, columns, source, offset, sign):
     """target[rows[i], columns[j]] += sign * source[i, j], digit by digit from limb `offset`.
@@ -193,6 +194,7 @@ def accumulate(target, rows, columns, source, offset, sign):
     return largest
 
 
+@or_few(few.extent)
 @jit
 def extent(limbs):
     """(first, last): the limbs that a normalised (cells, limbs) array needs.
