@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from naively.exact import ExactArray
-from naively.kernels import distances, few, gaussian, levels, limbs, linear
+from naively.kernels import deposits, distances, few, gaussian, labels, levels, limbs, linear
 from naively.statistics.base import shown
+from naively.statistics.sums import Limbs, product, window
 
 SIZES = np.array([0.0, -0.0, 1.0, -3.0, 0.1, 1e-30, 1e30, 2.0**52 + 1, -1.0 / 3.0])
 SEEDS = st.integers(0, 2**32 - 1)
@@ -124,6 +125,40 @@ def test_levels(rng, sizes):
     lookup, beyond = np.arange(offsets[-1])[::-1].copy(), int(offsets[-1])
     given = shown(np.maximum(X, 0)), 0, n, offsets, lookup, beyond, table, width
     assert_bits(*both(levels.score_levels, np.zeros((classes, n)), *given))
+
+
+@given(*DRAWN, st.sampled_from([np.nan, 0.5]), st.booleans())
+def test_sums(rng, n, classes, features, threshold, squares):
+    X = numbers(rng, n, features)
+    X[rng.random(X.shape) < 0.1] *= rng.choice([1e-300, 5e-324, 1e200])
+    codes, none = rng.integers(0, classes, n), np.empty(0)
+    assert deposits.measure.few(X, -1e300, 1e300) == deposits.measure.compiled(X, -1e300, 1e300)
+    assert deposits.measure.few(X, 0.0, -1.0) is NotImplemented
+    for one, other in zip(
+        labels.rows_by_class.few(codes, classes), labels.rows_by_class.compiled(codes, classes),
+        strict=True,
+    ):  # fmt: skip
+        assert one.tolist() == other.tolist()
+    *_, smallest, largest, _ = deposits.measure.few(X, -1e300, 1e300)
+    held = window(min(smallest, 1.0), max(largest, 1.0))
+    rows, found = rng.permutation(n)[: n // 2 + 1], []
+    for add, carry in (
+        (deposits.dense_deposits.compiled, limbs.normalise.compiled),
+        (deposits.dense_deposits.few, limbs.normalise.few),
+    ):
+        sums = Limbs(classes * features, held)
+        sums2 = Limbs(classes * features, product(held, held) if squares else None)
+        missing = Limbs(classes * features, None)
+        given = *sums.arguments, *sums2.arguments, *missing.arguments
+        assert add(shown(X), codes, none, rows, threshold, *given) is None
+        for one in (sums, sums2):
+            if one.size:
+                carry(one.flat.reshape(-1, one.size))
+        found.append([sums.flat.tolist(), sums2.flat.tolist()])
+    assert found[0] == found[1]
+    X[0, 0] = np.nan
+    given = shown(X), codes, none, np.arange(n), threshold, *given
+    assert deposits.dense_deposits.few(*given) is NotImplemented
 
 
 EDGES = np.array([0, 0, 0, 1, -1, 1 << 29, -(1 << 29), (1 << 61) - 1, -(1 << 61)])

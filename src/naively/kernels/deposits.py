@@ -8,14 +8,15 @@ import math
 
 import numpy as np
 
-from naively.kernels import words
-from naively.kernels.jit import jit
+from naively.kernels import few_sums, words
+from naively.kernels.jit import jit, or_few
 from naively.kernels.limbs import add_product, add_square, add_value
 
 VALID, OUT_OF_BOUNDS = 0, 1
 AHEAD, LINE, MOST = 4, 8, 32  # rows; numbers that arrive together; how often as many, at most
 
 
+@or_few(few_sums.measure)
 @jit
 def measure(X, minimum, maximum):
     """What the limbs must hold, found before anything is added.
@@ -60,6 +61,7 @@ def deposit(
         add_square(squares, cell * size2, low2, x, w)
 
 
+@or_few(few_sums.dense_deposits)
 @jit
 def dense_deposits(
     X, codes, weights, rows, threshold,

@@ -66,14 +66,15 @@ def _halves(x: Float64) -> tuple[Float64, Float64]:
     return high, x - high
 
 
-def _few(size: int) -> bool:
+def is_few(size: int) -> bool:
+    """Whether there are so few numbers."""
     return size <= MOST
 
 
 def extent(limbs):
     """`limbs.extent`."""
     size = limbs.shape[1]
-    if not _few(limbs.size):
+    if not is_few(limbs.size):
         return NotImplemented
     used = (limbs != 0).any(axis=0)
     top = limbs[:, -1]
@@ -90,7 +91,7 @@ def extent(limbs):
 
 def accumulate(target, rows, columns, source, offset, sign):
     """`limbs.accumulate`."""
-    if not _few(source.size):
+    if not is_few(source.size):
         return NotImplemented
     size, width = target.shape[2], source.shape[2]
     at = np.ix_(rows, columns)
@@ -110,7 +111,7 @@ def accumulate(target, rows, columns, source, offset, sign):
 def count_levels(X, codes, start, stop, offsets, counts, missing, report):
     """`levels.count_levels`, of codes that are all in the table."""
     levels = X[start:stop]
-    if X.dtype.kind not in "iu" or not _few(levels.size) or not _few(counts.size):
+    if X.dtype.kind not in "iu" or not is_few(levels.size) or not is_few(counts.size):
         return NotImplemented
     if ((levels < 0) | (levels >= np.diff(offsets))).any():
         return NotImplemented
@@ -119,17 +120,27 @@ def count_levels(X, codes, start, stop, offsets, counts, missing, report):
     return 0, stop
 
 
+def encode(X, start, stop, offsets, lookup, beyond, out):
+    """`levels.encode`, of integers from 0 on."""
+    codes = X[start:stop]
+    if X.dtype.kind not in "iu" or not is_few(codes.size) or (codes < 0).any():
+        return NotImplemented
+    for j in range(codes.shape[1]):
+        own = codes[:, j]
+        known = own < offsets[j + 1] - offsets[j]
+        out[: len(own), j] = beyond + j
+        out[: len(own), j][known] = lookup[offsets[j] + own[known]]
+    return -1, -1
+
+
 def score_levels(X, start, stop, offsets, lookup, beyond, table, width, out):
     """`levels.score_levels`, of integers from 0 on."""
-    levels = X[start:stop]
-    features = levels.shape[1]
-    if X.dtype.kind not in "iu" or not _few(levels.size * width) or (levels < 0).any():
+    rows = np.empty((stop - start, X.shape[1]), np.int64)
+    many = not is_few(rows.size * width)
+    if many or encode(X, start, stop, offsets, lookup, beyond, rows) is NotImplemented:
         return NotImplemented
-    table, total = table.reshape(-1, width), np.zeros((len(levels), width))
-    for j in range(features):
-        level, size = levels[:, j], offsets[j + 1] - offsets[j]
-        row, known = np.full(len(levels), beyond + j), level < size
-        row[known] = lookup[offsets[j] + level[known]]
+    table, total = table.reshape(-1, width), np.zeros((len(rows), width))
+    for row in rows.T:
         total += table[row]
     out[:] = total[:, : len(out)].T
     return -1, -1
@@ -137,7 +148,7 @@ def score_levels(X, start, stop, offsets, lookup, beyond, table, width, out):
 
 def best_class(joint, otherwise, out):
     """`linear.best_class`."""
-    if not _few(joint.size):
+    if not is_few(joint.size):
         return NotImplemented
     top = np.full(joint.shape[1], -np.inf)
     out[:] = otherwise
@@ -150,7 +161,7 @@ def best_class(joint, otherwise, out):
 def gaussian_dense(X, start, stop, mean, scale, base, norm, out):
     """`gaussian.gaussian_dense`, of numbers none of which is missing or far out."""
     x = X[start:stop].T.astype(np.float64)
-    if not _few(x.size * len(mean)) or not in_range(x) or not np.isfinite(base).all():
+    if not is_few(x.size * len(mean)) or not in_range(x) or not np.isfinite(base).all():
         return NotImplemented
     z = (x - mean[:, :, np.newaxis]) * scale[:, :, np.newaxis]
     if not in_range(z):
@@ -165,7 +176,7 @@ def gaussian_dense(X, start, stop, mean, scale, base, norm, out):
 def linear_dense(X, start, stop, weight, zero, base, threshold, out):
     """`linear.linear_dense`, of numbers none of which is missing."""
     x = X[start:stop].T.astype(np.float64)
-    if not _few(x.size * len(weight)) or not in_range(x, weight):
+    if not is_few(x.size * len(weight)) or not in_range(x, weight):
         return NotImplemented
     if threshold == threshold:
         x = (x > threshold).astype(np.float64)
@@ -181,7 +192,7 @@ def projections(X, start, stop, centre, packed, bias, out):
     x = X[start:stop].T - centre[:, np.newaxis]
     features = len(x)
     weight = packed.reshape(-1, features, TILE).swapaxes(1, 2).reshape(-1, features)[: len(out)]
-    if not _few(x.size * len(out)) or not in_range(x, weight):
+    if not is_few(x.size * len(out)) or not in_range(x, weight):
         return NotImplemented
     total = np.zeros(out.shape)
     for f in range(features):
@@ -194,7 +205,7 @@ def add_distances(X, start, stop, mean, packed, first, last, out):
     """`distances.add_distances`, by all rows of A."""
     x = X[start:stop].T - mean[:, :, np.newaxis]
     features = x.shape[1]
-    if first > 0 or last < features or not _few(x.size * features) or not in_range(x, packed):
+    if first > 0 or last < features or not is_few(x.size * features) or not in_range(x, packed):
         return NotImplemented
     z, at = np.zeros(x.shape), 0
     for begin in range(0, features, TILE):

@@ -34,6 +34,11 @@ class Kernel:
         return self._compiled
 
     @property
+    def waits(self) -> bool:
+        """Whether nothing has needed it yet, and the process has patience."""
+        return self._compiled is None and self._spent < PATIENCE
+
+    @property
     def _numba_type_(self) -> Any:
         """By which numba knows it, in the kernels that call it."""
         return self.compiled._numba_type_

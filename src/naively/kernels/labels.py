@@ -3,7 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from naively.kernels.jit import jit
+from naively.kernels import few_sums
+from naively.kernels.jit import jit, or_few
 
 
 @jit
@@ -30,6 +31,7 @@ def integer_codes(y, low, present, codes):
         codes[i] = ranks[np.int64(y[i]) - low]
 
 
+@or_few(few_sums.rows_by_class)
 @jit
 def rows_by_class(codes, classes):
     """(order, ends): the rows of class c, in their order, are order[ends[c]:ends[c + 1]]."""

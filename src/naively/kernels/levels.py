@@ -84,6 +84,7 @@ def encode_row(X, i, offsets, lookup, beyond, out):
     return -1
 
 
+@or_few(few.encode)
 @jit
 def encode(X, start, stop, offsets, lookup, beyond, out):
     """`encode_row` for rows start:stop; returns (row, column) of the first bad value or -1s."""

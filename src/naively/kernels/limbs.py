@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from naively.kernels import few, words
+from naively.kernels import few, few_sums, words
 from naively.kernels.few import DIGIT
 from naively.kernels.jit import jit, or_few
 
@@ -21,6 +21,7 @@ HIDDEN = np.int64(1 << 52)
 HEADROOM = 40  # bits above the highest of a term, for the number of terms
 
 
+@or_few(few_sums.needed)
 @jit
 def needed(low, high):
     """Limbs for sums of terms with bits from 2**low (a multiple of 32) up to 2**high."""
@@ -145,6 +146,7 @@ def add_weighted(limbs, start, bit, m, n, v, sign):
         bit += 20
 
 
+@or_few(few_sums.normalise)
 @jit
 def normalise(limbs):
     """Propagate the carries of every cell of a (cells, limbs) array, in place."""
