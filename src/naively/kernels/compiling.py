@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from numba import njit
@@ -32,6 +33,11 @@ class _Cache(FunctionCache):
     to compile. Where there is, it does so later, by itself.
     """
 
+    @property
+    def filled(self):
+        """Whether the kernel was compiled before, for some arguments."""
+        return Path(self._cache_file._index_path).exists()
+
     def load_overload(self, sig, target_context):
         """The compiled kernel for a signature; None if it was never compiled."""
         found = super().load_overload(sig, _Target(target_context))
@@ -48,6 +54,11 @@ def compiled(function: Callable[..., Any]) -> Any:
     except RuntimeError:  # numba found no folder for its cache: compile in each process
         _know_all()
     return kernel
+
+
+def was_compiled(kernel: Any) -> bool:
+    """Whether another process has compiled it, so that it is loaded in 0.01 seconds."""
+    return isinstance(kernel._cache, _Cache) and kernel._cache.filled
 
 
 def _know_all() -> None:

@@ -1,5 +1,6 @@
 """The one way a kernel is compiled."""
 
+import sys
 from collections.abc import Callable
 from threading import RLock
 from time import thread_time
@@ -21,6 +22,7 @@ class Kernel:
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.few: Callable[..., Any] | None = None
         self._spent = 0.0
+        self._on_disk: bool | None = None
         self._compiled: Any = None
 
     @property
@@ -35,8 +37,13 @@ class Kernel:
 
     @property
     def waits(self) -> bool:
-        """Whether nothing has needed it yet, and the process has patience."""
-        return self._compiled is None and self._spent < PATIENCE
+        """Whether the process does without it yet: it has patience, and loading it takes longer."""
+        if self._compiled is not None or self._spent >= PATIENCE:
+            return False
+        compiling = sys.modules.get("naively.kernels.compiling")
+        if compiling is not None and self._on_disk is None:
+            self._on_disk = compiling.was_compiled(compiling.compiled(self.__wrapped__))
+        return not self._on_disk
 
     @property
     def _numba_type_(self) -> Any:
@@ -47,7 +54,7 @@ class Kernel:
         """What the function returns."""
         if self._compiled is not None:
             return self._compiled(*arguments)
-        if self.few is not None and self._spent < PATIENCE:
+        if self.few is not None and self.waits:
             begun = thread_time()
             found = self.few(*arguments)
             self._spent += thread_time() - begun
