@@ -11,7 +11,7 @@ from naively.kernels.sizes import TILE
 
 Float64 = npt.NDArray[np.float64]
 
-MOST = 30_000
+MOST = 200_000
 """Numbers, at most."""
 DIGIT = np.int64(0xFFFFFFFF)
 SPLIT = 2.0**27 + 1.0
