@@ -1,8 +1,8 @@
 """How long commands and imports take that have little to do: what a process loads and compiles.
 
     python benchmarks/startup.py                          # of this checkout
-    python benchmarks/startup.py --checkouts ../old .     # of several, in turn
-    python benchmarks/startup.py --first                  # with nothing compiled: minutes
+    python benchmarks/startup.py --checkouts ../old .     # of several, in turn: three minutes
+    python benchmarks/startup.py --first                  # with nothing compiled
 
 Each line is the median of processes of their own, which take turns: seconds of processor time
 (user and system, all threads) and of the clock. Kernels are compiled before, where they were not;
@@ -84,10 +84,11 @@ def main() -> None:
     )
     here = Path(__file__).parents[1]
     parser.add_argument("--checkouts", nargs="+", type=Path, default=[here])
-    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--runs", type=int, default=0, help="of each; 5, or 2 with --first")
     parser.add_argument("--first", action="store_true", help="with nothing compiled")
     parser.add_argument("--only", default="", help="lines that contain this")
     asked = parser.parse_args()
+    runs = asked.runs or (2 if asked.first else 5)
     checkouts = [one.resolve() for one in asked.checkouts]
     lines = [one for one in (FIRST if asked.first else WARM) if asked.only in one]
 
@@ -104,7 +105,7 @@ def main() -> None:
         print("| --- |", *("--: |" for _ in checkouts))
         for line in lines:
             found: list[list[tuple[float, float]]] = [[] for _ in checkouts]
-            for turn in range(asked.runs + (not asked.first)):
+            for turn in range(runs + (not asked.first)):
                 for checkout, folder, own in zip(checkouts, folders, found, strict=True):
                     kernels = {"NUMBA_CACHE_DIR": str(folder / f"{line} {turn}")}
                     taken = run(WARM[line], checkout, folder, **(kernels if asked.first else {}))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.kernels import limbs as kernel
+from naively.kernels.few import DIGIT
 
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
@@ -124,7 +125,7 @@ class ExactArray:
         for k in range(at + size - 1, high - low - 1):  # spread the old top limb upwards
             top = limbs[..., k]
             limbs[..., k + 1] = top >> 32
-            limbs[..., k] = top & kernel.DIGIT
+            limbs[..., k] = top & DIGIT
         return ExactArray(limbs, low)
 
     def accumulate(
@@ -205,7 +206,7 @@ class ExactArray:
         for at in range(0, len(limbs) if size else 0, SLICE):
             part = limbs[at : at + SLICE]
             lazy = np.empty((*part.shape[1:-1], size + 1), np.int64)
-            np.sum(part & kernel.DIGIT, axis=0, out=lazy[..., :size])
+            np.sum(part & DIGIT, axis=0, out=lazy[..., :size])
             np.sum(part[..., -1] >> 32, axis=0, out=lazy[..., size])
             total = total.accumulate(ExactArray.from_lazy(lazy, self.low))
         return total.trimmed()
@@ -248,8 +249,8 @@ class ExactArray:
         width = 4 * (size + 1)  # the top limb is 64 bits wide
         digits = np.empty((self.size, size + 1), "<u4")
         digits[:, : size - 1] = self.cells[:, :-1]
-        digits[:, size - 1] = self.cells[:, -1] & kernel.DIGIT
-        digits[:, size] = (self.cells[:, -1] >> 32) & kernel.DIGIT
+        digits[:, size - 1] = self.cells[:, -1] & DIGIT
+        digits[:, size] = (self.cells[:, -1] >> 32) & DIGIT
         data = digits.tobytes()
         numbers.ravel()[:] = [
             int.from_bytes(data[at : at + width], "little", signed=True)

@@ -107,12 +107,7 @@ class Coded:
 
     def cells(self, columns: Sequence[int], rows: npt.NDArray[np.intp] | None = None) -> Cells:
         """The cell of each row, or of some rows, in the table of some columns."""
-        found = np.empty(self.codes.shape[1] if rows is None else len(rows), np.uint32)
-        if rows is None:
-            kernel.cells_of(self.codes, self.sizes, np.array(columns), found)
-        else:
-            kernel.cells_at(self.codes, self.sizes, np.array(columns), rows, found)
-        return found
+        return kernel.cells_of(self.codes, self.sizes, columns, rows)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-import scipy
 from threadpoolctl import ThreadpoolController
 
 
@@ -17,6 +16,5 @@ def one_thread() -> AbstractContextManager[Any]:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Those of NumPy and SciPy, looked for once: that takes a millisecond."""
-    _ = scipy.linalg
+    """Those that are loaded, NumPy's among them; looked for once, which takes a millisecond."""
     return ThreadpoolController()

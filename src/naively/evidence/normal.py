@@ -14,14 +14,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from naively.evidence.bins import as_numbers
-from naively.evidence.blas import one_thread
 from naively.evidence.entries import PARTS, Entries
 from naively.exact import Float64, Int64
 from naively.kernels import distances
-from naively.kernels.simd import TILE
+from naively.kernels.sizes import TILE
 from naively.statistics.base import shown
 from naively.statistics.levels import Levels
 
@@ -101,10 +99,12 @@ class Normal:
     @cached_property
     def whitening(self) -> Float64:
         """(C or 1, k, k), the inverses of the factors."""
-        one = np.eye(self.means.shape[1])
-        solve = scipy.linalg.solve_triangular
-        with one_thread():  # they would wait for each other
-            return np.array([solve(factor, one, lower=True) for factor in self.factors])
+        found = np.zeros_like(self.factors)
+        for f in range(self.means.shape[1]):  # row after row, by those above it
+            row = -np.einsum("cj,cjk->ck", self.factors[:, f, :f], found[:, :f])
+            row[:, f] += 1.0
+            found[:, f] = row / self.factors[:, f, f, np.newaxis]
+        return found
 
     def slopes(self) -> tuple[Float64, Float64]:
         """(slopes (C, k), base (C,)) of the linear form of a tied covariance."""
@@ -151,9 +151,9 @@ class Normal:
         n, k = Z.shape
         found = np.empty((n, len(self.means), k))
         for c, mean in enumerate(self.means):
-            factor = self.factors[c if len(self.factors) > 1 else 0]
+            A = self.whitening[c if len(self.factors) > 1 else 0]
             off = Z - mean
-            found[:, c] = -0.5 * off * scipy.linalg.cho_solve((factor, True), off.T).T
+            found[:, c] = -0.5 * off * (off @ A.T @ A)
         rest = (evidence - found.sum(axis=2)) / k
         return found + rest[:, :, np.newaxis]
 

@@ -173,8 +173,8 @@ class _Recipe:
     def _told(self, codes: npt.NDArray[Any], size: int, smooth: Smooth) -> Float64:
         """What bins tell, (bins, parts + 1, C): without each part, and by all."""
         entries = self.entries
-        counts = np.zeros((PARTS, size, entries.n_classes))
-        kernel.count(codes, entries.part, entries.y, entries.weight, counts)
+        shape = PARTS, size, entries.n_classes
+        counts = kernel.count(codes, entries.part, entries.y, entries.weight, shape)
         total = counts.sum(axis=0)
         found = [smooth(total - own, p) for own, p in zip(counts, self.priors, strict=True)]
         return np.stack([*found, smooth(total, self.prior)], axis=1)

@@ -13,7 +13,7 @@ from naively.exact import ExactArray, Int64
 from naively.families.base import Family
 from naively.families.categorical_parameters import CategoricalParameters, LevelAlphas, Unseen
 from naively.families.linear import Alpha, check_alpha, valid_alpha
-from naively.kernels.levels import CODES
+from naively.kernels.sizes import CODES
 from naively.statistics.level_counts import LevelCounts
 from naively.statistics.levels import Levels, LevelStatistics, find
 

@@ -17,6 +17,7 @@ from naively.families.describing import Events, Listed, Section, first_levels, i
 from naively.families.formula import Formula, LevelCut, Table, Term
 from naively.families.linear import IMPOSSIBLE, counts_of, log
 from naively.kernels import levels as kernel
+from naively.kernels.sizes import CODES
 from naively.statistics.base import Data, InvalidValueError, dense, is_sparse, shown
 from naively.statistics.level_counts import TABLE, no_level
 from naively.statistics.levels import Encoded, Levels, LevelStatistics, find
@@ -132,7 +133,7 @@ class CategoricalParameters(Parameters):
             x = ranks[:, j]
             at = np.searchsorted(levels, x)
             codes = np.append(levels, -1)
-            valid = (x >= 0) & (x < kernel.CODES) & (x == np.floor(x))
+            valid = (x >= 0) & (x < CODES) & (x == np.floor(x))
             x[valid] = np.where(codes[at] == x, at, len(levels))[valid]
         return ranks
 

@@ -13,7 +13,7 @@ from naively.exact import LARGEST, ExactArray, Float64
 from naively.families.base import Parameters
 from naively.families.formula import Formula, Line
 from naively.kernels import linear as kernel
-from naively.kernels.simd import LANES
+from naively.kernels.sizes import LANES
 from naively.statistics.base import Data, dense, is_sparse, raise_infinite, shown
 from naively.statistics.logs import blocks
 from naively.workers import SERIAL, Workers

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.linear import LinearParameters, aligned
 from naively.kernels import linear as kernel
-from naively.kernels.simd import LANES
+from naively.kernels.sizes import LANES
 
 Ids = npt.NDArray[np.int32]
 

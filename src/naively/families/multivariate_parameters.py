@@ -15,7 +15,7 @@ from naively.families.covariance import whiten
 from naively.families.describing import ClassNumbers, Listed
 from naively.families.near_classes import LOG_2PI, near_scores
 from naively.kernels import distances
-from naively.kernels.simd import TILE
+from naively.kernels.sizes import TILE
 from naively.statistics.base import Data, raise_infinite, shown
 from naively.statistics.product_sums import cell_count
 from naively.workers import Workers

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from naively.exact import Float64, Int64
 from naively.kernels import distances
-from naively.kernels.simd import TILE
+from naively.kernels.sizes import TILE
 from naively.statistics.base import shown
 
 LOG_2PI = math.log(2.0 * math.pi)

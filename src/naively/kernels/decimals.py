@@ -8,8 +8,8 @@ without fallback, the same 53 (2023), show that these bits are always enough.
 
 import numpy as np
 
-from naively.kernels.jit import bits_float, jit
-from naively.kernels.words import leading_zeros, load_word, product, trailing_zeros
+from naively.kernels import words
+from naively.kernels.jit import jit
 
 LEAST, GREATEST = -300, 290  # exponents of ten; results beyond normal numbers are left to others
 EXACT = np.array([10.0**k for k in range(23)])
@@ -61,7 +61,7 @@ def read_decimals(data, offsets, out, others):
         at += np.int64(negative | (data[at] == PLUS))
         begin, whole, power, count = at, np.uint64(0), 0, 8
         while count == 8:
-            word = load_word(data, at) ^ ZEROS
+            word = words.load_word(data, at) ^ ZEROS
             count = min(_digits(word), end - at)
             whole = whole * SHIFTS[count] + _number(word, count)
             at += count
@@ -70,7 +70,7 @@ def read_decimals(data, offsets, out, others):
             at += 1
             first, count = at, 8
             while count == 8:
-                word = load_word(data, at) ^ ZEROS
+                word = words.load_word(data, at) ^ ZEROS
                 count = min(_digits(word), end - at)
                 whole = whole * SHIFTS[count] + _number(word, count)
                 at += count
@@ -99,7 +99,7 @@ def read_decimals(data, offsets, out, others):
 def _digits(word):
     """How many digits a word begins with, from which ZEROS was taken."""
     strange = (((word & LOW) + NOT_NINE) | word) & ~LOW
-    return trailing_zeros(strange) >> 3
+    return words.trailing_zeros(strange) >> 3
 
 
 @jit
@@ -138,11 +138,11 @@ def _rounded(whole, power):
         return 0.0
     if power < LEAST or power > GREATEST:
         return -1.0
-    zeros = leading_zeros(whole)
+    zeros = words.leading_zeros(whole)
     whole <<= np.uint64(zeros)
-    high, low = product(whole, POWERS[power - LEAST, 0])
+    high, low = words.product(whole, POWERS[power - LEAST, 0])
     if high & np.uint64(0x1FF) == np.uint64(0x1FF):  # 64 bits of the power may not be enough
-        more = product(whole, POWERS[power - LEAST, 1])[0]
+        more = words.product(whole, POWERS[power - LEAST, 1])[0]
         low += more
         if low < more:
             high += np.uint64(1)
@@ -158,4 +158,4 @@ def _rounded(whole, power):
         binary += 1
     if binary <= 0 or binary >= 2047:
         return -1.0
-    return bits_float(np.int64(bits & np.uint64(2**52 - 1)) | np.int64(binary) << 52)
+    return words.bits_float(np.int64(bits & np.uint64(2**52 - 1)) | np.int64(binary) << 52)

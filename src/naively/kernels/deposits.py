@@ -8,14 +8,15 @@ import math
 
 import numpy as np
 
-from naively.kernels.jit import jit
+from naively.kernels import few_sums, words
+from naively.kernels.jit import jit, or_few
 from naively.kernels.limbs import add_product, add_square, add_value
-from naively.kernels.words import prefetch
 
 VALID, OUT_OF_BOUNDS = 0, 1
 AHEAD, LINE, MOST = 4, 8, 32  # rows; numbers that arrive together; how often as many, at most
 
 
+@or_few(few_sums.measure)
 @jit
 def measure(X, minimum, maximum):
     """What the limbs must hold, found before anything is added.
@@ -60,6 +61,7 @@ def deposit(
         add_square(squares, cell * size2, low2, x, w)
 
 
+@or_few(few_sums.dense_deposits)
 @jit
 def dense_deposits(
     X, codes, weights, rows, threshold,
@@ -105,8 +107,8 @@ def sparse_counts(data, indices, indptr, codes, rows, threshold, counts):
         later = rows[min(r + AHEAD, rows.size - 1)]  # which the processor would not expect
         start = indptr[later]
         for p in range(start, min(indptr[later + 1], start + LINE * MOST), LINE):
-            prefetch(data, p)
-            prefetch(indices, p)
+            words.prefetch(data, p)
+            words.prefetch(indices, p)
         row = counts[codes[i]]
         values = data[indptr[i] : indptr[i + 1]]
         columns = indices[indptr[i] : indptr[i + 1]]

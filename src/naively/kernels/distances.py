@@ -5,11 +5,13 @@ instructions for one row and for a million, so that no row's score depends on it
 """
 
 import numpy as np
+import numpy.typing as npt
 
-from naively.kernels import simd
-from naively.kernels.jit import jit
-from naively.kernels.rows import GROUP, TILE, flat_view, load_block, touch
+from naively.kernels import few, simd
+from naively.kernels.jit import jit, or_few
+from naively.kernels.rows import GROUP, TILE, load_block, touch
 
+Float64 = npt.NDArray[np.float64]
 LANES = simd.LANES
 GROUPS = 4  # of sixteen rows, which share what is read of A
 
@@ -23,8 +25,10 @@ def packed_size(features):
     return size
 
 
-@jit
-def pack(A, packed):
+packed_size.few = packed_size.__wrapped__
+
+
+def pack(A: Float64, packed: Float64) -> None:
     """Write a matrix by bands of eight rows, column after column; the last is padded by zeros.
 
     If A is lower triangular, which the room in `packed` tells, only the columns up to a band's
@@ -34,10 +38,12 @@ def pack(A, packed):
     triangular = rows == columns and packed.size == packed_size(rows)
     at = 0
     for first in range(0, rows, simd.TILE):
-        for f in range(min(columns, first + simd.TILE) if triangular else columns):
-            for k in range(simd.TILE):
-                packed[at + k] = A[first + k, f] if first + k < rows else 0.0
-            at += simd.TILE
+        width = min(columns, first + simd.TILE) if triangular else columns
+        band = np.zeros((width, simd.TILE))
+        own = A[first : first + simd.TILE, :width]
+        band[:, : len(own)] = own.T
+        packed[at : at + band.size] = band.ravel()
+        at += band.size
 
 
 @jit
@@ -83,6 +89,7 @@ def band(packed, at, columns, x, start):
     return tile
 
 
+@or_few(few.add_distances)
 @jit
 def add_distances(X, start, stop, mean, packed, first, last, out):
     """out[c, i] += |A_c (x_i - mean_c)|² over rows first:last of A, for rows start:stop of X.
@@ -91,7 +98,7 @@ def add_distances(X, start, stop, mean, packed, first, last, out):
     infinite values give NaN or infinite distances.
     """
     features = X.shape[1]
-    flat = flat_view(X)
+    flat = simd.flat_view(X)
     size = features * GROUP
     staged, block = np.zeros(GROUP * TILE), np.empty(TILE * GROUP)
     raw, moved = np.empty(GROUPS * size), np.empty(GROUPS * size)
@@ -129,12 +136,13 @@ def add_distances(X, start, stop, mean, packed, first, last, out):
                 out[c, begin - start + r] = lengths[r]
 
 
+@or_few(few.projections)
 @jit
 def projections(X, start, stop, centre, packed, bias, out):
     """out[c, i] = w_c · (x_i - centre) + bias[c] for rows start:stop; `packed` are bands of w."""
     features = X.shape[1]
     classes = out.shape[0]
-    flat = flat_view(X)
+    flat = simd.flat_view(X)
     size = features * GROUP
     staged, block = np.zeros(GROUP * TILE), np.empty(TILE * GROUP)
     moved = np.empty(size)

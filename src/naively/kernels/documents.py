@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from naively.kernels import words
 from naively.kernels.jit import jit
 from naively.kernels.vocabulary import P0, P1
-from naively.kernels.words import fold, load_word
 
 
 @jit
@@ -14,9 +14,9 @@ def hash_documents(data, offsets, out):
         at, stop = offsets[i], offsets[i + 1]
         key = np.uint64(stop - at) * P1
         while at + 8 <= stop:
-            key = fold(key ^ load_word(data, at), P0)
+            key = words.fold(key ^ words.load_word(data, at), P0)
             at += 8
         rest = np.uint64(0)
         for k in range(at, stop):
             rest |= np.uint64(data[k]) << np.uint64(8 * (k - at))
-        out[i] = fold(fold(key ^ rest, P0) ^ P1, P0)
+        out[i] = words.fold(words.fold(key ^ rest, P0) ^ P1, P0)

@@ -5,9 +5,10 @@ Text is followed by eight bytes that are not of it, for words are read whole.
 
 import numpy as np
 
+from naively.kernels import words
 from naively.kernels.jit import jit
+from naively.kernels.sizes import BLOCK
 from naively.kernels.vocabulary import NUMBER, hash_key, same, term_key
-from naively.kernels.words import BLOCK, load_word, separators, store_word, trailing_zeros
 
 LF, CR = np.uint8(ord("\n")), np.uint8(ord("\r"))
 
@@ -32,9 +33,9 @@ def split_fields(text, size, delimiter, fields, sizes):
     r, c, before = 0, 0, -1
     fields[0, 0] = -1
     for at in range(0, size, BLOCK):
-        bits = separators(text, at, delimiter)
+        bits = words.separators(text, at, delimiter)
         while bits != 0:
-            p = at + trailing_zeros(bits)
+            p = at + words.trailing_zeros(bits)
             bits &= bits - np.uint64(1)
             if p >= size:
                 return r
@@ -76,7 +77,7 @@ def copy_fields(text, fields, rows, column, offsets, out):
         a, end = fields[rows[i], column] + 1, fields[rows[i], column + 1]
         length = end - a
         for k in range(0, length, 8):
-            store_word(out, to + k, load_word(text, a + k))
+            words.store_word(out, to + k, words.load_word(text, a + k))
         to += length
         offsets[i + 1] = to
 

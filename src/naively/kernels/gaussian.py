@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from naively.kernels import simd
-from naively.kernels.jit import jit
+from naively.kernels import few, simd
+from naively.kernels.jit import jit, or_few
 from naively.kernels.rows import (
     AHEAD,
     GROUP,
@@ -17,7 +17,6 @@ from naively.kernels.rows import (
     MANY,
     TILE,
     copy_group,
-    flat_view,
     load_block,
     oddities,
     touch,
@@ -28,6 +27,7 @@ FARTHEST = -1e300  # of the score of another value there
 LOWEST = -np.finfo(np.float64).max
 
 
+@or_few(few.gaussian_dense)
 @jit
 def gaussian_dense(X, start, stop, mean, scale, base, norm, out):
     """out[c, i] = sum over f of log N(x_if; mean_cf, 1 / (2 scale_cf**2)).
@@ -39,7 +39,7 @@ def gaussian_dense(X, start, stop, mean, scale, base, norm, out):
     features = X.shape[1]
     classes, width = out.shape
     tile = min(TILE, -(-features // LANES) * LANES)
-    flat = flat_view(X)
+    flat = simd.flat_view(X)
     flat_out = out.reshape(-1)
     staged = np.zeros(GROUP * tile)
     block = np.empty(tile * GROUP)

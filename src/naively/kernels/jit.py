@@ -1,67 +1,81 @@
 """The one way a kernel is compiled."""
 
+import sys
 from collections.abc import Callable
-from contextlib import suppress
+from threading import RLock
+from time import thread_time
 from typing import Any
 
-from llvmlite import ir
-from numba import njit, types
-from numba.core.caching import FunctionCache
-from numba.core.runtime.nrt import rtsys
-from numba.extending import intrinsic
-
-Kernel = Callable[..., Any]
+PATIENCE = 0.2
+"""Seconds of a processor that a process spends without a kernel, before it takes the kernel."""
+_making = RLock()
 
 
-class _Target:
-    """The compiler's target, for code that is loaded: only what such code calls is made ready."""
+class Kernel:
+    """A function that is compiled, or loaded as it was compiled, when it is first called.
 
-    def __init__(self, context):
-        self._context = context
-
-    def __getattr__(self, name):
-        return getattr(self._context, name)
-
-    def refresh(self):
-        """Make memory of arrays ready."""
-        rtsys.initialize(self._context)
-
-
-class _Cache(FunctionCache):
-    """Compiled kernels on disk, of which numba loads one without what it needs to compile others.
-
-    Numba would prepare itself for all that it can compile, 0.3 seconds, also if there is nothing
-    to compile. Where there is, it does so later, by itself.
+    Only then is numba imported: what needs no kernel does without it.
     """
 
-    def load_overload(self, sig, target_context):
-        """The compiled kernel for a signature; None if it was never compiled."""
-        return super().load_overload(sig, _Target(target_context))
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.__wrapped__ = function
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self.few: Callable[..., Any] | None = None
+        self._spent = 0.0
+        self._on_disk: bool | None = None
+        self._compiled: Any = None
+
+    @property
+    def compiled(self) -> Any:
+        """What numba makes of it."""
+        with _making:
+            if self._compiled is None:
+                from naively.kernels.compiling import compiled
+
+                self._compiled = compiled(self.__wrapped__)
+        return self._compiled
+
+    @property
+    def waits(self) -> bool:
+        """Whether the process does without it yet: it has patience, and loading it takes longer."""
+        if self._compiled is not None or self._spent >= PATIENCE:
+            return False
+        compiling = sys.modules.get("naively.kernels.compiling")
+        if compiling is not None and self._on_disk is None:
+            self._on_disk = compiling.was_compiled(compiling.compiled(self.__wrapped__))
+        return not self._on_disk
+
+    @property
+    def _numba_type_(self) -> Any:
+        """By which numba knows it, in the kernels that call it."""
+        return self.compiled._numba_type_
+
+    def __call__(self, *arguments: Any) -> Any:
+        """What the function returns."""
+        if self._compiled is not None:
+            return self._compiled(*arguments)
+        if self.few is not None and self.waits:
+            begun = thread_time()
+            found = self.few(*arguments)
+            self._spent += thread_time() - begun
+            if found is not NotImplemented:
+                return found
+        return self.compiled(*arguments)
 
 
-def jit(function: Kernel) -> Kernel:
+def jit(function: Callable[..., Any]) -> Kernel:
     """Compile on first call, without the GIL, cached on disk where a folder can be written."""
-    kernel: Any = njit(function, nogil=True, error_model="numpy")
-    with suppress(RuntimeError):  # numba found no folder for its cache: compile in each process
-        kernel._cache = _Cache(function)
-    return kernel
+    return Kernel(function)
 
 
-@intrinsic
-def float_bits(typing_context, x):
-    """The 64 bits of a float64, as an int64."""
+def or_few(few: Callable[..., Any]) -> Callable[[Kernel], Kernel]:
+    """Until a kernel is loaded, do without it where there is little to do.
 
-    def generate(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], ir.IntType(64))
+    `few` gives the same, to the last bit; NotImplemented, with nothing changed, where it cannot.
+    """
 
-    return types.int64(types.float64), generate
+    def beside(kernel: Kernel) -> Kernel:
+        kernel.few = few
+        return kernel
 
-
-@intrinsic
-def bits_float(typing_context, bits):
-    """The float64 of 64 bits."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], ir.DoubleType())
-
-    return types.float64(types.int64), generate
+    return beside

@@ -1,8 +1,10 @@
 """Labels to codes."""
 
 import numpy as np
+import numpy.typing as npt
 
-from naively.kernels.jit import jit
+from naively.kernels import few_sums
+from naively.kernels.jit import jit, or_few
 
 
 @jit
@@ -29,6 +31,7 @@ def integer_codes(y, low, present, codes):
         codes[i] = ranks[np.int64(y[i]) - low]
 
 
+@or_few(few_sums.rows_by_class)
 @jit
 def rows_by_class(codes, classes):
     """(order, ends): the rows of class c, in their order, are order[ends[c]:ends[c + 1]]."""
@@ -48,10 +51,6 @@ def rows_by_class(codes, classes):
     return order, ends
 
 
-@jit
-def class_sizes(codes, classes):
+def class_sizes(codes: npt.NDArray[np.int64], classes: int) -> npt.NDArray[np.int64]:
     """The number of rows of each class."""
-    sizes = np.zeros(classes, np.int64)
-    for i in range(codes.size):
-        sizes[codes[i]] += 1
-    return sizes
+    return np.bincount(codes, minlength=classes)

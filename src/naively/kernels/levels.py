@@ -1,46 +1,18 @@
 """Counting and scoring the levels of categorical features."""
 
-import math
-
 import numpy as np
-from numba import types
-from numba.extending import overload
 
-from naively.kernels import simd
-from naively.kernels.jit import jit
+from naively.kernels import few, simd, words
+from naively.kernels.jit import jit, or_few
 from naively.kernels.limbs import add_value
+from naively.kernels.sizes import MISSING
 
 LANES = simd.LANES
-MISSING, INVALID = -1, -2  # in place of a level
 MOST = 65535  # rows that 16-bit counters have room for
-CODES = 1 << 53  # codes are below: floats hold them exactly
 DONE, WIDEN, REFUSED = 0, 1, 2
 
 
-def as_level(x):
-    """The level code of a value: non-negative, or MISSING, or INVALID."""
-
-
-@overload(as_level)
-def _as_level(x):
-    if isinstance(x, types.Float):
-
-        def from_float(x):
-            if math.isnan(x):
-                return np.int64(MISSING)
-            if x < 0 or x >= CODES or x != math.floor(x):
-                return np.int64(INVALID)
-            return np.int64(x)
-
-        return from_float
-
-    def from_integer(x):
-        k = np.int64(x)
-        return k if 0 <= k < CODES else np.int64(INVALID)
-
-    return from_integer
-
-
+@or_few(few.count_levels)
 @jit
 def count_levels(X, codes, start, stop, offsets, counts, missing, report):
     """Count the levels of rows start:stop; resumable.
@@ -66,7 +38,7 @@ def count_few(X, codes, start, stop, offsets, counts, missing, report):
     for i in range(start, stop):
         first = codes[i] * width
         for j in range(features):
-            k = as_level(X[i, j])
+            k = words.as_level(X[i, j])
             o = offsets[j]
             if np.uint64(k) < np.uint64(offsets[j + 1] - o):
                 counts[np.uint64(first + o + k)] += np.uint16(1)
@@ -74,7 +46,7 @@ def count_few(X, codes, start, stop, offsets, counts, missing, report):
                 missing[codes[i] * features + j] += 1
             else:
                 for u in range(j):  # undo this row: it is counted again when resumed
-                    level = as_level(X[i, u])
+                    level = words.as_level(X[i, u])
                     if level == MISSING:
                         missing[codes[i] * features + u] -= 1
                     else:
@@ -99,7 +71,7 @@ def encode_row(X, i, offsets, lookup, beyond, out):
     """
     features = X.shape[1]
     for j in range(features):
-        k = as_level(X[i, j])
+        k = words.as_level(X[i, j])
         o = offsets[j]
         if np.uint64(k) < np.uint64(offsets[j + 1] - o):
             out[j] = lookup[np.uint64(o + k)]
@@ -112,6 +84,7 @@ def encode_row(X, i, offsets, lookup, beyond, out):
     return -1
 
 
+@or_few(few.encode)
 @jit
 def encode(X, start, stop, offsets, lookup, beyond, out):
     """`encode_row` for rows start:stop; returns (row, column) of the first bad value or -1s."""
@@ -122,6 +95,7 @@ def encode(X, start, stop, offsets, lookup, beyond, out):
     return -1, -1
 
 
+@or_few(few.score_levels)
 @jit
 def score_levels(X, start, stop, offsets, lookup, beyond, table, width, out):
     """out[c, i] = sum over j of table[row of X[i, j], c].

@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from naively.kernels.jit import float_bits, jit
-from naively.kernels.words import trailing_zeros
+from naively.kernels import few, few_sums, words
+from naively.kernels.few import DIGIT
+from naively.kernels.jit import jit, or_few
 
-DIGIT = np.int64(0xFFFFFFFF)
 FRACTION = np.int64((1 << 52) - 1)
 HIDDEN = np.int64(1 << 52)
 
@@ -21,6 +21,7 @@ HIDDEN = np.int64(1 << 52)
 HEADROOM = 40  # bits above the highest of a term, for the number of terms
 
 
+@or_few(few_sums.needed)
 @jit
 def needed(low, high):
     """Limbs for sums of terms with bits from 2**low (a multiple of 32) up to 2**high."""
@@ -30,7 +31,7 @@ def needed(low, high):
 @jit
 def decompose(x):
     """(mantissa with sign, exponent) of a finite float: x = mantissa * 2**exponent."""
-    bits = float_bits(x)
+    bits = words.float_bits(x)
     exponent = (bits >> 52) & 0x7FF
     mantissa = bits & FRACTION
     if exponent == 0:
@@ -116,7 +117,7 @@ def add_weighted(limbs, start, bit, m, n, v, sign):
     """Add sign * m * n * v * 2**bit, for mantissas m, n, v >= 0."""
     if v == 0:
         return
-    zeros = np.int64(trailing_zeros(np.uint64(v)))  # weights are mostly small integers
+    zeros = np.int64(words.trailing_zeros(np.uint64(v)))  # weights are mostly small integers
     v >>= zeros
     bit += zeros
     a, b = m >> 32, m & DIGIT
@@ -145,6 +146,7 @@ def add_weighted(limbs, start, bit, m, n, v, sign):
         bit += 20
 
 
+@or_few(few_sums.normalise)
 @jit
 def normalise(limbs):
     """Propagate the carries of every cell of a (cells, limbs) array, in place."""
@@ -159,6 +161,7 @@ def normalise(limbs):
             limbs[i, size - 1] += carry
 
 
+@or_few(few.accumulate)
 @jit
 def accumulate(target, rows, columns, source, offset, sign):
     """target[rows[i], columns[j]] += sign * source[i, j], digit by digit from limb `offset`.
@@ -193,6 +196,7 @@ def accumulate(target, rows, columns, source, offset, sign):
     return largest
 
 
+@or_few(few.extent)
 @jit
 def extent(limbs):
     """(first, last): the limbs that a normalised (cells, limbs) array needs.

@@ -8,18 +8,16 @@ import math
 
 import numpy as np
 
-from naively.kernels import simd
-from naively.kernels.jit import jit
+from naively.kernels import few, simd, words
+from naively.kernels.jit import jit, or_few
 from naively.kernels.rows import (
     GROUP,
     LANES,
     TILE,
     copy_group,
-    flat_view,
     load_block,
     oddities,
 )  # fmt: skip
-from naively.kernels.words import fold, prefetch
 
 CHUNK = 64  # columns whose sums are fetched at once
 AHEAD = 32  # numbers, whose weights are asked for early
@@ -36,6 +34,7 @@ def linear_term(x, weight, zero, threshold):
     return x * weight
 
 
+@or_few(few.linear_dense)
 @jit
 def linear_dense(X, start, stop, weight, zero, base, threshold, out):
     """out[c, i] = base[c] + sum over f of weight[c, f] * x_if, all finite.
@@ -46,7 +45,7 @@ def linear_dense(X, start, stop, weight, zero, base, threshold, out):
     features = X.shape[1]
     classes, width = out.shape
     tile = min(TILE, -(-features // LANES) * LANES)
-    flat = flat_view(X)
+    flat = simd.flat_view(X)
     flat_out = out.reshape(-1)
     staged = np.zeros(GROUP * tile)
     block = np.empty(tile * GROUP)
@@ -124,9 +123,9 @@ def linear_sparse(data, indices, indptr, start, stop, weight, zero, width, base,
             s2, s3 = simd.load(base, b2), simd.load(base, b3)
             for p in range(first, last):
                 later = np.int64(indices[min(p + AHEAD, indices.size - 1)]) * width
-                prefetch(weight, later + b)
-                prefetch(weight, later + b1)
-                prefetch(weight, later + b2)
+                words.prefetch(weight, later + b)
+                words.prefetch(weight, later + b1)
+                words.prefetch(weight, later + b2)
                 x = np.float64(data[p])
                 if not math.isnan(threshold):
                     x = 1.0 if x > threshold else 0.0
@@ -218,7 +217,7 @@ def place_columns(columns, sums, slots, known, first, count, out):
                     keys[k] += np.uint64(value) * factor
                 factor *= FACTOR
         for k in range(m):
-            s = np.int64(fold(keys[k], FACTOR)) & mask
+            s = np.int64(words.fold(keys[k], FACTOR)) & mask
             while slots[s] != 0:
                 place = slots[s] - 1
                 differ = np.int64(0)
@@ -234,6 +233,7 @@ def place_columns(columns, sums, slots, known, first, count, out):
             out[at + k] = slots[s] - 1
 
 
+@or_few(few.best_class)
 @jit
 def best_class(joint, otherwise, out):
     """out[i] = the first class with the largest joint[c, i], or `otherwise` if all are -inf."""

@@ -5,9 +5,10 @@ Text is followed by 64 newlines that are not of it, for blocks are read whole.
 
 import numpy as np
 
+from naively.kernels import words
 from naively.kernels.jit import jit
+from naively.kernels.sizes import BLOCK
 from naively.kernels.unicode import encode
-from naively.kernels.words import BLOCK, breaks, load_word, store_word, trailing_zeros
 
 LF, QUOTE, ESCAPE = np.uint8(ord("\n")), np.uint8(ord('"')), np.uint8(ord("\\"))
 COMMA, COLON = np.uint8(ord(",")), np.uint8(ord(":"))
@@ -31,11 +32,11 @@ def after_spaces(text, p):
 def after_string(text, p):
     """The place of the quote that ends a string which goes on at p; -1 if none does."""
     while True:
-        bits = breaks(text, p)
+        bits = words.breaks(text, p)
         if bits == 0:
             p += BLOCK
             continue
-        p += trailing_zeros(bits)
+        p += words.trailing_zeros(bits)
         if text[p] == QUOTE:
             return p
         if text[p] != ESCAPE:  # a control character, such as the newline at the end
@@ -135,10 +136,10 @@ def copy_strings(text, spans, column, rows, offsets, out):
     for r in range(rows):
         p, end = np.int64(spans[r, 2 * column]), np.int64(spans[r, 2 * column + 1])
         while p < end:
-            bits = breaks(text, p)
-            n = min(end - p, trailing_zeros(bits) if bits != 0 else BLOCK)
+            bits = words.breaks(text, p)
+            n = min(end - p, words.trailing_zeros(bits) if bits != 0 else BLOCK)
             for k in range(0, BLOCK, 8):
-                store_word(out, o + k, load_word(text, p + k))
+                words.store_word(out, o + k, words.load_word(text, p + k))
             o += n
             p += n
             if p == end or n == BLOCK:

@@ -24,7 +24,7 @@ from naively.kernels.limbs import (
     add_triple,
     add_value,
 )
-from naively.kernels.rows import flat_view, touch
+from naively.kernels.rows import touch
 
 LANES = simd.LANES
 WIDTH = 2 * LANES  # features of a panel
@@ -73,7 +73,7 @@ def cut(X, rows, scale, pieces, planes, norms, places, rests):
     order.
     """
     features = X.shape[1]
-    given = flat_view(X)
+    given = simd.flat_view(X)
     flat = planes.reshape(-1)
     size = planes.shape[1]
     square = norms.reshape(-1)

@@ -3,8 +3,6 @@
 import math
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
 from naively.kernels import simd
 from naively.kernels.jit import jit
@@ -14,17 +12,6 @@ GROUP = 2 * LANES  # rows scored together
 TILE = 64  # most features transposed at a time: 8 KiB
 AHEAD = 256  # rows brought into the cache at a time, if scoring them takes long
 MANY = 4  # classes from which it does
-
-
-def flat_view(X):
-    """X as a flat array if it is C-contiguous float64, else an empty one."""
-
-
-@overload(flat_view)
-def _flat_view(X):
-    if X.dtype == types.float64 and X.layout == "C":
-        return lambda X: X.reshape(-1)
-    return lambda X: np.empty(0)
 
 
 @jit

@@ -6,7 +6,9 @@ that a term, be it an n-gram, is one span of it. Both have room for 64 bytes bey
 
 import numpy as np
 
+from naively.kernels import words
 from naively.kernels.jit import jit
+from naively.kernels.sizes import BLOCK
 from naively.kernels.unicode import (
     DOT,
     DOTTED_I,
@@ -19,7 +21,6 @@ from naively.kernels.unicode import (
     encode,
     is_final,
 )
-from naively.kernels.words import BLOCK, ascii_block, load_word, store_word, trailing_zeros
 
 ROOM = 64  # bytes that the arrays of text have beyond their end
 GROWTH = 3  # times the bytes of a text that its copy can have: U+FFFD in the place of a bad byte
@@ -55,7 +56,7 @@ def split_words(
             word, high = zero, one
             size = min(stop - p, BLOCK)
             if p + BLOCK <= data.size:
-                word, high = ascii_block(data, p, text, o, lower)
+                word, high = words.ascii_block(data, p, text, o, lower)
                 if size < BLOCK:
                     kept = (one << np.uint64(size)) - one
                     word &= kept
@@ -63,7 +64,7 @@ def split_words(
             if high == zero:
                 edges = word ^ (word << one | inside)
                 while edges != zero:
-                    at = o + trailing_zeros(edges)
+                    at = o + words.trailing_zeros(edges)
                     edges &= edges - one
                     if inside == zero:
                         began = at
@@ -121,7 +122,7 @@ def join_words(text, begins, ends, groups):
             begins[u] = o
             if a - o >= 8:  # what is written beyond the word was read before
                 for k in range(0, b - a, 8):
-                    store_word(text, o + k, load_word(text, a + k))
+                    words.store_word(text, o + k, words.load_word(text, a + k))
             else:
                 for k in range(b - a):
                     text[o + k] = text[a + k]

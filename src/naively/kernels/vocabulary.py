@@ -7,8 +7,8 @@ decide, which are arena[starts[number] : starts[number + 1]].
 
 import numpy as np
 
+from naively.kernels import words
 from naively.kernels.jit import jit
-from naively.kernels.words import fold, load_word, prefetch, store_word
 
 DONE, FULL = 0, 1
 CHUNK = 64  # n-grams whose slots are fetched at once
@@ -19,7 +19,7 @@ NUMBER = np.uint64(0xFFFFFFFF)
 @jit
 def hash_key(key, length):
     """The hash of a term from its key and length."""
-    return fold(key ^ (np.uint64(length) * P1), P0)
+    return words.fold(key ^ (np.uint64(length) * P1), P0)
 
 
 @jit
@@ -28,20 +28,20 @@ def term_key(text, a, length):
     if length == 0:
         return np.uint64(0)
     if length <= 8:
-        return load_word(text, a) & (~np.uint64(0) >> np.uint64(64 - 8 * length))
+        return words.load_word(text, a) & (~np.uint64(0) >> np.uint64(64 - 8 * length))
     key = np.uint64(length) * P1
     for k in range(0, length - 8, 8):
-        key = fold(key ^ load_word(text, a + k), P0)
-    return fold(key ^ load_word(text, a + length - 8), P0)
+        key = words.fold(key ^ words.load_word(text, a + k), P0)
+    return words.fold(key ^ words.load_word(text, a + length - 8), P0)
 
 
 @jit
 def same(text, a, arena, b, length):
     """Whether two spans of more than eight bytes are equal."""
     for k in range(0, length - 8, 8):
-        if load_word(text, a + k) != load_word(arena, b + k):
+        if words.load_word(text, a + k) != words.load_word(arena, b + k):
             return False
-    return load_word(text, a + length - 8) == load_word(arena, b + length - 8)
+    return words.load_word(text, a + length - 8) == words.load_word(arena, b + length - 8)
 
 
 @jit
@@ -113,17 +113,17 @@ def number_grams(
                 ids[filled + k] = np.int64(hashed & np.uint64(buckets - 1))
             else:
                 places[k] = hashed & mask
-                prefetch(slots, np.int64(two * places[k]))
+                words.prefetch(slots, np.int64(two * places[k]))
         if buckets == 0:
             if total > 16 * m:  # of long terms the bytes decide, which are further away
                 for k in range(m):
                     meta = slots[two * places[k] + one]
                     numbers[k] = np.int64(meta & NUMBER) - 1
                     if meta != 0:
-                        prefetch(starts, numbers[k])
+                        words.prefetch(starts, numbers[k])
                 for k in range(m):
                     if numbers[k] >= 0 and lengths[k] > 8:
-                        prefetch(arena, starts[numbers[k]])
+                        words.prefetch(arena, starts[numbers[k]])
             for k in range(m):
                 key, s, length = keys[k], places[k], np.uint64(lengths[k])
                 while True:
@@ -139,7 +139,9 @@ def number_grams(
                             number = sizes[0]
                             end = starts[number]
                             for q in range(0, lengths[k], 8):
-                                store_word(arena, end + q, load_word(text, froms[k] + q))
+                                words.store_word(
+                                    arena, end + q, words.load_word(text, froms[k] + q)
+                                )
                             starts[number + 1] = end + lengths[k]
                             sizes[0] = number + 1
                             slots[two * s] = key

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from naively.exact import ExactArray, Int64
 from naively.kernels import levels as kernel
+from naively.kernels.sizes import CODES
 from naively.statistics.base import Arrays, Batch, Data, InvalidValueError, Summary, dense, shown
 from naively.statistics.levels import Encoded, Levels, LevelStatistics, joined, read_levels
 from naively.statistics.sums import Limbs, slabs, window
@@ -182,10 +183,10 @@ def _column_levels(
     x = X[:, j]
     if x.dtype.kind == "f":
         seen = ~np.isnan(x)
-        bad = seen & ((x < 0) | (x != np.floor(x)) | (x >= kernel.CODES))
+        bad = seen & ((x < 0) | (x != np.floor(x)) | (x >= CODES))
     else:
         seen = np.ones(len(x), bool)
-        bad = (x < 0) | (x >= kernel.CODES)
+        bad = (x < 0) | (x >= CODES)
     if bad.any():
         raise no_level(X, int(bad.argmax()), j)
     found, positions = np.unique(x[seen].astype(np.int64), return_inverse=True)
