@@ -6,8 +6,8 @@ from threading import RLock
 from time import thread_time
 from typing import Any
 
-PATIENCE = 0.2
-"""Seconds of a processor that a process spends without a kernel, before it takes the kernel."""
+PATIENCE = 0.3
+"""Seconds of a processor that a process spends without kernels, before it takes them."""
 _making = RLock()
 
 
@@ -17,11 +17,12 @@ class Kernel:
     Only then is numba imported: what needs no kernel does without it.
     """
 
+    _spent = 0.0  # by all of them
+
     def __init__(self, function: Callable[..., Any]) -> None:
         self.__wrapped__ = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.few: Callable[..., Any] | None = None
-        self._spent = 0.0
         self._on_disk: bool | None = None
         self._compiled: Any = None
 
@@ -57,7 +58,7 @@ class Kernel:
         if self.few is not None and self.waits:
             begun = thread_time()
             found = self.few(*arguments)
-            self._spent += thread_time() - begun
+            Kernel._spent += thread_time() - begun
             if found is not NotImplemented:
                 return found
         return self.compiled(*arguments)
