@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from naively.exact import ExactArray
-from naively.kernels import deposits, distances, few, gaussian, labels, levels, limbs, linear
+from naively.kernels import (
+    deposits,
+    distances,
+    few,
+    gaussian,
+    labels,
+    levels,
+    limbs,
+    linear,
+    lookups,
+)
 from naively.statistics.base import shown
 from naively.statistics.sums import Limbs, product, window
 
@@ -54,6 +64,19 @@ def test_numbers_that_leave_the_range_are_not_taken(x):
 
 DRAWN = SEEDS.map(np.random.default_rng), st.integers(1, 20), st.integers(1, 4), st.integers(1, 10)
 """What draws numbers; rows, classes and features."""
+
+
+@given(*DRAWN)
+def test_evidence_that_is_looked_up(rng, n, classes, cells):
+    at, rows = rng.integers(cells, size=n).astype(np.uint32), rng.permutation(2 * n)[:n]
+    parts, weight = rng.integers(3, size=2 * n), np.float32(rng.normal())
+    table = numbers(rng, cells, 3, classes).astype(np.float32)
+    scores = numbers(rng, classes, n)
+    assert_bits(*both(lookups.add_scores, scores, at, table[:, 0].astype(float), float(weight)))
+    found = scores.astype(np.float32)
+    assert_bits(*both(lookups.add_evidence, found, at, table, weight, parts, rows))
+    each = numbers(rng, n, 3, classes).astype(np.float32)
+    assert_bits(*both(lookups.add_all, each, at, table, weight))
 
 
 @given(*DRAWN)

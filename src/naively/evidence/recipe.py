@@ -25,6 +25,7 @@ from naively.evidence.weights import GROUPS, Pool, Weights
 from naively.evidence.words import is_prose, words
 from naively.exact import Float64
 from naively.kernels import evidence as kernel
+from naively.kernels import lookups
 from naively.workers import Workers
 
 ROUNDS = 6
@@ -221,7 +222,7 @@ class _Recipe:
         cells = self._cells(one, rows)
         if cells is not None:
             part = self.entries.part
-            kernel.add_evidence(cells, one.found, np.float32(weight), part, rows, out)
+            lookups.add_evidence(cells, one.found, np.float32(weight), part, rows, out)
         else:
             out += np.float32(weight) * one.found[rows].T
 
@@ -274,7 +275,7 @@ class _Recipe:
                 self._add(one, weight, rows, total)
                 cells = self._cells(one, rows) if nested else None
                 if cells is not None:
-                    kernel.add_all(cells, one.found, np.float32(weight), moved)
+                    lookups.add_all(cells, one.found, np.float32(weight), moved)
             own = np.empty((len(rows), classes))
             beside = np.empty((len(rows), PARTS if nested else 0, classes), np.float32)
             kernel.expected_of(total, moved, part, entries.weight[rows], own, beside)

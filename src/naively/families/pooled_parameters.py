@@ -25,7 +25,7 @@ from naively.families.describing import Evidence, Evidences, Section
 from naively.families.formula import Formula
 from naively.families.pooled_formula import formula_of
 from naively.families.pooled_texts import explained_texts
-from naively.kernels import evidence as kernel
+from naively.kernels import lookups
 from naively.labels import Labels
 from naively.statistics.base import Arrays, Data
 from naively.statistics.levels import Encoded, Levels
@@ -101,7 +101,7 @@ class PooledParameters(Parameters):
     ) -> None:  # fmt: skip
         """Add weight times the evidence of a block to the scores of rows, (C, n)."""
         if isinstance(block, Cells):
-            kernel.add_scores(codes[block.way].cells(block.columns), block.table, weight, out)
+            lookups.add_scores(codes[block.way].cells(block.columns), block.table, weight, out)
         elif isinstance(block, Normal):
             out += weight * block.evidence(block.scale.rows(X.codes, X.levels)).T
         else:

@@ -269,18 +269,6 @@ def screen(codes, sizes, blocks, start, stop, parts, n_parts, y, weights, hoped,
         gains(counts, expected, without, doubt, prior, strengths, out[k])
 
 
-def add_evidence(
-    cells: Array, table: Array, weight: np.float32, parts: Array, rows: Array, out: Array
-) -> None:
-    """Add weight times table[cell, part] of some entries to out, (classes, rows)."""
-    out += weight * table[cells, parts[rows]].T
-
-
-def add_all(cells: Array, table: Array, weight: np.float32, out: Array) -> None:
-    """Add weight times table[cell], (cells, parts and all, classes), to out of each entry."""
-    out += weight * table[cells]
-
-
 @jit
 def expected_of(scores, moved, parts, weights, proba, others):
     """Fill what is expected of entries: P(c | x), (n, classes), and weight times it by others.
@@ -316,11 +304,6 @@ def expected_of(scores, moved, parts, weights, proba, others):
             share = np.float32(weights[i]) / total
             for c in range(classes):
                 others[i, p, c] *= share
-
-
-def add_scores(cells: Array, table: Array, weight: float, out: Array) -> None:
-    """Add weight times a block's evidence (cells, classes) to scores of rows, (classes, rows)."""
-    out += weight * table[cells].T
 
 
 @jit

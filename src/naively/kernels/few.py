@@ -222,3 +222,27 @@ def add_distances(X, start, stop, mean, packed, first, last, out):
         total = fma(z[:, f], z[:, f], total)
     out[:] = total
     return None
+
+
+def add_evidence(cells, table, weight, parts, rows, out):
+    """`lookups.add_evidence`."""
+    if not is_few(out.size):
+        return NotImplemented
+    out += weight * table[cells, parts[rows]].T
+    return None
+
+
+def add_all(cells, table, weight, out):
+    """`lookups.add_all`."""
+    if not is_few(out.size):
+        return NotImplemented
+    out += weight * table[cells]
+    return None
+
+
+def add_scores(cells, table, weight, out):
+    """`lookups.add_scores`."""
+    if not is_few(out.size):
+        return NotImplemented
+    out += weight * table[cells].T
+    return None
