@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from naively.exact import ExactArray
+from naively.exact import LARGEST, ExactArray
 from naively.kernels import (
     deposits,
     distances,
@@ -182,6 +182,37 @@ def test_sums(rng, n, classes, features, threshold, squares):
     X[0, 0] = np.nan
     given = shown(X), codes, none, np.arange(n), threshold, *given
     assert deposits.dense_deposits.few(*given) is NotImplemented
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("x", [np.inf, -np.inf, np.nan, LARGEST])
+def test_sums_are_of_numbers_that_kernels_take(kind, x):
+    with np.errstate(over="ignore"):
+        X = np.array([[1.0], [x]]).astype(kind)
+    bounds = -LARGEST / 2, LARGEST / 2
+    assert deposits.measure.few(X, *bounds) is NotImplemented
+    X = np.array([[0.3]], kind)
+    found = deposits.measure.compiled(X, 0.0, 0.3)
+    assert deposits.measure.few(X, 0.0, 0.3) in (NotImplemented, found)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.int64, np.uint64])
+def test_codes_of_every_type(kind):
+    X, codes = np.array([[0, 2], [1, 0], [1, 1]], kind), np.array([0, 1, 1])
+    offsets, none = np.array([0, 2, 5]), np.empty(0)
+    counts, others = np.zeros((2, 10), np.int64)
+    given = X, codes, 0, 3, offsets
+    report = np.zeros(3, np.int64)
+    levels.count_levels.few(*given, counts, none, report)
+    levels.count_levels.compiled(*given, others, np.zeros(4, np.int64), report)
+    assert counts.tolist() == others.tolist()
+
+
+@pytest.mark.parametrize("code", [-1, 1 << 53, (1 << 63) - 1])
+def test_what_is_no_code_is_left_to_the_kernel(code):
+    X, out = np.array([[0], [code]]), np.zeros((2, 1), np.int64)
+    given = X, 0, 2, np.array([0, 2]), np.arange(2), 2, out
+    assert levels.encode.few(*given) is NotImplemented
 
 
 EDGES = np.array([0, 0, 0, 1, -1, 1 << 29, -(1 << 29), (1 << 61) - 1, -(1 << 61)])

@@ -209,6 +209,30 @@ def test_words_of_texts_stay_as_the_plan_has_them(tmp_path):
     same(few + AutoBayes().fit(X[y == "many"], y[y == "many"], like=first), model, X)
 
 
+def test_terms_weigh_what_all_classes_of_the_plan_tell():
+    draw = np.random.default_rng(0)
+    y = draw.choice(["a", "b", "c"], 300)
+    X = pd.DataFrame({
+        "text": [f"{' '.join(draw.choice(list('abcdefgh'), 7))} {one} note {k}" for k, one in
+                 enumerate(y)],
+        "x": draw.normal(size=300),
+    })  # fmt: skip
+    first = AutoBayes().fit(X, y)
+    every, some = AutoBayes().fit(X, y, like=first), y != "c"
+    few = AutoBayes().fit(X[some], y[some], like=first)
+    whole, part = (one.model_.posterior().parameters.plan for one in (every, few))
+    levels = np.array(sorted(X["text"][:9]), whole.columns[0].levels.dtype)
+    texts = [
+        [block.evidence(levels) for block in plan.blocks if isinstance(block, Words)]
+        for plan in (whole, part)
+    ]
+    assert len(texts[0]) == len(texts[1]) > 0
+    for one, two in zip(*texts, strict=True):
+        np.testing.assert_allclose(
+            one[:, 0] - one[:, 1], two[:, 0] - two[:, 1], rtol=1e-9, atol=1e-9
+        )
+
+
 def test_like_of_other_classifiers_is_as_it_was():
     X, y = table(200)
     whole = NaiveBayes().fit(X, y)

@@ -216,6 +216,11 @@ def test_texts_that_are_kept_are_bounded_whatever_their_order(monkeypatch):
         ("quarters", lambda one: one + 9, "unknown way"),
         ("weights", lambda one: one * np.nan, "none"),
         ("event", lambda one: one + 9, "unknown way"),
+        ("classes", lambda one: np.array(one[0]), "does not belong"),
+        ("counts", lambda one: np.array(one[0]), "does not belong"),
+        ("known", lambda one: one * 0, "not there"),
+        ("asked", lambda one: one + 9, "not there"),
+        ("asked", lambda one: one[:1], "not there"),
     ],
 )
 def test_words_of_a_file_that_cannot_be_are_refused(learned, tmp_path, name, change, problem):

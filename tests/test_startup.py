@@ -59,6 +59,26 @@ def test_a_prediction_loads_what_it_needs(folder, options):
     assert loaded(PREDICT) == {"cyclopts", "numpy", "pyarrow", "rich"}
 
 
+RACE = """
+import sys
+import threading
+import numpy as np
+from naively.kernels import few, jit, limbs
+
+cell = np.zeros((1, 2), np.int64)
+other = threading.Thread(target=lambda: limbs.decompose(1.5))
+other.start()
+while "naively.kernels.compiling" not in sys.modules:
+    pass
+limbs.normalise(cell)
+other.join()
+"""
+
+
+def test_a_thread_that_needs_no_kernel_waits_for_one_that_loads_the_first():
+    assert "numba" in loaded(RACE)
+
+
 def test_a_family_has_the_name_of_its_module():
     assert {one.name: one.__module__ for one in FAMILIES.values()} == {
         name: f"naively.families.{name}" for name in FAMILIES

@@ -489,7 +489,7 @@ RTL = {
 def test_scripts(script, chosen):
     texts = RTL[script]
     peer = make_pipeline(CountVectorizer(**chosen), MultinomialNB()).fit(texts, [0, 1, 1])
-    model = TextNB(**chosen).fit(texts, [0, 1, 1])
+    model = TextNB(weights=None, **chosen).fit(texts, [0, 1, 1])
     assert model.terms_.tolist() == peer[0].get_feature_names_out().tolist()
     assert_allclose(model.predict_proba(texts), peer.predict_proba(texts), rtol=1e-10)
 
@@ -517,7 +517,7 @@ def test_one_long_line_is_a_document(chosen):
     """30 MB without a line break: counted right, and wherever pieces end."""
     block = "the quick brown ΟΔΟΣ \u2028 fox\0jumps over_it 42 "
     times = 30_000_000 // len(block.encode()) // (10 if chosen else 1)
-    model = TextNB(**chosen, n_jobs=2).fit([block * times, "a dog"], [0, 1])
+    model = TextNB(weights=None, **chosen, n_jobs=2).fit([block * times, "a dog"], [0, 1])
     if not chosen:
         small = CountVectorizer().fit([block, "a dog"])
         expected = times * small.transform([block]).toarray()[0]

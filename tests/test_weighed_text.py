@@ -179,7 +179,8 @@ def test_reasons_add_up_for_all_documents():
         added = one.prior + one.contributions.sum(axis=0) + one.rest
         assert_allclose(added, own, rtol=1e-9, atol=1e-9)
         assert sum(odds for _, _, odds in one.lines(0, 1)) == pytest.approx(own[0] - own[1])
-        assert ("(doubt)" in [term for term, _, _ in one.lines()]) == bool(one.rest.any())
+        besides = {term for term, _, _ in one.lines()} & {"(doubt)", "(missing)"}
+        assert besides == ({f"({one.rest_is})"} if one.rest.any() else set())
 
 
 def test_a_missing_document_is_no_evidence():
@@ -187,6 +188,8 @@ def test_a_missing_document_is_no_evidence():
     model = TextNB(weights="auto").fit(texts, y)
     prior = model.class_count_ / model.class_count_.sum()
     assert_allclose(model.predict_proba([None, "a"])[0], prior, rtol=1e-12)
+    (one,) = model.explain([None])
+    assert {term for term, _, _ in one.lines()} <= {"(prior)", "(missing)"}
 
 
 # ---- how sure it is ------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
     Attributes
     ----------
     classes, prior, proba, code : as `SingleExplanation` has them.
-    text, terms, counts, contributions, spans, rest, doubted, unknown : as `ExplainedTerms` has
+    text, terms, counts, contributions, spans, rest, rest_is, unknown : as `ExplainedTerms` has
         them.
     column : what the text is called among the columns of a table.
     """
@@ -60,15 +60,14 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
     def lines(self, label: Any = None, against: Any = None) -> list[tuple[str, int, float]]:
         """(term, how often it is met, its log-odds) of each, the largest first.
 
-        Among them are, in brackets, the prior, and what the absence of other terms adds, or the
-        doubt whether documents like it were ever learned, if any. What both classes rule out speaks
-        for neither.
+        Among them are, in brackets, the prior, and if any, what the absence of other terms adds,
+        the doubt whether documents like it were ever learned, or that it is missing. What both
+        classes rule out speaks for neither.
         """
         prior, odds, rest = (part.tolist() for part in self.known_log_odds(label, against))
         found = list(zip(self.terms, self.counts.tolist(), odds, strict=True))
         found += [("(prior)", 0, prior)] * bool(self.prior.any())
-        name = "(doubt)" if self.doubted else "(absent terms)"
-        found += [(name, 0, rest)] * bool(self.rest.any())
+        found += [(f"({self.rest_is})", 0, rest)] * bool(self.rest.any())
         return largest_first(found)
 
     def parts(self, label: Any = None, against: Any = None) -> list[Summand]:
@@ -89,8 +88,9 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
             {"term": term, "count": count, "log_odds": own, "contributions": each}
             for term, count, own, each in zip(self.terms, *columns, strict=True)
         ]
-        absent, doubt = (0.0, rest) if self.doubted else (rest, 0.0)
-        return {"terms": terms, "absent": absent, "doubt": doubt, "unknown": self.unknown}
+        kinds = {"absent": "absent terms", "doubt": "doubt", "missing": "missing"}
+        besides = {key: rest if kind == self.rest_is else 0.0 for key, kind in kinds.items()}
+        return {"terms": terms, **besides, "unknown": self.unknown}
 
     def marks(self, label: Any = None, against: Any = None) -> list[Mark]:
         """(start, end, log-odds) of the parts of the text that move it, in their order.

@@ -113,7 +113,7 @@ def assert_same(node, model, table):
                 one["term"]: np.array(one["nats"], float) for one in told if one["term"] is not None
             }
             doubt = terms.pop("(doubt)", 0.0)
-            if text.doubted:
+            if text.rest_is == "doubt":
                 others = [np.array(one["nats"], float) for one in told if one["term"] is None]
                 assert_allclose(sum(others) + doubt, text.rest, rtol=1e-9, atol=1e-9)
             assert terms.keys() == {*text.terms}
@@ -174,6 +174,14 @@ def test_texts(name, tmp_path):
         "a\x1cb  c\u2028\u2029 d", "don't buy_now", "the the", "x" * 5000, "🙂 🙂🙂", "ǅ ß İ",
         "５５ ½½",
     ]  # fmt: skip
+    with Node(model, tmp_path) as node:
+        assert_same(node, model, pa.table({"text": new}))
+
+
+def test_a_class_without_documents(tmp_path):
+    estimator = TextNB().fit([*TEXT["text"], None], [*LABELS, "nobody's"])
+    model = estimator.model_.read_as(estimator.model_.schema.named(["text"], ("",)))
+    new = [*TEXT["text"][:9], None, "nothing known", "now " * 300]
     with Node(model, tmp_path) as node:
         assert_same(node, model, pa.table({"text": new}))
 

@@ -72,6 +72,28 @@ def test_duckdb(name):
     assert_same(found, model.predict_proba(texts), model.predict(texts))
 
 
+NOBODY = [*DOCUMENTS[:20], None], [*LABELS[:20], "nobody's"]
+"""Documents and labels, one of which no document has."""
+
+
+@pytest.mark.parametrize("prior", ["empirical", "uniform"])
+def test_a_class_without_documents(prior):
+    model = TextNB(prior=prior).fit(*NOBODY)
+    texts = [*DOCUMENTS[:9], *HOSTILE, None, "see you " * 500]
+    found = asked(to_sql(model.model_, "duckdb", "rows", ["id"]), as_rows(texts))
+    assert_same(found, model.predict_proba(texts), model.predict(texts))
+
+
+def test_a_class_without_documents_in_postgresql(postgresql):
+    texts = [*DOCUMENTS[:9], None, "see you " * 500, "free " * 3000]
+    model = TextNB().fit(*NOBODY)
+    with adbc_postgresql.connect(postgresql) as connection, connection.cursor() as cursor:
+        table = pa.table({"id": range(len(texts)), "x0": pa.array(texts, pa.string())})
+        cursor.adbc_ingest("texts", table, mode="replace")
+        cursor.execute(to_sql(model.model_, "postgres", "texts", ["id"]))
+        assert_same(sorted(cursor.fetchall()), model.predict_proba(texts), model.predict(texts))
+
+
 def test_postgresql(postgresql):
     texts = [*DOCUMENTS[:9], *HOSTILE, None]
     with adbc_postgresql.connect(postgresql) as connection, connection.cursor() as cursor:

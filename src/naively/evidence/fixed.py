@@ -128,7 +128,7 @@ class FixedPlan:
                 arrays[name] = one[own]
         texts = (one for one in self.plan.blocks if isinstance(one, Words))
         for k, words in enumerate(texts):
-            few = stored_words(replace(words, counts=words.counts[:, own]))
+            few = stored_words(replace(words, classes=words.classes[own]))
             arrays |= {f"words.{k}.{name}": one for name, one in few.items()}
         return FixedPlan(arrays, labels)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_matrix
+import scipy
 
 from naively.evidence.scale import ALPHAS, ASPECTS, QUARTERS, Scale
 from naively.evidence.words import EVENTS, NOBODY, Words
 from naively.statistics.base import Arrays
 from naively.text.vocabulary import Vocabulary
 
+CLASSES = 1 << 20
+"""Classes that were counted, at most."""
 LARGEST = 1e50
 """No number that is counted or weighed is larger."""
 
@@ -21,6 +23,7 @@ def stored_words(words: Words) -> Arrays:
     ``terms``, ``lengths`` : the terms in UTF-8, one after the other, and how long each is.
     ``each``, ``classes``, ``counts`` : in how many classes each term was met, in which, how often.
     ``alpha``, ``quarters``, ``weights`` : what they weigh, as `Scale` has it.
+    ``known``, ``asked`` : (1,) how many classes were counted; (C,) which of them are asked about.
     """
     terms, lengths = words.vocabulary.packed()
     scale = words.scale
@@ -34,6 +37,8 @@ def stored_words(words: Words) -> Arrays:
         "alpha": np.array([scale.alpha], np.float64),
         "quarters": np.array([scale.quarters], np.uint8),
         "weights": scale.weights,
+        "known": np.array([words.counts.shape[1]], np.uint32),
+        "asked": words.classes.astype(np.uint32),
     }
 
 
@@ -47,13 +52,13 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
     kinds = {
         "event": np.uint8, "terms": np.uint8, "lengths": np.uint32, "each": np.uint32,
         "classes": np.uint32, "counts": np.float64, "alpha": np.float64, "quarters": np.uint8,
-        "weights": np.float64,
+        "weights": np.float64, "known": np.uint32, "asked": np.uint32,
     }  # fmt: skip
     for name, kind in kinds.items():
         if name not in kept or kept[name].dtype != kind:
             raise ValueError(f"words of a text have no {name!r}")
-    event, alpha, quarters = (kept[name] for name in ("event", "alpha", "quarters"))
-    if any(one.shape != (1,) for one in (event, alpha, quarters)) or event[0] >= len(EVENTS):
+    event, alpha, quarters, known = (kept[name] for name in ("event", "alpha", "quarters", "known"))
+    if any(one.shape != (1,) for one in (event, alpha, quarters, known)) or event[0] >= len(EVENTS):
         raise ValueError("words of a text are counted in an unknown way")
     if alpha[0] not in ALPHAS or quarters[0] not in QUARTERS:
         raise ValueError("words of a text are weighed in an unknown way")
@@ -62,15 +67,21 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
         raise ValueError("words of a text have weights that are none")
     vocabulary = Vocabulary.checked(kept["terms"], kept["lengths"].astype(np.int64))
     each, classes, counts = (kept[name] for name in ("each", "classes", "counts"))
-    ends = np.append(0, np.cumsum(each.astype(np.int64)))
+    if classes.ndim != 1 or counts.ndim != 1:
+        raise ValueError("what words of a text count does not belong to them")
+    asked, ends = kept["asked"], np.append(0, np.cumsum(each.astype(np.int64)))
+    if asked.shape != (n_classes,) or (asked >= known[0]).any() or known[0] > CLASSES:
+        raise ValueError("words of a text are asked about classes that are not there")
     if each.shape != (len(vocabulary),) or not ends[-1] == len(classes) == len(counts):
         raise ValueError("what words of a text count does not belong to them")
-    if classes.ndim != 1 or counts.ndim != 1 or (classes >= n_classes).any():
+    if (classes >= known[0]).any():
         raise ValueError("words of a text were met in a class that is not there")
     rises = np.diff(classes.astype(np.int64), prepend=-1) > 0
     rises[ends[:-1][each > 0]] = True
     if not rises.all() or not ((counts > 0) & (counts <= LARGEST)).all():
         raise ValueError("what words of a text count cannot be true")
-    table = csr_matrix((counts, classes.astype(np.int32), ends), (len(vocabulary), n_classes))
+    table = scipy.sparse.csr_matrix(
+        (counts, classes.astype(np.int32), ends), (len(vocabulary), int(known[0]))
+    )
     scale = Scale(float(alpha[0]), int(quarters[0]), weights, np.zeros(n_classes), NOBODY)
-    return Words(column, how, vocabulary, table, scale)
+    return Words(column, how, vocabulary, table, scale, asked.astype(np.int64))

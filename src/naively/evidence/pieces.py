@@ -77,10 +77,12 @@ class Piece:
 
     def doubted(self, proba: Float32, losses: Float32, doubt: float) -> tuple[Float32, Float32]:
         """What is expected, mixed with π by a share of `doubt`."""
-        prior = np.exp(self.base - np.logaddexp(0, np.logaddexp.reduce(self.base, axis=0)))
-        whole = np.concatenate([1 - prior.sum(axis=0, keepdims=True), prior])
-        own = (1 - doubt) * np.exp(-losses) + doubt * whole[self.y, np.arange(len(self.y))]
-        return (1 - doubt) * proba + doubt * prior, -np.log(own)
+        all_ = np.concatenate([np.zeros_like(self.base[:1]), self.base])
+        log_prior = all_ - np.logaddexp.reduce(all_, axis=0)
+        own = log_prior[self.y, np.arange(len(self.y))]
+        near = np.log1p(-doubt) if doubt < 1 else -np.inf
+        mixed = np.logaddexp(np.float32(near) - losses, np.float32(np.log(doubt)) + own)
+        return (1 - doubt) * proba + doubt * np.exp(log_prior[1:]), -mixed
 
     def said(self, x: Float64, doubt: float) -> Said:
         """What is said of each entry, mixed with π by a share of `doubt`."""

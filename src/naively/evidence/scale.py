@@ -29,7 +29,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
+import scipy
 
 from naively.evidence.blas import one_thread
 from naively.evidence.doubt import doubt_of
@@ -127,7 +127,7 @@ class Counted:
     unit : the surprise of a term, on average.
     """
 
-    rows: csr_matrix
+    rows: scipy.sparse.csr_matrix
     y: Int64
     weight: Float64
     equal: Float64

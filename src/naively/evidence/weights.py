@@ -33,10 +33,10 @@ WORSE = 1.002
 """Where the log-loss is so many times the best, weaker ridges are not tried."""
 RENEWED = (3, 8, 14, 20, 30)
 """Steps after which the curvature is computed anew,"""
-SHORTEST = 1e-9
-"""Part of a step that is tried, at least: where a model is too sure, steps are far too long."""
 TERMS = 4_000_000
 """from so many numbers of evidence, at most."""
+SHORTEST = 1e-9
+"""Part of a step that is tried, at least: where a model is too sure, steps are far too long."""
 ALONE = 1_000_000
 """Numbers of evidence up to which one worker is faster than several."""
 STEPS, AGAIN = 40, 3
@@ -115,7 +115,7 @@ class Pool:
                 self.pieces.append(own)
                 places.append(before + rows)
             before += len(piece.y)
-        self.places, self.doubt = np.concatenate(places), doubt
+        self.given, self.doubt = np.concatenate(places), doubt
         numbers = sum(piece.evidence.size for piece in self.pieces)
         self.added, self.workers = added, workers if numbers > ALONE else SERIAL
         self.blocks, self.classes = len(added), len(pieces[0].base) + 1
@@ -172,7 +172,7 @@ class Pool:
             return piece.said(own[piece.group[0]], self.doubt)
 
         found = self.workers.map(said, self.pieces)
-        order = np.argsort(self.places)  # as they were given
+        order = np.argsort(self.given)  # as they were given
         bare, *each = (np.concatenate(one)[order] for one in zip(*found, strict=True))
         losses, sure, right = each
         weight = np.concatenate([piece.weight for piece in self.pieces])[order]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix
+import scipy
 
 from naively.evidence.entries import LIGHTEST, Entries
 from naively.evidence.judged import Judged
@@ -64,12 +64,7 @@ class Event:
     def groups(self, vocabulary: Vocabulary) -> Int64:
         """The group of each term: words, pairs of words and so on; or characters by number."""
         low, high = self.analysis.ngram_range
-        arena, lengths = vocabulary.packed()
-        words = self.analysis.analyzer == "word"
-        units = arena == ord(" ") if words else arena & 0xC0 != 0x80  # the rest of a character
-        before = np.append(0, np.cumsum(units, dtype=np.int64))
-        ends = np.append(0, np.cumsum(lengths))
-        return np.clip(np.diff(before[ends]) + words - low, 0, high - low)
+        return np.clip(vocabulary.lengths_in(self.analysis.analyzer == "word") - low, 0, high - low)
 
     @property
     def n_groups(self) -> int:
@@ -96,15 +91,17 @@ class Words:
     column : of the text.
     event : Event
     vocabulary : the terms, sorted.
-    counts : (V, C) CSR, how often each was met in each class.
+    counts : (V, K) CSR, how often each was met in each class.
     scale : what they weigh; its biases are those of the plan.
+    classes : (C,) which of these classes are asked about: a term weighs what all of them tell.
     """
 
     column: int
     event: Event
     vocabulary: Vocabulary
-    counts: csr_matrix
+    counts: scipy.sparse.csr_matrix
     scale: Scale
+    classes: Int64
 
     @property
     def columns(self) -> tuple[int]:
@@ -113,7 +110,7 @@ class Words:
 
     @cached_property
     def of_class(self) -> Float64:
-        """What was counted of all terms, (C,)."""
+        """What was counted of all terms, (K,)."""
         return np.asarray(self.counts.sum(axis=0)).ravel()
 
     @cached_property
@@ -128,11 +125,11 @@ class Words:
         found: Float64 = np.log(counts + alpha)
         found -= np.log(self.of_class + alpha * len(self.vocabulary))
         found *= self.scale.of_terms(counts.T, self.of_class, self.group[places])[:, np.newaxis]
-        return found
+        return found[:, self.classes]
 
     def evidence(self, levels: Levels) -> Float64:
         """Of each text, and of a missing one, (n + 1, C): in nats behind the best class."""
-        found = np.zeros((len(levels) + 1, self.counts.shape[1]))
+        found = np.zeros((len(levels) + 1, len(self.classes)))
         for start in range(0, len(levels), AT_ONCE):
             part = slice(start, min(start + AT_ONCE, len(levels)))
             rows, known = _rows(levels[part].tolist(), self.event, SERIAL)
@@ -184,7 +181,9 @@ def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Wor
         chosen = texts.chosen(workers)
         if chosen is None:
             continue
-        made = Words(column, event, vocabulary, texts.counts, chosen.whole)
+        made = Words(
+            column, event, vocabulary, texts.counts, chosen.whole, np.arange(entries.n_classes)
+        )
         yield made, texts.left_out(chosen, workers)
 
 
@@ -215,7 +214,12 @@ class _Texts:
     """
 
     def __init__(
-        self, entries: Entries, column: int, rows: csr_matrix, event: Event, vocabulary: Vocabulary
+        self,
+        entries: Entries,
+        column: int,
+        rows: scipy.sparse.csr_matrix,
+        event: Event,
+        vocabulary: Vocabulary,
     ) -> None:
         self.entries, self.rows = entries, rows
         self.at = entries.codes[:, column][entries.row].astype(np.int64)
@@ -223,7 +227,9 @@ class _Texts:
         text, y = np.divmod(cell, entries.n_classes)
         weight = np.bincount(place, entries.weight) * (text < rows.shape[0] - 1)
         self.own = weight[place]
-        self.equal = csr_matrix((weight, (text, y)), (rows.shape[0], entries.n_classes))
+        self.equal = scipy.sparse.csr_matrix(
+            (weight, (text, y)), (rows.shape[0], entries.n_classes)
+        )
         self.counts = (rows.T @ self.equal).tocsr()
         self.counts.eliminate_zeros()
         self.counts.sort_indices()
@@ -237,7 +243,7 @@ class _Texts:
         """Some of the texts, of these classes, and the counts of their terms."""
         rows = self.rows[some]
         own, places = np.unique(rows.indices, return_inverse=True)
-        rows = csr_matrix((rows.data, places, rows.indptr), (len(some), len(own)))
+        rows = scipy.sparse.csr_matrix((rows.data, places, rows.indptr), (len(some), len(own)))
         return Counted(
             rows, y, weight, self.equal[some].toarray(), self.counts[own].toarray(), self.of_class,
             self.of_texts + 0.5, None, len(self.total), 0.0, self.group[own], self.n_groups,
@@ -295,7 +301,9 @@ class _Texts:
         return found
 
 
-def _rows(texts: list[str], event: Event, workers: Workers) -> tuple[csr_matrix, Vocabulary]:
+def _rows(
+    texts: list[str], event: Event, workers: Workers
+) -> tuple[scipy.sparse.csr_matrix, Vocabulary]:
     """(the terms of each text as a CSR matrix; these, sorted)."""
     documents = Documents.of(texts)
     rows, known = rows_and_vocabulary(documents, event.analysis, 0, workers)
@@ -303,6 +311,6 @@ def _rows(texts: list[str], event: Event, workers: Workers) -> tuple[csr_matrix,
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     data = np.ones(len(rows.data)) if event.once else rows.data
-    matrix = csr_matrix((data, rank[rows.indices], rows.indptr), rows.shape)
+    matrix = scipy.sparse.csr_matrix((data, rank[rows.indices], rows.indptr), rows.shape)
     matrix.sort_indices()  # so that sums do not depend on which words were met first
     return matrix, known.gather(order)

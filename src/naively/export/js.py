@@ -93,8 +93,9 @@ def _term(term: Term, cuts: list[Json]) -> Json:
     if isinstance(term, Bag):
         return _bag(term)
     if isinstance(term, Doubted):
+        prior = [*map(_bound, term.log_prior.tolist())]
         return {"type": "doubted", "base": term.base.tolist(), "terms": [*map(_bag, term.bags)],
-                "log_prior": term.log_prior.tolist(), "share": term.share}  # fmt: skip
+                "log_prior": prior, "share": term.share}  # fmt: skip
     ends = {"low": _bound(term.low), "high": _bound(term.high)}
     if isinstance(term, Line):
         return {"type": "line", "column": term.column, "zero": term.zero.tolist(),

@@ -164,7 +164,7 @@ export function predictor(model) {
     return (row) => {
       const parts = [[[], null, term.base], ...inner.flatMap((one) => one(row))];
       const sums = range(classes).map((c) => sum(parts.map((part) => part[2][c])));
-      const whole = logSum(sums.map((one, c) => term.log_prior[c] + one));
+      const whole = logSum(sums.map((one, c) => (term.log_prior[c] ?? -Infinity) + one));
       const most = Math.log1p(-term.share), least = Math.log(term.share);
       return [...parts, [here, "(doubt)", sums.map((one) => logSum([most, least + whole - one]))]];
     };

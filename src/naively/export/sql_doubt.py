@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
 
+import numpy as np
 from sqlglot import exp
 
 from naively.export.expressions import Columns, added, cell, largest, number, paren, select
@@ -44,19 +45,21 @@ class DoubtedTerm:
             )
             for c in self.classes
         }
-        joint = {c: self._joint(c) for c in self.classes}
-        yield {f"b{self.k}": largest([*joint.values()])}
+        joint = [self._joint(c) for c in self.classes if self.term.log_prior[c] > -np.inf]
+        yield {f"b{self.k}": largest(joint)}
         best = cell(f"b{self.k}")
-        powers = [_power(exp.Sub(this=one, expression=best.copy())) for one in joint.values()]
+        powers = [_power(exp.Sub(this=one, expression=best.copy())) for one in joint]
         whole = exp.Ln(this=added(powers))
         yield {f"l{self.k}": exp.Add(this=best.copy(), expression=whole)}
 
     def score(self, c: int) -> exp.Expression:
         """What the texts add to the score of a class; null if nobody knows their words."""
         off = exp.Sub(this=cell(self._sum(c)), expression=cell(f"l{self.k}"))
-        share = self.term.share
-        own = exp.Mul(this=number(1.0 - share), expression=_power(off))
-        found = exp.Ln(this=added([number(share), own]))
+        share, most = self.term.share, exp.Greatest(this=off, expressions=[number(0.0)])
+        behind = exp.Mul(this=number(share), expression=_power(exp.Neg(this=most.copy())))
+        near = _power(exp.Sub(this=paren(off.copy()), expression=most.copy()))
+        own = exp.Mul(this=number(1.0 - share), expression=near)
+        found = exp.Add(this=most, expression=exp.Ln(this=added([behind, own])))
         known = exp.Is(this=cell(f"l{self.k}"), expression=exp.Null()).not_()
         return exp.Case(ifs=[exp.If(this=known, true=found)])
 

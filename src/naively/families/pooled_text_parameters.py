@@ -112,11 +112,12 @@ class PooledTextParameters(Parameters):
             terms += _shown(part, own.terms)
         contributions = np.concatenate([own.contributions for own in found])
         rest = self.doubt.added(self.bias + contributions.sum(axis=0))
-        if X.valid is not None and not X.valid[i]:
+        missing = X.valid is not None and not X.valid[i]
+        if missing:
             rest = -self.bias  # of which a missing document has none
         return ExplainedTerms(
             X.text(i), terms, np.concatenate([own.counts for own in found]),
-            contributions, rest, True,
+            contributions, rest, "missing" if missing else "doubt",
             [one for part, own in pairs for one in _shown(part, own.unknown)], cuts,
         )  # fmt: skip
 

@@ -46,5 +46,5 @@ def _explained(text: str, blocks: list[tuple[Words, float]]) -> ExplainedTerms:
     contributions = np.concatenate(added)
     return ExplainedTerms(
         text=text, terms=terms, counts=np.concatenate(counts), contributions=contributions,
-        rest=np.zeros(contributions.shape[1]), doubted=False, unknown=unknown, cuts=cuts,
+        rest=np.zeros(contributions.shape[1]), rest_is="absent terms", unknown=unknown, cuts=cuts,
     )  # fmt: skip

@@ -41,9 +41,12 @@ def explained(own: Any, X: Documents, i: int) -> ExplainedTerms:
         absent = np.setdiff1d(np.arange(scored.total.shape[1]), columns)
         rest = scored.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
     added = own.added(scored, columns, values)
+    rest_is: Any = "absent terms"
     if X.valid is not None and not X.valid[i]:
         rest -= own.bias  # of which a missing document has none
+        rest_is = "missing"
     elif own.doubt is not None:
+        rest_is = "doubt"
         rest += own.doubt.added(own.bias + added.sum(axis=0) + rest)
     names = [met.vocabulary.term(k) for k in known.tolist()]
     terms: list[list[str]] = [[] for _ in columns]  # those of one bucket together
@@ -51,7 +54,7 @@ def explained(own: Any, X: Documents, i: int) -> ExplainedTerms:
         terms[place].append(name)
     return ExplainedTerms(
         X.text(i), [", ".join(each) for each in terms], counts,
-        added, rest, own.doubt is not None,
+        added, rest, rest_is,
         [met.vocabulary.term(k) for k in np.flatnonzero(numbers < 0).tolist()],
         [(summary.analysis, dict(zip(names, group.tolist(), strict=True)))],
     )  # fmt: skip

@@ -282,10 +282,7 @@ class WeighedText(Text):
         cut = isinstance(self.analyzer, str) and self.tokenizer is None
         if known.vocabulary is None or not cut or low == high:
             return np.zeros(known.total.shape[1], np.int64), 1
-        arena, lengths = known.vocabulary.packed()
-        words = self.analyzer == "word"
-        units = arena == ord(" ") if words else arena & 0xC0 != 0x80  # the rest of a character
-        before = np.append(0, np.cumsum(units, dtype=np.int64))
-        ends = np.append(0, np.cumsum(lengths))
         count = min(high - low + 1, LENGTHS)
-        return np.clip(np.diff(before[ends]) + words - low, 0, count - 1), count
+        return np.clip(
+            known.vocabulary.lengths_in(self.analyzer == "word") - low, 0, count - 1
+        ), count

@@ -7,7 +7,7 @@ what its kernel takes, and returns NotImplemented, with nothing changed, where i
 import numpy as np
 import numpy.typing as npt
 
-from naively.kernels.sizes import TILE
+from naively.kernels.sizes import CODES, TILE
 
 Float64 = npt.NDArray[np.float64]
 
@@ -90,7 +90,7 @@ def extent(limbs):
 
 
 def accumulate(target, rows, columns, source, offset, sign):
-    """`limbs.accumulate`."""
+    """`limbs.accumulate`, of rows and columns each of which is there once."""
     if not is_few(source.size):
         return NotImplemented
     size, width = target.shape[2], source.shape[2]
@@ -115,6 +115,7 @@ def count_levels(X, codes, start, stop, offsets, counts, missing, report):
         return NotImplemented
     if ((levels < 0) | (levels >= np.diff(offsets))).any():
         return NotImplemented
+    levels = levels.astype(np.int64)
     cells = codes[start:stop, np.newaxis] * offsets[-1] + offsets[:-1] + levels
     counts += np.bincount(cells.ravel(), minlength=counts.size)
     return 0, stop
@@ -123,8 +124,11 @@ def count_levels(X, codes, start, stop, offsets, counts, missing, report):
 def encode(X, start, stop, offsets, lookup, beyond, out):
     """`levels.encode`, of integers from 0 on."""
     codes = X[start:stop]
-    if X.dtype.kind not in "iu" or not is_few(codes.size) or (codes < 0).any():
+    if X.dtype.kind not in "iu" or not is_few(codes.size):
         return NotImplemented
+    if ((codes < 0) | (codes >= CODES)).any():
+        return NotImplemented
+    codes = codes.astype(np.int64)
     for j in range(codes.shape[1]):
         own = codes[:, j]
         known = own < offsets[j + 1] - offsets[j]
@@ -177,6 +181,8 @@ def linear_dense(X, start, stop, weight, zero, base, threshold, out):
     """`linear.linear_dense`, of numbers none of which is missing."""
     x = X[start:stop].T.astype(np.float64)
     if not is_few(x.size * len(weight)) or not in_range(x, weight):
+        return NotImplemented
+    if not np.isfinite(base).all():
         return NotImplemented
     if threshold == threshold:
         x = (x > threshold).astype(np.float64)

@@ -38,9 +38,12 @@ def rows_by_class(codes, classes):
 
 def measure(X, minimum, maximum):
     """`deposits.measure`, of values none of which is missing or out of bounds."""
-    if not is_few(X.size) or not ((X >= minimum) & (X <= maximum)).all():
+    if not is_few(X.size):
         return NotImplemented
-    sizes = np.abs(X.astype(np.float64))
+    x = X.astype(np.float64)  # float32 would be compared with bounds that are rounded to it
+    if not ((x >= minimum) & (x <= maximum)).all():
+        return NotImplemented
+    sizes = np.abs(x)
     sizes = sizes[sizes > 0]
     return 0, 0, 0, float(sizes.min(initial=np.inf)), float(sizes.max(initial=0.0)), False
 

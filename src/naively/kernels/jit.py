@@ -41,8 +41,9 @@ class Kernel:
         """Whether the process does without it yet: it has patience, and loading it takes longer."""
         if self._compiled is not None or self._spent >= PATIENCE:
             return False
-        compiling = sys.modules.get("naively.kernels.compiling")
-        if compiling is not None and self._on_disk is None:
+        if "naively.kernels.compiling" in sys.modules and self._on_disk is None:
+            from naively.kernels import compiling  # waits while another thread imports it
+
             self._on_disk = compiling.was_compiled(compiling.compiled(self.__wrapped__))
         return not self._on_disk
 

@@ -20,13 +20,15 @@ def count_levels(X, codes, start, stop, offsets, counts, missing, report):
     counts is (classes, offsets[-1]), missing (classes, d), both flat int64. Returns (status, row),
     with (column, level) in `report` where a level is beyond its table or no level at all.
     """
-    few = np.zeros(counts.size, np.uint16)  # a quarter of the memory: it stays in the cache
+    small = np.zeros(counts.size, np.uint16)  # a quarter of the memory: it stays in the cache
     status, row = DONE, start
     while row < stop and status == DONE:
-        status, row = count_few(X, codes, row, min(row + MOST, stop), offsets, few, missing, report)
-        for k in range(few.size):
-            counts[k] += few[k]
-            few[k] = 0
+        status, row = count_few(
+            X, codes, row, min(row + MOST, stop), offsets, small, missing, report
+        )
+        for k in range(small.size):
+            counts[k] += small[k]
+            small[k] = 0
     return status, row
 
 

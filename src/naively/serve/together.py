@@ -58,19 +58,19 @@ class Together:
         for one in asked:
             alike.setdefault(one.table.schema, []).append(one)
         for same in alike.values():
-            _tell(state, pa.concat_tables([one.table for one in same]), same)
+            _tell(state, same)
 
 
-def _tell(state: State, table: pa.Table, asked: list[Asked]) -> None:
-    """Answer requests whose rows follow each other in a table."""
+def _tell(state: State, asked: list[Asked]) -> None:
+    """Answer requests of one schema together."""
     try:
-        found, said = state.answer(table)
+        found, said = state.answer(pa.concat_tables([one.table for one in asked]))
     except Exception as error:
         if len(asked) == 1:
             _end(asked[0], error)
         else:  # it may be the fault of one of them
             for one in asked:
-                _tell(state, one.table, [one])
+                _tell(state, [one])
         return
     start = 0
     for one in asked:

@@ -52,8 +52,8 @@ def fitted(
     (whole,) = source.shares(1, read)
     made = clusters.planned_of(whole, model, question, like)
     ids = session.range(0, len(shares), 1, len(shares))
-    few = len(shares) <= spark.GROUPS
-    rounds = 2 if made.blank.family.keeps else 0 if few else 1
+    one_round = len(shares) > spark.GROUPS
+    rounds = 2 if made.blank.family.keeps else int(one_round)
     counts = spark.summed(ids, CountingFiles(made, shares), added, rounds)
     found = clusters.fitted(model, with_typed_labels(learned(made, counts)), like)
     return found, Columns(tuple(made.blank.schema.why), {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from naively.exact import Float64, Int64
 from naively.text.analysis import Analysis, Span
@@ -24,9 +25,9 @@ class ExplainedTerms:
     terms : its distinct terms that the model knows, in the order in which they are met.
     counts : (T,) how often.
     contributions : (T, C) what each of them adds to the score of each class.
-    rest : (C,) what the absence of all other terms adds; or what is added because the document may
-        be of a kind that was never learned.
-    doubted : whether it is the latter.
+    rest : (C,) what is added besides.
+    rest_is : because all other terms are absent; because the document may be of a kind that was
+        never learned; or because it is missing.
     unknown : its terms that the model does not know.
     cuts : each (how the document becomes terms, the position in `terms` of each of them; those
         that are hashed together share one). There are several where models are pooled.
@@ -37,7 +38,7 @@ class ExplainedTerms:
     counts: Int64
     contributions: Float64
     rest: Float64
-    doubted: bool
+    rest_is: Literal["absent terms", "doubt", "missing"]
     unknown: list[str]
     cuts: list[tuple[Analysis, dict[str, int]]]
 

@@ -192,6 +192,13 @@ class Vocabulary:
         starts = self.starts[: len(self) + 1]
         return self.arena[: starts[-1]], np.diff(starts)
 
+    def lengths_in(self, words: bool) -> Int64:
+        """How many words, or characters, each term has, (V,)."""
+        arena, lengths = self.packed()
+        units = arena == ord(" ") if words else arena & 0xC0 != 0x80  # the rest of a character
+        before = np.append(0, np.cumsum(units, dtype=np.int64))
+        return np.diff(before[np.append(0, np.cumsum(lengths))]) + words
+
     def __eq__(self, other: object) -> bool:
         """Whether another one has the same terms in the same order."""
         if not isinstance(other, Vocabulary):
