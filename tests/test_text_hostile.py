@@ -198,9 +198,9 @@ NO_DOCUMENTS = {
     "an array of rows": (np.array([["the"], ["fox"]]), ValueError, r"not of shape \(2, 1\)"),
     "an array of objects": (np.array([["a", "b"]], object), ValueError, r"not of shape \(1, 2\)"),
     "an array of one text": (np.array("the"), ValueError, r"not of shape \(\)"),
-    "a frame": (pandas.DataFrame({"t": ["the", "fox"]}), TypeError, "must be text, not struct"),
-    "a polars frame": (polars.DataFrame({"t": ["the"]}), TypeError, "must be text, not struct"),
-    "an Arrow table": (pa.table({"t": ["the", "fox"]}), TypeError, "must be text, not struct"),
+    "a frame": (pandas.DataFrame({"t": ["the", "fox"]}), TypeError, "a table of 1 column"),
+    "a polars frame": (polars.DataFrame({"t": ["the"]}), TypeError, "a table of 1 column"),
+    "an Arrow table": (pa.table({"t": ["the", "fox"]}), TypeError, "a table of 1 column"),
 }
 
 

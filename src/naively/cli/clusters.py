@@ -16,6 +16,7 @@ from naively.cli import progress
 from naively.cli.arguments import LearningOptions
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.options import new_question, noted, weighing
+from naively.cli.sources import no_such
 from naively.cli.work import Fitted, check_learned, left_out
 from naively.engines import spark
 from naively.engines.counting import Counting, added, learned
@@ -25,7 +26,6 @@ from naively.tables import learning
 from naively.tables.inference import first_rows
 from naively.tables.inputs import UNTYPED
 from naively.tables.learning import Question
-from naively.tables.names import no_column
 from naively.tables.relabelling import with_typed_labels
 
 ALONE = ("holdout", "label")
@@ -103,7 +103,7 @@ def _fitted(
     question = weighing(new_question(target, (), options), options, None)
     for one in filter(None, (target, question.weight, *question.wishes.columns)):
         if one not in frame.columns:
-            raise UserError(f"{name}: {no_column(str(one), frame.columns)}")
+            raise UserError(f"{name}: {no_such(str(one), frame.columns)}")
     with progress.doing() as tell:
         tell("Spark counts")
         width = len(frame.columns)

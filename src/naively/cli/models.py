@@ -24,6 +24,7 @@ from naively.serve.store import pending
 from naively.tables import union, values
 from naively.tables.inference import reconsidered
 from naively.tables.inputs import MISSING
+from naively.tables.names import hinted
 from naively.tables.summarising import other_columns
 from naively.tables.targets import positions
 from naively.weighed import Weighed
@@ -69,6 +70,8 @@ def _read(path: Path) -> Saved:
         raise UserError(f"{path}: there is no such model file; `naively fit` writes one") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except safetensors.NoModelError as error:
+        raise UserError(f"{error}; where a command takes MODEL and DATA, MODEL is first") from None
     except safetensors.ModelFileError as error:
         raise UserError(str(error)) from None
 
@@ -221,7 +224,7 @@ def with_columns(saved: Saved, names: list[str], data: str) -> Model:
             f"({some(lacking)}); its own are {some(names)}"
         )
     if lacking:
-        progress.note(f"{data} lacks {some(lacking)}: counted as missing")
+        progress.note(f"{data} lacks {some(hinted(lacking, names))}: counted as missing")
     model.posterior(workers(None))
     return model
 

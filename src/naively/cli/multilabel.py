@@ -15,7 +15,7 @@ from naively.cli.arguments import LEARNING, LearningOptions
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.layout import clean, counted, facts, new_table, with_notes
 from naively.cli.options import missing_of, prior_of
-from naively.cli.sources import Opened, opened, target_among
+from naively.cli.sources import Opened, no_such, opened, target_among
 from naively.cli.work import Fitted
 from naively.engines.threads import workers
 from naively.families.registry import FAMILIES
@@ -28,7 +28,6 @@ from naively.multilabel import LabelsPosterior, Multilabel
 from naively.tables.inference import Wishes
 from naively.tables.label_cells import USUAL, LabelCells, notice
 from naively.tables.learning import Question
-from naively.tables.names import no_column
 from naively.tables.telling import telling_terms
 
 TAKEN = (
@@ -121,7 +120,7 @@ def _columns(source: Opened, target: str, options: LearningOptions) -> tuple[str
     """(the column of text, those that are left out)."""
     for name in (target, options.weight, *(options.text or ()), *(options.skip or ())):
         if name is not None and name not in source.names:
-            raise UserError(f"{source.name}: {no_column(name, source.names)}")
+            raise UserError(f"{source.name}: {no_such(name, source.names)}")
     skipped = {target, options.weight, *(options.skip or ())}
     rest = [name for name in source.names if name not in skipped]
     asked = options.text or rest

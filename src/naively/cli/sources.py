@@ -26,7 +26,7 @@ from naively.tables.documents import FILE, LABEL, TEXTS
 from naively.tables.inputs import MISSING, Task
 from naively.tables.learning import Question
 from naively.tables.likeness import like as known_of
-from naively.tables.names import no_column
+from naively.tables.names import hinted, no_column, several
 from naively.tables.readers import FORMATS, Source, open_source
 from naively.tables.summarising import other_columns
 
@@ -224,7 +224,17 @@ def check_columns(table: Opened, question: Question) -> None:
     """Refuse names of columns that are not there."""
     for name in filter(None, (question.target, question.weight, *question.wishes.columns)):
         if name not in table.names:
-            raise UserError(f"{table.name}: {no_column(str(name), table.names)}")
+            raise UserError(f"{table.name}: {no_such(str(name), table.names)}")
+
+
+def no_such(name: str, names: Sequence[str]) -> str:
+    """What to say of a column that an option names, and that is not there."""
+    if pieces := several(name, names):
+        return (
+            f"there is no column {name!r}; give the option once for each column, as "
+            f"--skip {pieces[0]} --skip {pieces[1]}"
+        )
+    return no_column(name, names)
 
 
 def check_known(table: Opened, known: Model, question: Question) -> None:
@@ -237,7 +247,9 @@ def check_known(table: Opened, known: Model, question: Question) -> None:
             f"{table.name}: it has none of the columns that the model learned ({some(lacking)})"
         )
     if lacking:
-        progress.note(f"{table.name} lacks {some(lacking)}: counted as missing")
+        progress.note(
+            f"{table.name} lacks {some(hinted(lacking, table.names))}: counted as missing"
+        )
     if new:
         progress.note(
             f"{table.name}: the model does not know {some(new)}, left out; "

@@ -8,6 +8,7 @@ from typing import Any
 from scipy.sparse import issparse
 
 from naively.engines.threads import workers
+from naively.estimators.by_position import placed
 from naively.estimators.given import is_flat
 from naively.model import Model
 from naively.study.drift import LEVEL, Drift, check_level, check_model, examine
@@ -64,6 +65,7 @@ def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:
     if len(names) == 1 and learned.schema.parts[0].summary.takes == "documents" and is_flat(X):
         X = {names[0]: X}
     table = SparseTable(X.tocsr()) if issparse(X) else to_arrow(X)
+    table = placed(type(model).__name__, X, table, learned.schema, learned.target)
     absent, unknown = other_columns(learned.schema, learned.target, table.column_names)
     if len(absent) == len(names):
         raise ValueError(

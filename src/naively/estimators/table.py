@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.estimators.asking import AsksWhyNot
+from naively.estimators.by_position import placed
 from naively.estimators.given import (
     Kind,
     apart,
@@ -44,7 +45,7 @@ from naively.study.folds import Learnable, Reading
 from naively.tables import union
 from naively.tables.encoding import decode, encode
 from naively.tables.explaining import explain
-from naively.tables.frames import SparseTable, array_width, is_named, to_arrow
+from naively.tables.frames import SparseTable, array_width, to_arrow
 from naively.tables.inference import Wishes, infer, reconsidered
 from naively.tables.left_out import no_information, unvaried_in
 from naively.tables.likeness import like as known_of
@@ -131,7 +132,7 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
 
     def _given(self, X: Any, y: Any, sample_weight: Any, known: Model | None) -> Given:
         """What there is to learn, checked."""
-        table = self._as_table(X, None if known is None else known.schema)
+        table = self._as_table(X, None if known is None else known.schema, y)
         require_labels(self, y)
         kind = kind_of(X, table)
         table, column = apart(table, y)
@@ -251,7 +252,7 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
     def _with_labels(self, X: Any, y: Any) -> tuple[Any, Any]:
         require_labels(self, y)
         if isinstance(y, str):
-            X, y = apart(self._as_table(X, self._posterior().schema), y)
+            X, y = apart(self._as_table(X, self._posterior().schema, y), y)
         classes, codes = labels_of(label_column(y), self.missing)
         if (codes == len(classes)).any():
             raise ValueError(f"the label of row {int((codes == len(classes)).argmax())} is missing")
@@ -267,18 +268,14 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         self._warn(invalid, "read", posterior.schema)
         return table, rows
 
-    def _as_table(self, X: Any, known: Schema | None) -> Any:
-        """An Arrow table, or a `SparseTable`; arrays must have as many columns as those known."""
+    def _as_table(self, X: Any, known: Schema | None, y: Any = None) -> Any:
+        """An Arrow table, or a `SparseTable`, with the names of columns that are known."""
         table = SparseTable(check_data(clone(self), X, reset=True, sparse=self._takes_sparse)) if (
             issparse(X)) else to_arrow(X)  # fmt: skip
-        if known is not None and not is_named(X):
-            expected, width = array_width(known.why), len(table.column_names)
-            if expected and width != expected:
-                raise ValueError(
-                    f"X has {width} features, but {type(self).__name__} is expecting {expected} "
-                    "features as input"
-                )
-        return table
+        if known is None:
+            return table
+        target = None if self._learned is None else self.model_.target
+        return placed(type(self).__name__, X, table, known, target, y)
 
     def _table(self, X: Any, known: Schema) -> pa.Table:
         """The table, with a warning about columns that are missing or unknown."""

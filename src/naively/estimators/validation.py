@@ -19,6 +19,7 @@ from naively.model import Model
 from naively.posterior import Posterior
 from naively.statistics.base import Data
 from naively.tables.arrow_streams import is_stream
+from naively.tables.frames import refuse_path
 from naively.text.documents import Documents
 from naively.workers import Workers
 
@@ -47,6 +48,7 @@ def check_data(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
     if not reset and is_ready(estimator, X):
         return X
     refuse_stream(X)
+    refuse_path(X)
     X = _with_nan(X)
     try:
         checked = validate_data(

@@ -60,6 +60,14 @@ class ModelFileError(ValueError):
     """A file that is no model, or a damaged one: which, and what is wrong with it."""
 
 
+class NoModelError(ModelFileError):
+    """A file that naively did not write, as far as can be seen."""
+
+
+class VersionError(ValueError):
+    """A model in a version of the format that this naively does not read."""
+
+
 @dataclass
 class Saved:
     """What a model file holds.
@@ -121,14 +129,14 @@ def from_bytes(content: bytes, source: str = "this") -> Saved:
         size = int.from_bytes(content[:8], "little")
         arrays = tensors_of(content)  # which checks the header
         metadata = json.loads(content[8 : 8 + size]).get("__metadata__") or {}
-    except (SafetensorError, TypeError, ValueError, KeyError, AttributeError) as error:
-        raise ModelFileError(
-            f"{source} is no model file of naively, or a damaged one: {error}"
-        ) from None
+    except (SafetensorError, TypeError, ValueError, KeyError, AttributeError):
+        raise NoModelError(f"{source} is no model file of naively, or a damaged one") from None
     if KEY not in metadata:
-        raise ModelFileError(f"{source} is a safetensors file, but no model that naively wrote")
+        raise NoModelError(f"{source} is a safetensors file, but no model that naively wrote")
     try:
         return _decoded(_parsed(metadata[KEY]), arrays)
+    except VersionError as error:
+        raise ModelFileError(f"{source} {error}") from None
     except Exception as error:  # whatever a hostile file may provoke: nothing was changed yet
         detail = error if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{source} is a damaged model file: {detail}") from error
@@ -259,9 +267,12 @@ def _decoded(document: Any, arrays: Arrays) -> Saved:
     if document["format"] != "naively model":
         raise ValueError(f"its format is {document['format'][:40]!r}")
     if document["version"] != VERSION:
-        raise ValueError(
-            f"it has version {document['version']} of the format, where naively {__version__} "
-            f"reads version {VERSION}; use the naively that wrote it, or a newer one"
+        newer = document["version"] > VERSION
+        use = "update naively to read it" if newer else "use the naively that wrote it"
+        raise VersionError(
+            f"was written by {'a newer' if newer else 'an older'} naively, in version "
+            f"{document['version']} of the format, where naively {__version__} reads version "
+            f"{VERSION}: {use}"
         )
     checks.expect(
         document,

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ import pyarrow as pa
 
 from naively.tables import values
 from naively.tables.arrow_streams import is_stream
+
+ONE_ROW = "one row give a frame of one row, as frame.iloc[[0]], or a list with its dict, [{...}]"
+"""What to pass in the place of a row."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +69,13 @@ def to_arrow(X: Any) -> pa.Table:
     elif isinstance(X, pa.RecordBatch):
         table = pa.Table.from_batches([X])
     elif isinstance(X, Mapping) or in_pandas:
+        if not in_pandas:
+            _refuse_row(X)
         table = _columns(X.items())
     elif hasattr(X, "__arrow_c_stream__"):
         table = _from_stream(X)
     elif hasattr(X, "__arrow_c_array__"):
-        table = pa.Table.from_batches([pa.record_batch(X)])
+        table = pa.Table.from_batches([_from_array(X)])
     elif isinstance(X, list) and X and isinstance(X[0], Mapping):
         names = list(dict.fromkeys(str(name) for row in X for name in row))
         table = _columns((name, [row.get(name) for row in X]) for name in names)
@@ -95,24 +101,59 @@ def array_names(columns: int) -> list[str]:
 
 
 def _rows(X: Any) -> pa.Table:
+    refuse_path(X)
     cells = np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
     if isinstance(X, np.ma.MaskedArray):
         cells = X  # its columns know what is missing
     if cells.ndim != 2:
-        raise ValueError(
-            f"Reshape your data: a table has rows and columns, but this {type(X).__name__} has "
-            f"{cells.ndim} dimension{'s'[: cells.ndim != 1]}"
-        )
+        raise _no_table(X, cells.ndim)
     return _columns(zip(array_names(cells.shape[1]), cells.T, strict=True))
+
+
+def refuse_path(X: Any) -> None:
+    """Raise ValueError if X is the path of a file, or a text, in the place of its rows."""
+    if isinstance(X, str | PathLike):
+        path = str(X)[:60]
+        raise ValueError(
+            f"X is {path!r} ({type(X).__name__}), where rows are expected: if it is a file, pass "
+            f"naively.scan({path!r})"
+        )
+
+
+def _refuse_row(columns: Mapping[Any, Any]) -> None:
+    """Raise ValueError if a dict has a value where a column is expected."""
+    for name, column in columns.items():
+        single = isinstance(column, str | bytes) or getattr(column, "ndim", 1) == 0
+        if single or not any(hasattr(column, one) for one in ("__iter__", "__arrow_c_array__")):
+            raise ValueError(
+                f"column {str(name)!r} is one value, {column!r:.40}, where a dict holds columns: "
+                f"for {ONE_ROW}"
+            )
+
+
+def _no_table(X: Any, dimensions: int) -> ValueError:
+    """What to say of something that has no rows and columns."""
+    hint = f"; for {ONE_ROW}" if dimensions == 1 else ""
+    return ValueError(
+        f"Reshape your data: a table has rows and columns, but this {type(X).__name__} has "
+        f"{dimensions} dimension{'s'[: dimensions != 1]}{hint}"
+    )
+
+
+def _from_array(X: Any) -> pa.RecordBatch:
+    try:
+        return pa.record_batch(X)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise _no_table(X, 1) from None
 
 
 def _from_stream(X: Any) -> pa.Table:
     """A frame that Arrow reads; column by column if it does not know a type."""
     try:
         table = pa.table(X)
-    except pa.ArrowException:
+    except (pa.ArrowException, TypeError, ValueError):
         if not hasattr(X, "columns"):
-            raise
+            raise _no_table(X, 1) from None
         return _columns((name, X[name]) for name in X.columns)
     for k, field in enumerate(table.schema):
         if pa.types.is_string_view(field.type):  # which Arrow cannot filter

@@ -12,8 +12,7 @@ from naively.families.registry import FAMILIES
 
 def no_column(name: str, names: Sequence[str]) -> str:
     """What to say of a column that is not among these."""
-    folded = {known.strip().casefold(): known for known in reversed(names)}
-    close = folded.get(name.strip().casefold())
+    close = _alike(name, names)
     if close is None:
         close = next(iter(difflib.get_close_matches(name, names, 1)), None)
     if close is not None:
@@ -22,6 +21,24 @@ def no_column(name: str, names: Sequence[str]) -> str:
     hint = "; does the first line hold the names?" if headless else ""
     listed = ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
     return f"there is no column {name!r}; its columns are {listed}{hint}"
+
+
+def hinted(lacking: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Columns that are not among these, each with a name that differs in case or blanks alone."""
+    found = [(name, _alike(name, names)) for name in lacking]
+    return [name if like is None else f"{name} (it has {like!r})" for name, like in found]
+
+
+def _alike(name: str, names: Sequence[str]) -> str | None:
+    """The first of these names that differs in nothing but case and blanks about it."""
+    folded = {known.strip().casefold(): known for known in reversed(names)}
+    return folded.get(name.strip().casefold())
+
+
+def several(name: str, names: Sequence[str]) -> list[str]:
+    """The columns that a text names, if it is no column but a list of some with commas."""
+    pieces = [piece.strip() for piece in name.split(",")]
+    return pieces if len(pieces) > 1 and name not in names and {*pieces} & {*names} else []
 
 
 def few(names: Sequence[str]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -73,8 +74,9 @@ class Documents:
         kind = texts.type
         large = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
         if not (large or pa.types.is_string(kind) or pa.types.is_binary(kind)):
-            one = "; pass one column of the frame" if pa.types.is_struct(kind) else ""
-            raise TypeError(f"documents must be text, not {kind}{one}")
+            if pa.types.is_struct(kind):
+                raise _table_error([field.name for field in kind])
+            raise TypeError(f"documents must be text, not {kind!s:.60}")
         bitmap, ends, data = texts.buffers()
         number = np.int64 if large else np.int32
         size = np.dtype(number).itemsize
@@ -169,8 +171,14 @@ codecs.register_error(ERRORS, _replaced)
 
 def to_array(texts: Any) -> pa.Array:
     """A sequence of str, bytes and None (or NaN) as an Arrow array."""
-    if isinstance(texts, str | bytes):
-        raise TypeError("documents must be a sequence of texts, not one text: put it in a list")
+    if isinstance(texts, str | bytes | PathLike):
+        raise TypeError(
+            "documents must be a sequence of texts, not one text: put it in a list; for a file "
+            "pass naively.scan(path)"
+        )
+    names = getattr(texts, "column_names", getattr(texts, "columns", None))
+    if isinstance(texts, Mapping) or names is not None:
+        raise _table_error(list(texts if names is None else names))
     if hasattr(texts, "__arrow_c_stream__"):
         try:
             found = pa.chunked_array(texts).combine_chunks()
@@ -188,6 +196,19 @@ def to_array(texts: Any) -> pa.Array:
         return pa.array(texts, pa.large_string(), from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError):
         return pa.array([_bytes(text, i) for i, text in enumerate(texts)], pa.large_binary())
+
+
+def _table_error(names: list[Any]) -> TypeError:
+    """What to say of a table in the place of its column of documents."""
+    few = ", ".join(f"{str(name)[:24]!r}" for name in names[:3])
+    more = ", ..." if len(names) > 3 else ""
+    columns = f"{len(names)} column{'s'[: len(names) != 1]}"
+    which = "that" if len(names) == 1 else "the one that holds them"
+    example = repr(names[0]) if len(names) == 1 else '"..."'
+    return TypeError(
+        f"documents must be one column of text, and X is a table of {columns} ({few}{more}): pass "
+        f"{which}, as X[{example}]"
+    )
 
 
 def _bytes(text: Any, i: int) -> bytes | None:

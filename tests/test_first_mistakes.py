@@ -1,0 +1,147 @@
+"""What people get wrong at first: the error says what to do instead, in our own words."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import product
+import pyarrow as pa
+import pytest
+from safetensors.numpy import load, save
+
+import naively
+from naively import AutoBayes, GaussianNB, MultinomialNB, NaiveBayes, TextNB
+
+FRAME = pd.DataFrame({"age": [39, 50, 28, 61] * 5, "plan": ["a", "b", "a", "b"] * 5})
+LABELS = [0, 1] * 10
+
+
+@pytest.fixture(scope="module")
+def model():
+    return NaiveBayes().fit(FRAME, LABELS)
+
+
+def run(capsys, *tokens):
+    """(what a command prints, errors and notes, exit code)."""
+    code = product.run([*tokens])
+    return *capsys.readouterr(), code
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        FRAME.iloc[0].to_dict(), {"age": 39, "plan": "a"}, {"age": [39], "plan": "a"},
+        {"plan": "abc", "age": "123"}, {"age": np.float64(3), "plan": b"a"},
+        {"age": [1.0], "plan": None},
+        FRAME.iloc[0], FRAME["age"], pl.Series([1, 2]), pa.array([1, 2]), pa.chunked_array([[1]]),
+        np.array([39.0, 1.0]), [39, 1],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("ask", ["predict_proba", "explain"])
+def test_one_row_is_a_table_too(model, row, ask):
+    with pytest.raises(
+        ValueError, match=r"for one row give a frame of one row.*list with its dict"
+    ):
+        getattr(model, ask)(row)
+
+
+def test_what_the_error_says_of_one_row_works(model):
+    one = model.predict_proba(FRAME.iloc[[0]]).tolist()
+    assert model.predict_proba([FRAME.iloc[0].to_dict()]).tolist() == one
+
+
+@pytest.mark.parametrize("kind", [AutoBayes, NaiveBayes, GaussianNB, MultinomialNB])
+@pytest.mark.parametrize("path", ["cust.csv", Path("cust.csv")])
+def test_a_path_is_for_scan(kind, path):
+    with pytest.raises(ValueError, match=r"'cust.csv'.*naively\.scan\('cust\.csv'\)"):
+        kind().fit(path, "churn")
+
+
+@pytest.mark.parametrize("path", ["cust.csv", Path("cust.csv")])
+def test_a_path_is_no_column_of_text(path):
+    with pytest.raises(TypeError, match=r"naively\.scan\(path\)"):
+        TextNB().fit(path, "churn")
+
+
+WIDE = pd.DataFrame({f"c{k}": ["free prize", "lunch"] for k in range(57)})
+
+
+@pytest.mark.parametrize(
+    "table",
+    [WIDE, WIDE.to_dict("list"), pa.table(WIDE), pl.DataFrame(WIDE), pa.table(WIDE).to_batches()[0],
+     pa.table(WIDE).to_struct_array()],
+)  # fmt: skip
+def test_a_table_is_no_column_of_text(table):
+    with pytest.raises(TypeError) as met:
+        TextNB().fit(table, ["spam", "ham"])
+    assert "57 columns ('c0', 'c1', 'c2', ...)" in str(met.value)
+    assert "pass the one that holds them" in str(met.value)
+    assert len(str(met.value)) < 160
+
+
+def test_a_table_of_one_column_names_it():
+    with pytest.raises(TypeError, match=re.escape("pass that, as X['c0']")):
+        TextNB().fit(WIDE[["c0"]], ["spam", "ham"])
+    assert TextNB().fit(WIDE["c0"], ["spam", "ham"]).predict(["lunch"]) == ["ham"]
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("version", "which"), [(99, "a newer"), (1, "an older")])
+def test_a_file_of_another_version_is_not_damaged(model, tmp_path, version, which):
+    model.save(tmp_path / "m")
+    content = (tmp_path / "m").read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    document = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["naively"])
+    document["version"] = version
+    (tmp_path / "m").write_bytes(save(load(content), {"naively": json.dumps(document)}))
+    with pytest.raises(ValueError, match=f"m was written by {which} naively") as met:
+        naively.load(tmp_path / "m")
+    assert "damaged" not in str(met.value)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    FRAME.assign(churn=LABELS).to_csv("cust.csv", index=False)
+
+
+def test_a_table_is_no_model_file(folder, capsys):
+    with pytest.raises(ValueError, match=r"cust\.csv is no model file") as met:
+        naively.load("cust.csv")
+    assert "eader" not in str(met.value)
+    _, error, _ = run(capsys, "predict", "cust.csv", "cust.csv")
+    assert "eader" not in error
+    assert "cust.csv is no model file" in error
+    assert "MODEL is first" in error
+
+
+# ---- names of columns ----------------------------------------------------------------------------
+
+
+def test_columns_with_commas_between_are_several_options(folder, capsys):
+    for command in (["fit", "-o", "m"], ["compare"], ["diagnose"]):
+        tokens = [command[0], "cust.csv", "--target", "churn", "--skip", "age,plan", *command[1:]]
+        _, error, code = run(capsys, *tokens)
+        assert code
+        assert "give the option once for each column, as --skip age --skip plan" in error, command
+    FRAME.rename(columns={"age": "age,plan"}).assign(churn=LABELS).to_csv("odd.csv", index=False)
+    found = run(capsys, "fit", "odd.csv", "-t", "churn", "--skip", "age,plan", "-o", "m")
+    assert found[2] == 0
+
+
+def test_a_name_that_differs_in_case_or_blanks_is_told(folder, capsys):
+    assert run(capsys, "fit", "cust.csv", "-t", "churn", "-o", "m")[2] == 0
+    Path("new.csv").write_text('"Plan ",age,churn\na,30,1\nb,50,0\n')
+    said = "new.csv lacks plan (it has 'Plan'): counted as missing"
+    for command in ("predict", "update"):
+        assert said in run(capsys, command, "m", "new.csv")[1], command
+    Path("new.csv").write_text("scheme,age,churn\na,30,1\n")
+    assert "new.csv lacks plan: counted" in run(capsys, "predict", "m", "new.csv")[1]
