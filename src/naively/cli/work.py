@@ -29,7 +29,7 @@ from naively.posterior import Posterior
 from naively.study.kept import Kept
 from naively.study.rows import LabelledRows, of_stream
 from naively.tables.documents import LABEL
-from naively.tables.encoding import encode
+from naively.tables.encoding import encode_for
 from naively.tables.held import Held
 from naively.tables.inference import reconsidered
 from naively.tables.learning import (
@@ -205,7 +205,7 @@ def compared(
     kept = np.flatnonzero(codes < len(labels))
     truth = np.append(positions(labels, model.classes), -1)[codes[kept]]
     posterior = model.posterior()
-    rows, invalid = encode(model.schema, batch, unvaried_in(posterior))
+    rows, invalid = encode_for(posterior, batch, unvaried_in(posterior))
     log_proba = posterior.log_proba(rows[kept], threads)
     return truth, log_proba, batch.num_rows - len(kept), labels, invalid
 
@@ -256,7 +256,7 @@ def predict(
 
     def one(task: Any) -> tuple[list[str], Predicted, dict[str, Invalid]]:
         batch = task()
-        rows, unread = encode(model.schema, pa.Table.from_batches([batch]), without)
+        rows, unread = encode_for(posterior, pa.Table.from_batches([batch]), without)
         return batch.schema.names, said(batch, rows), unread
 
     empty, warned, known = True, False, set(source.names)
