@@ -33,9 +33,12 @@ from naively.tables.encoding import encode_for
 from naively.tables.held import Held
 from naively.tables.inference import reconsidered
 from naively.tables.learning import (
+    ALL_OTHERS,
+    HEAD,
     LearningError,
     Plan,
     Question,
+    check_repeated,
     labelled,
     merge,
     summarise,
@@ -318,9 +321,13 @@ def sampled(source: Opened, question: Question) -> LabelledRows:
     check_columns(source, question)
     with progress.bar("reading", source.files):
         try:
-            return of_stream(
+            found = of_stream(
                 source.tasks(), question.target, question.wishes.missing, question.seed,
                 workers(None).count,
             )  # fmt: skip
+            whole = found.total == len(found.codes)
+            limits = () if whole else (ALL_OTHERS, HEAD)
+            check_repeated(question.target, len(found.classes), len(found.codes), *limits)
+            return found
         except ValueError as error:
             raise UserError(f"{source.name}: {error}") from None

@@ -204,8 +204,8 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         """Warn of values that columns could not take, at the line of the user."""
         for name, one in invalid.items():
             warnings.warn(
-                f"column {name!r} ({one.kind or schema.known[name].name}): {one.count} values such as "
-                f"{one.example!r} cannot be {what} and count as missing",
+                f"column {name!r} ({one.kind or schema.known[name].name}): {one.count} values such "
+                f"as {one.example!r} cannot be {what} and count as missing",
                 UserWarning, stacklevel=4,
             )  # fmt: skip
 
