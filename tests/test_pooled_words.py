@@ -1,6 +1,7 @@
 """Columns of text in `AutoBayes`: words are evidence that is weighed, beside the other columns."""
 
 import csv
+import json
 import os
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
 from naively import AutoBayes, TextNB, load
+from naively.cli.main import run
 from naively.evidence.scale import Scale
 from naively.evidence.words import EVENTS, NOBODY, Words, _Chosen, _rows, _Texts, is_prose
 from naively.workers import SERIAL
@@ -190,3 +192,68 @@ def test_short_messages():
     plain = log_loss(TextNB(weights=None).fit(texts[:cut], y[:cut]).predict_proba(texts[cut:]))
     assert ours < 0.5 * plain
     assert ours < 0.05
+
+
+# ---- for people ----------------------------------------------------------------------------------
+
+
+def repeated():
+    """Letters of which some are sent again and again, with a label and when they came."""
+    table, y = letters(700)
+    for k in range(6):
+        table.loc[k * 12 : k * 12 + 5, "text"] = f"one letter that is sent again, number {k}"
+    rng = np.random.default_rng(2)
+    hours = np.where(y == "spam", rng.integers(0, 9, 700), rng.integers(5, 24, 700))
+    stamps = np.datetime64("2021-03-01T00:00") + rng.integers(0, 300, 700) * 1440 + hours * 60
+    return table.assign(day=pd.Series(stamps).astype(str)), y
+
+
+@pytest.fixture(scope="module")
+def sent(tmp_path_factory):
+    table, y = repeated()
+    folder = tmp_path_factory.mktemp("sent")
+    table.assign(y=y).to_csv(folder / "t.csv", index=False)
+    assert run(["fit", str(folder / "t.csv"), "--target", "y", "-o", str(folder / "m")]) == 0
+    return folder / "m"
+
+
+def told(path, capsys, *options):
+    assert run(["inspect", str(path), *options]) == 0
+    return capsys.readouterr().out
+
+
+def test_telling_words_have_the_odds_that_explanations_add(sent, capsys):
+    """The odds of a word are what it adds where it is the only one."""
+    model = load(sent)
+    found = json.loads(told(sent, capsys, "--json"))["texts"]["text"]
+    assert {one["class"] for one in found["classes"]} == {"ham", "spam"}
+    checked = 0
+    for one in found["classes"]:
+        other = "ham" if one["class"] == "spam" else "spam"
+        assert all(term["log_odds"] > 0 for term in one["terms"])
+        for term in one["terms"]:
+            if term["term"].isalpha():
+                row = pd.DataFrame({"text": [term["term"]], "size": [0.0], "day": [None]})
+                (why,) = model.explain(row)
+                text = why.texts["text"]
+                a, b = (list(model.classes_).index(label) for label in (one["class"], other))
+                added = text.contributions[text.terms.index(term["term"])]
+                assert added[a] - added[b] == pytest.approx(term["log_odds"])
+                checked += 1
+    assert checked > 5
+    (spam,) = (one["terms"] for one in found["classes"] if one["class"] == "spam")
+    assert {term["term"].strip("'") for term in spam} & {"free", "win", "money", "call", "now"}
+
+
+def test_inspect_lists_words_in_place_of_whole_texts(sent, capsys):
+    model = load(sent)
+    whole = [one for one in model.evidence_ if one.of_text and one.bins]
+    assert whole  # there are levels, of the letters that came again
+    for options in ((), ("--column", "text")):
+        out = told(sent, capsys, *options)
+        assert "Words of text that speak for a class" in out
+        assert "one letter that" not in out
+        assert "whole texts" in out
+    found = json.loads(told(sent, capsys, "--column", "text", "--json"))
+    assert found["texts"]["text"] == json.loads(told(sent, capsys, "--json"))["texts"]["text"]
+    assert "texts" not in json.loads(told(sent, capsys, "--column", "day", "--json"))

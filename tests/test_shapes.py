@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.datasets import load_wine
 import naively
 from naively import AutoBayes, GaussianBayes, MultivariateGaussian, NaiveBayes
 from naively.cli.main import run
+from naively.plot import EvidenceDisplay
 
 DATA = os.environ.get("NAIVELY_DATA")
 
@@ -339,6 +341,56 @@ def test_what_cannot_be_inspected(folder, capsys, options, code, problem):
     before = Path("m").read_bytes()
     assert problem in said(capsys, "inspect", "m", *options, code=code)[1]
     assert Path("m").read_bytes() == before
+
+
+def suppressed(n=1500, seed=0):
+    """A column that tells how much of the other is noise."""
+    rng = np.random.default_rng(seed)
+    y, noise = rng.integers(0, 2, n), rng.normal(size=n)
+    day = np.datetime64("2021-01-01T00:00") + rng.integers(0, 365, n) * 1440
+    hour = np.clip(np.round(12 + 3 * noise + y), 0, 23).astype(int)
+    return pd.DataFrame({"seen": noise + y, "day": (day + hour * 60).astype(str), "y": y})
+
+
+def test_a_weight_below_zero_is_explained(folder, capsys):
+    suppressed().to_csv("s.csv", index=False)
+    said(capsys, "fit", "s.csv", "-t", "y", "-o", "s")
+    shapes = naively.load("s").evidence_
+    hours = next(one for one in shapes if one.part == "hours")
+    assert hours.weight < 0
+    assert any(one.weight >= 0 for one in shapes if one.names == ("seen",))
+    note = "a weight below 0 takes back"
+    assert said(capsys, "inspect", "s")[0].count(note) == 1
+    for name in ("seen", "day"):
+        below = sum(one.weight < 0 for one in shapes if one.names == (name,))
+        assert said(capsys, "inspect", "s", "--column", name)[0].count(note) == below
+    assert note not in said(capsys, "inspect", "m")[0] or any(
+        one.weight < 0 for one in naively.load("m").evidence_
+    )
+
+
+def test_parts_of_dates_are_drawn_in_their_order(folder):
+    """All of them, each under its own title; dates along an axis are dates."""
+    table = suppressed()
+    model = AutoBayes().fit(table, "y")
+    display = EvidenceDisplay.from_estimator(model, features=["day"])
+    found = {panel.get_title().split("\n")[0]: panel for panel in display.axes_}
+    shapes = {one.title: one for one in model.evidence_ if one.names == ("day",)}
+    assert found.keys() == shapes.keys() >= {"day: hours", "day: over time"}
+    hours = found["day: hours"]
+    shape = shapes["day: hours"]
+    line = next(one for one in hours.patches if not one.get_fill())
+    drawn = line.get_data()
+    assert drawn.edges.tolist() == [k - 0.5 for k in range(25)]
+    assert drawn.values.tolist() == (shape.added[:-1, 1] - shape.added[:-1, 0]).tolist()
+    assert [one.get_text() for one in hours.get_xticklabels()] == [
+        "00:00", "06:00", "12:00", "18:00",
+    ]  # fmt: skip
+    time = found["day: over time"]
+    display.figure_.canvas.draw()
+    names = [one.get_text() for one in time.get_xticklabels()]
+    assert names
+    assert all(re.fullmatch("[A-Z][a-z]{2}|2021|2022", name) for name in names)
 
 
 def test_a_product_has_no_evidence_to_look_into(folder, capsys):

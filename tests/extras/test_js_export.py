@@ -284,6 +284,13 @@ def test_what_cannot_be_said_is_refused(model, problem):
         to_js(model.fit(TABLE, LABELS).model_)
 
 
+def test_of_dates_it_is_said_what_takes_them():
+    day = np.datetime64("2021-01-01") + GENERATOR.integers(0, 100, len(LABELS)) + 100 * KIND
+    model = AutoBayes().fit(pd.DataFrame({"day": day.astype(str)}), LABELS)
+    with pytest.raises(NotExportableError, match=r"'day' holds dates .* DuckDB .* and ONNX take"):
+        to_js(model.model_)
+
+
 def test_labels_that_javascript_takes_for_others_are_refused():
     with pytest.raises(NotExportableError, match="2\\^53"):
         to_js(NaiveBayes().fit(TABLE, KIND + 2**60).model_)

@@ -219,6 +219,64 @@ def test_text(tmp_path):
     assert HOSTILE in "".join(texts(tree, ".//p[@class='marked']"))
 
 
+def test_text_beside_other_columns_and_dates(tmp_path):
+    """Words in place of whole texts, parts of dates told apart, and what is not shown."""
+    draw = np.random.default_rng(1)
+    y = draw.integers(0, 2, 600)
+    said = np.array(["meeting at noon", "cheap pills now"])[y]
+    letters = [f"{one} {' '.join(draw.choice(WORDS, 9))}" for one in said]
+    letters[:12] = [f"the same letter, each time, of class {k}" for k in y[:12]]
+    hours = np.where(y == 1, draw.integers(0, 9, 600), draw.integers(6, 24, 600))
+    stamps = np.datetime64("2021-03-01T00:00") + draw.integers(0, 300, 600) * 1440 + hours * 60
+    size = draw.normal(size=600) + y
+    table = pd.DataFrame({
+        "body": letters, "sent": stamps.astype(str), "size": size, "more": size + draw.random(600),
+        "label": np.array(["ham", "spam"])[y],
+    })  # fmt: skip
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table[:60].to_csv(tmp_path / "new.csv", index=False)
+    assert run(["fit", str(tmp_path / "t.csv"), "--target", "label",
+                "-o", str(tmp_path / "m")]) == 0  # fmt: skip
+    tree = check_alone(page_of(tmp_path, tmp_path / "m", tmp_path / "new.csv"))
+    words = texts(tree, ".//section[@id='words']//h3")
+    assert words == ["body: ham", "body: spam"]
+    terms = [
+        texts(one, ".//tbody/tr/th") for one in tree.iterfind(".//section[@id='words']//table")
+    ]
+    assert {"meeting", "noon"} & set(terms[0])
+    assert {"cheap", "pills"} & set(terms[1])
+    heads = texts(tree, ".//section[@id='shapes']//h3")
+    assert "sent: hours" in heads
+    assert "body" not in heads
+    assert len(heads) == len(set(heads))
+    drawn = "".join(texts(tree, ".//section[@id='shapes']"))
+    assert "letter, each time" not in drawn
+    assert "Not shown: the texts of 'body', whose words are above" in drawn
+    model = load(tmp_path / "m")
+    many = sum(len(one.bins) > 2 for one in model.evidence_)
+    assert ("of three columns or more" in drawn) == bool(many)
+    dense = {" × ".join(one.names) for one in model.evidence_ if not one.bins and not one.of_text}
+    assert dense
+    assert all(f"{name} (" in drawn for name in dense)
+    sure = [one for one in texts(tree, ".//article/h3/small") if "0.9999" in one or "1.0" in one]
+    assert set(sure) <= {"P > 0.9999"}
+    assert "'body' are weighed beside other columns" in "".join(
+        texts(tree, ".//section[@id='try']")
+    )
+
+
+def test_of_many_files_it_is_said_how_many(tmp_path):
+    for k in range(5):
+        TABLE[20 * k : 20 * k + 20].assign(y=LABELS[20 * k : 20 * k + 20]).to_csv(
+            tmp_path / f"{k}.csv", index=False
+        )
+    NaiveBayes().fit(TABLE.assign(y=LABELS), "y").save(tmp_path / "m")
+    tree = parsed(page_of(tmp_path, tmp_path / "m", *(tmp_path / f"{k}.csv" for k in range(5))))
+    (head,) = texts(tree, ".//section[@id='quality']//h3")
+    assert head.startswith("On 100 rows of")
+    assert head.endswith("2.csv and 2 more")
+
+
 def test_weighed_text_of_python(tmp_path):
     TextNB(weights="auto").fit(TEXTS, LABELS).save(tmp_path / "m")
     tree = check_alone(page_of(tmp_path, tmp_path / "m"))

@@ -239,7 +239,9 @@ def test_many_labels_and_words_beside_columns_are_refused():
     texts = [f"{text} {k} one more word than that" for k, text in enumerate(DOCUMENTS)]
     table = pd.DataFrame({"text": texts, "size": np.arange(64) % 7.0})
     beside = AutoBayes().fit(table, np.array(LABELS) == "spam")
-    with pytest.raises(NotExportableError, match="'text' is text, of which words are evidence"):
+    with pytest.raises(
+        NotExportableError, match="the words of column 'text' are weighed beside other"
+    ):
         to_sql(beside.model_, "duckdb", "rows")
 
 

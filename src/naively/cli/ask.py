@@ -233,11 +233,11 @@ def inspect(
     table = models.shown(saved)
     chosen = shapes.chosen(table, column, plot is not None)
     if json and column:
-        layout.print_json(shapes.as_json(chosen))
+        layout.print_json(shapes.as_json(chosen, table, report.MOST))
     elif json:
         layout.print_json(report.inspect_json(saved, table))
     elif column:
-        shapes.printed(chosen, table)
+        shapes.printed(chosen, table, features)
     else:
         report.inspected(saved, table, str(model), features)
     if plot is not None:

@@ -26,6 +26,7 @@ from naively.tables import learning
 from naively.tables.inference import first_rows
 from naively.tables.inputs import UNTYPED
 from naively.tables.learning import Question
+from naively.tables.names import three
 from naively.tables.relabelling import with_typed_labels
 
 ALONE = ("holdout", "label")
@@ -71,7 +72,7 @@ def fit(
         session = spark.session(master)
     except (RuntimeError, PySparkException) as error:
         raise UserError(f"{engine}: {_brief(error)}") from None
-    name = ", ".join(data[:3])
+    name = three(data)
     try:
         return _fitted(session, data, name, target, options)
     except (learning.LearningError, PySparkException) as error:

@@ -16,6 +16,7 @@ from naively.families.describing import Evidence, Evidences
 from naively.model import Model
 
 MOVES = "moves: nats by which it shifts a class's score; mean of learned rows and classes"
+BELOW = "a weight below 0 takes back what other columns count twice"
 NUMBERS = 3
 """Columns of one block that are named; of more, how many there are is said."""
 
@@ -35,6 +36,8 @@ def tables(columns: list[Column], found: Evidences, limit: int, width: int) -> G
         said = f"{counted(len(order), 'column')}, {counted(len(several), 'block')} of several"
         return Group(note(f"{said}; --features shows them"))
     shown: list[Any] = [_columns(order[:limit], own, width), note(MOVES)]
+    if any(one.weight < 0 for one in found.blocks):
+        shown.append(note(BELOW))
     if len(order) > limit:
         shown.append(note(f"and {counted(len(order) - limit, 'more column')} that move less"))
     if several:

@@ -14,11 +14,11 @@ from naively.cli.errors import UserError
 from naively.cli.evidence import NUMBERS
 from naively.cli.inside import Column
 from naively.cli.layout import counted, number
+from naively.cli.reported_form import exported, fields
 from naively.cli.reported_rows import Looked, looked_at, names_of, usual
 from naively.cli.sources import Opened
-from naively.evidence.shapes import drawable
-from naively.export.formulas import NotExportableError
-from naively.export.js import js_name, js_text, numbers_of
+from naively.evidence.shapes import Shape, drawable
+from naively.export.js import js_name
 from naively.families.describing import Evidences
 from naively.files.safetensors import Saved
 from naively.markup import magnitude, shown
@@ -27,15 +27,12 @@ from naively.plain import rows_in_words
 from naively.plot.evidence import LINES
 from naively.report import pictures
 from naively.report.facts import Picture, Quality, Report, Table
-from naively.serve.form import form
-from naively.serve.state import State
+from naively.tables.names import first_names
 
 COLUMNS, PAIRS, LISTED = 40, 12, 200
 """Columns and pairs that are drawn, and columns that are listed."""
 TERMS, CLASSES = 20, 12
 """Words of a class, and classes whose words are shown."""
-HEAVIEST = 8 << 20
-"""Bytes of numbers that a page has for its form."""
 
 
 def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
@@ -55,7 +52,7 @@ def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
     found = inside.evidence(model)
     legend, drawn, note = _shapes(model, columns)
     quality, unknown = _quality(model, found, looked)
-    numbers, why = _numbers(model)
+    numbers, why = exported(model)
     return Report(
         target=model.target or "the class",
         file=path.name,
@@ -76,7 +73,7 @@ def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
         mistakes=[] if looked is None else looked.mistakes,
         examples_note="" if looked is None else looked.examples_note,
         mistakes_note="" if looked is None else looked.mistakes_note,
-        form=None if numbers is None else _form(model, looked),
+        form=None if numbers is None else fields(model, looked),
         numbers=numbers,
         no_form=why,
         labels=[js_name(one) for one in model.classes.tolist()],
@@ -181,10 +178,16 @@ def _ranked(model: Model, columns: list[Column], found: Evidences | None) -> lis
             [_joined(one.names), one.what, f"{one.weight:.2f}", f"{one.moves:.3f}"]
             for one in blocks
         ]
-        note = "" if several else f"{evidence.MOVES[:1].upper()}{evidence.MOVES[1:]}."
+        note = "" if several else f"{_sentence(evidence.MOVES)}"
+        if any(one.weight < 0 for one in blocks):
+            note = f"{note} {_sentence(evidence.BELOW)}".strip()
         heads = [head, "told apart", "weight", "moves"]
         tables.append(Table(title, heads, rows, 2, note, [one.moves / most for one in blocks]))
     return tables
+
+
+def _sentence(said: str) -> str:
+    return f"{said[:1].upper()}{said[1:]}."
 
 
 def _joined(names: Any) -> str:
@@ -209,10 +212,9 @@ def _shapes(model: Model, columns: list[Column]) -> tuple[Picture | None, list[P
             * many
         )
         left = f"{rest:,} more, which move scores less" if rest else ""
-        beyond = len(every) - len(can)
-        more = [left] * bool(left) + [
-            f"{counted(beyond, 'block')} of three columns or more, which have no plot"
-        ] * bool(beyond)
+        if any(one.weight < 0 for one in chosen):
+            note += f"{_sentence(evidence.BELOW)} "
+        more = [left] * bool(left) + _no_plot([one for one in every if one not in can])
         return legend, drawn, note + (f"Not shown: {'; '.join(more)}." if more else "")
     tables = _tables(model)
     order = sorted(columns, key=lambda one: -(one.bits or 0.0))
@@ -221,6 +223,17 @@ def _shapes(model: Model, columns: list[Column]) -> tuple[Picture | None, list[P
     rest = max(0, len(order) - COLUMNS)
     note = "What each class expects of each column, the most telling first. "
     return None, [one for one in found if one], note + f"Not shown: {rest:,} more." * bool(rest)
+
+
+def _no_plot(shapes: list[Shape]) -> list[str]:
+    """What blocks have no plot, in words."""
+    many = [one for one in shapes if len(one.bins) > 2]
+    alone = [one for one in shapes if one.of_text and len(one.names) == 1]
+    texts = list(dict.fromkeys(one.names[0] for one in alone))
+    rest = [one for one in shapes if one not in [*many, *alone]]
+    said = [f"the texts of {first_names(texts)}, whose words are above"] * bool(texts)
+    said += [f"{counted(len(many), 'block')} of three columns or more"] * bool(many)
+    return said + [f"{_joined(one.names)} ({one.what})" for one in rest]
 
 
 def _tables(model: Model) -> dict[str, Table]:
@@ -275,69 +288,3 @@ def _left_out(model: Model) -> Table | None:
     rest = len(left) - LISTED
     note = f"and {rest:,} more" if rest > 0 else ""
     return Table("Left out", ["column", "why"], left[:LISTED], 2, note) if left else None
-
-
-# ---- the form ------------------------------------------------------------------------------------
-
-
-def _numbers(model: Model) -> tuple[dict[str, Any] | None, str]:
-    """(the numbers by which a page predicts, why it has none)."""
-    try:
-        found = numbers_of(model)
-    except NotExportableError as error:
-        return None, f"This model has no form here, for it is not exported to JavaScript: {error}."
-    size = len(js_text(found))
-    if size > HEAVIEST:
-        return None, (
-            f"This model has no form here: its numbers take {size >> 20:,} MB. `naively serve` has "
-            "a page to try it, and `naively export --js` a module."
-        )
-    return found, ""
-
-
-def _form(model: Model, looked: Looked | None) -> list[dict[str, Any]]:
-    """The columns for a row to try, with the values of the first example, or usual ones."""
-    columns = form(State.of(0, model))["columns"]
-    given = {} if looked is None else looked.first
-    silent, ends = inside.left_out(model), _ends(model)
-    found = []
-    for one in columns:
-        name, kind = one["name"], one["kind"]
-        if name in silent:
-            continue
-        value = given.get(name, one.get("typical"))
-        own: dict[str, Any] = {"name": name, "kind": kind, "value": value}
-        if kind == "level":
-            own["levels"] = [str(level) for level in one.get("levels", [])]
-            own["value"] = None if value is None else str(value)
-        elif kind == "number":
-            own["value"] = _as_number(value)
-            values = ends.get(name) or one.get("values", [])
-            values = [v for v in [*values, own["value"]] if _is_number(v)]
-            if values:
-                own |= {"low": min(values), "high": max(values),
-                        "whole": all(float(v).is_integer() for v in values)}  # fmt: skip
-        found.append(own)
-    return found
-
-
-def _ends(model: Model) -> dict[str, list[float]]:
-    """The least and the largest value of columns whose bins are known."""
-    found = {}
-    for shape in model.posterior().shapes:
-        for bins in shape.bins:
-            if bins.low is not None and bins.high is not None and np.isfinite(bins.low).any():
-                found[bins.name] = [float(np.nanmin(bins.low)), float(np.nanmax(bins.high))]
-    return found
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _as_number(value: Any) -> float | None:
-    try:
-        found = float(value)
-    except (TypeError, ValueError):
-        return None
-    return (int(found) if found.is_integer() else found) if math.isfinite(found) else None

@@ -10,7 +10,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from naively.cli import inside, layout, pictures, words
+from naively.cli import evidence, inside, layout, pictures, words
 from naively.cli.errors import UsageError, UserError
 from naively.cli.layout import clean, new_table, note
 from naively.evidence.shapes import Shape, drawable, of_columns
@@ -32,7 +32,7 @@ def chosen(model: Model | None, columns: Sequence[str] | None, drawn: bool) -> l
     if model is None:
         raise UserError("the model knows no class: it learned nothing yet, or forgot everything")
     every = model.posterior().shapes
-    if not drawable(every):
+    if not (every if columns else drawable(every)):
         raise UserError(
             "--column and --plot show the evidence that a model weighs, but no column of this one "
             "has any"
@@ -53,8 +53,8 @@ def chosen(model: Model | None, columns: Sequence[str] | None, drawn: bool) -> l
     return found
 
 
-def printed(shapes: Sequence[Shape], model: Model | None) -> None:
-    """The cells of blocks, a line each, and in which others a column is."""
+def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
+    """The cells of blocks, a line each, and in which others a column is; of text so many words."""
     assert model is not None
     out = layout.console()
     for k, shape in enumerate(shapes):
@@ -63,9 +63,14 @@ def printed(shapes: Sequence[Shape], model: Model | None) -> None:
         name = " × ".join(clean(one) for one in shape.names)
         said = f"{name}: {shape.what}, weight {shape.weight:.2f}, moves {shape.moves:.3f}"
         out.print(Text(said, style="bold"))
-        if shape.bins:
+        if shape.weight < 0:
+            out.print(note(evidence.BELOW))
+        if shape.bins and not shape.of_text:
             out.print()
             _print_cells(out, shape)
+    for text in texts_of(shapes, model, terms):
+        out.print()
+        out.print(words.listed(text, model, out.width))
     if len(names := shapes[0].names) == 1:
         listed = [
             f"{' × '.join(clean(own) for own in one.names)} ({one.weight:.2f})"
@@ -75,6 +80,14 @@ def printed(shapes: Sequence[Shape], model: Model | None) -> None:
             out.print(note(f"also, with its weight: {', '.join(listed)}"))
 
 
+def texts_of(shapes: Sequence[Shape], model: Model, terms: int) -> list[words.Words]:
+    """The words of a column of text that tell most, if the blocks are of one."""
+    names = shapes[0].names
+    if len(names) > 1 or not any(shape.of_text for shape in shapes):
+        return []
+    return [text for text in words.words_of(model, terms) if text.name in names]
+
+
 def _print_cells(out: Any, shape: Shape) -> None:
     classes = [clean(label, 16) for label in shape.classes.tolist()]
     rows = shape.rows.reshape(-1, len(classes))
@@ -82,7 +95,8 @@ def _print_cells(out: Any, shape: Shape) -> None:
     most = np.sort(np.argsort(-total, kind="stable")[:LINES])
     places = most[total[most] > 0]
     labels = [own for _, own in shape.cells()]
-    cells = [(*(clean(one, 24) for one in labels[k]), f"{total[k]:,.10g}") for k in places]
+    room = 36 if shape.bins[0].dated and len(shape.bins) == 1 else 24  # for two dates
+    cells = [(*(clean(one, room) for one in labels[k]), f"{total[k]:,.10g}") for k in places]
     heads = [*(clean(name, 24) for name in shape.names), "rows"]
     added = shape.added.reshape(-1, len(classes))[places]
     if len(classes) == 2:
@@ -134,8 +148,11 @@ def _print_classes(
         out.print(note(f"and {rest:,} more classes: widen the terminal, or --json"))
 
 
-def as_json(shapes: Sequence[Shape]) -> dict[str, Any]:
+def as_json(shapes: Sequence[Shape], model: Model | None, terms: int) -> dict[str, Any]:
     """The same for programs."""
+    assert model is not None
+    labels = model.classes.tolist()
+    texts = {text.name: text.as_json(labels) for text in texts_of(shapes, model, terms)}
     return {
         "classes": shapes[0].classes.tolist(),
         "blocks": [
@@ -146,6 +163,7 @@ def as_json(shapes: Sequence[Shape]) -> dict[str, Any]:
             }
             for shape in shapes
         ],
+        **({"texts": texts} if texts else {}),
     }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from naively.tables.documents import FILE, LABEL, TEXTS
 from naively.tables.inputs import MISSING, Task
 from naively.tables.learning import Question
 from naively.tables.likeness import like as known_of
-from naively.tables.names import hinted, no_column, several
+from naively.tables.names import hinted, no_column, several, three
 from naively.tables.readers import FORMATS, Source, open_source
 from naively.tables.summarising import other_columns
 
@@ -105,7 +105,7 @@ def opened(
         source = open_source(list(data), missing=missing, format=format, label=label, **options)
     except FileNotFoundError as error:
         raise UserError(f"{error.filename}: there is no such file") from None
-    name = "standard input" if list(data) == ["-"] else ", ".join(data[:3])
+    name = "standard input" if list(data) == ["-"] else three(data)
     if label is not None and not source.texts:
         raise UsageError(f"{name}: --label is for documents; a table has its classes in a column")
     if source.hint:

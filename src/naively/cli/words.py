@@ -68,16 +68,21 @@ class Words:
 
 
 def words_of(model: Model, count: int) -> list[Words]:
-    """So many words a class of each column of text."""
+    """So many words a class of each column of text, also of text that is weighed beside others."""
     weight = float(model.class_weight.rounded().sum())
     missing = missing_weight(model)
+    texts: dict[str, Any] = {}
+    for block, own in model.posterior().blocks:
+        if block.family.summary.takes == "documents":
+            texts[block.names[0]] = own
+        elif own.has_texts:
+            texts |= own.told_texts(block.names)
     return [
         Words(
-            block.names[0], own.n_terms, weight - missing[block.names[0]],
+            name, own.n_terms, weight - missing[name],
             own.hashed, telling_terms(model.posterior(), own, count), own.chance,
         )
-        for block, own in model.posterior().blocks
-        if block.family.summary.takes == "documents"
+        for name, own in texts.items()
     ]  # fmt: skip
 
 

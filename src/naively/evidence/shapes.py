@@ -29,12 +29,16 @@ class Bins:
     labels : of each bin: a level or a number; "17 to 19" are the least and the greatest number that
         were met in it, "12 others" are so many levels. The last is the missing value's.
     low, high : the same numbers, NaN where none was met; both None of levels.
+    dated : whether the numbers are the seconds of dates or times.
+    ordered : whether the labels are in an order of their own, as hours are.
     """
 
     name: str
     labels: list[str]
     low: Float64 | None = None
     high: Float64 | None = None
+    dated: bool = False
+    ordered: bool = False
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -61,6 +65,8 @@ class Shape:
     bins : of each column; none of normal densities, which are no table.
     evidence : (B1, ..., C) of the cells, in nats; of no size if there are no bins.
     rows : (B1, ..., C) weight of the rows that were learned in each cell, by class.
+    part : what of a date the block is of, such as ``hours``; empty of other columns.
+    of_text : whether a column is text of which words are counted, so that levels are whole texts.
     """
 
     names: tuple[str, ...]
@@ -71,9 +77,16 @@ class Shape:
     bins: list[Bins]
     evidence: Float64
     rows: Float64
+    part: str = ""
+    of_text: bool = False
 
     def __repr__(self) -> str:
         return f"<Shape: {' × '.join(self.names)}, {self.what}, weight {self.weight:.3g}>"
+
+    @property
+    def title(self) -> str:
+        """The columns, and the part of a date."""
+        return " × ".join(self.names) + f": {self.part}" * bool(self.part)
 
     @property
     def added(self) -> Float64:
@@ -143,7 +156,7 @@ def _bins(name: str, column: Column, fine: Int64, levels: Levels, way: int) -> B
             labels.append(_span(str(levels[first]), str(levels[last])))
         else:
             labels.append(_range(float(low[k]), float(high[k])))
-    return Bins(name, [*labels, MISSING], low, high)
+    return Bins(name, [*labels, MISSING], low, high, column.dated)
 
 
 def _group(levels: list[str], rare: bool) -> str:
@@ -164,8 +177,8 @@ def _range(low: float, high: float) -> str:
 
 
 def drawable(shapes: Sequence[Shape]) -> list[Shape]:
-    """Those of one or two columns that have a table."""
-    return [one for one in shapes if 0 < len(one.bins) < 3]
+    """Those of one or two columns that have a table, but for tables of whole texts."""
+    return [one for one in shapes if 0 < len(one.bins) < 3 and not one.of_text]
 
 
 def of_columns(shapes: Sequence[Shape], names: Sequence[str]) -> list[Shape]:

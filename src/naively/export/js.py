@@ -114,7 +114,10 @@ def _place(cut: Json, cuts: list[Json]) -> int:
 
 def _cut(cut: Cut) -> Json:
     if not isinstance(cut, LevelCut) and cut.dated:
-        raise NotExportableError(f"column {cut.column!r} holds dates or times")
+        raise NotExportableError(
+            f"column {cut.column!r} holds dates or times, which cannot be exported to JavaScript; "
+            "SQL of DuckDB and PostgreSQL and ONNX take them"
+        )
     assert not isinstance(cut, PartCut)
     shared = {"column": cut.column, "bins": cut.bins.tolist(), "missing": cut.missing}
     if isinstance(cut, NumberCut):

@@ -63,7 +63,7 @@ class Parameters(ABC):
     doubt: Doubt | None = None
     """What doubts that rows are like those that were learned, if anything does."""
     has_texts: bool = False
-    """Whether some of several columns are text: then there is `explained_texts`, too."""
+    """Whether some of several columns are text: then it has `explained_texts` and `told_texts`."""
 
     # ---- scores ------------------------------------------------------------------------------
 

@@ -14,6 +14,10 @@ from naively.exact import Float64, Int64
 from naively.text.analysis import Analysis
 
 
+class NoFormulaError(ValueError):
+    """One of several columns cannot be said so: the message names it."""
+
+
 @dataclass(frozen=True)
 class NumberCut:
     """The bins of a column of numbers.

@@ -17,6 +17,7 @@ from naively.families.formula import (
     Density,
     Formula,
     LevelCut,
+    NoFormulaError,
     NumberCut,
     PartCut,
     Table,
@@ -29,12 +30,16 @@ def formula_of(plan: Plan, bias: Float64, names: Sequence[str]) -> Formula:
 
     Raises
     ------
-    ValueError : if there are words, naming the column.
+    NoFormulaError : if there are words, naming the column.
     """
     columns, terms = plan.columns, list[Term]()
     for block, weight in zip(plan.blocks, plan.weights.tolist(), strict=True):
         if isinstance(block, Words):
-            raise ValueError(f"{names[block.column]!r} is text, of which words are evidence")
+            raise NoFormulaError(
+                f"the words of column {names[block.column]!r} are weighed beside other columns, "
+                "which cannot be exported; a model without this column can be, and one of the text "
+                "alone, to SQL and JavaScript"
+            )
         if isinstance(block, Normal):
             terms.append(_density(block, [names[j] for j in block.columns], weight))
             continue

@@ -25,7 +25,7 @@ from naively.families.base import SCORED, Parameters
 from naively.families.describing import Evidence, Evidences, Section
 from naively.families.formula import Formula
 from naively.families.pooled_formula import formula_of
-from naively.families.pooled_texts import explained_texts
+from naively.families.pooled_texts import ToldTerms, explained_texts, told_texts
 from naively.invalid import Invalid
 from naively.kernels import lookups
 from naively.labels import Labels
@@ -192,6 +192,10 @@ class PooledParameters(Parameters):
         """What the words of each column of text add, weighed."""
         return explained_texts(self.plan, encoded(X), i)
 
+    def told_texts(self, names: Sequence[str]) -> dict[str, ToldTerms]:
+        """What the words of each column of text tell, weighed."""
+        return {names[j]: own for j, own in told_texts(self.plan).items()}
+
     def sample(self, codes: Int64, generator: np.random.Generator) -> Encoded:
         """Rows that were learned, as often as they were."""
         entries = self.entries
@@ -257,21 +261,29 @@ class PooledParameters(Parameters):
     def shapes(self, names: Sequence[str], classes: Labels) -> list[Shape]:
         """What each block says, in the same order."""
         found = []
+        dated = {block.column for block in self.plan.blocks if isinstance(block, Calendar)}
         for block, weight, moves in self._ranked():
             bins: list[Bins] = []
+            part = ""
             evidence, rows = np.empty(0), np.empty(0)
             if isinstance(block, Cells):
                 bins = bins_of(self.levels, self.plan.columns, names, block.columns, block.way)
                 shape = *map(len, bins), len(self.bias)
                 evidence, rows = block.table.reshape(shape), self._met(block).reshape(shape)
+                part = "over time" if len(bins) == 1 and block.columns[0] in dated else ""
             elif isinstance(block, Calendar) and (own_rows := self._on(block)) is not None:
-                bins = [Bins(names[block.column], [*block.labels, MISSING])]
-                evidence, rows = block.table, own_rows
+                bins = [Bins(names[block.column], [*block.labels, MISSING], ordered=True)]
+                evidence, rows, part = block.table, own_rows, block.name
             own = tuple(names[j] for j in block.columns)
-            found.append(
-                Shape(own, self._what(block), weight, moves, classes, bins, evidence, rows)
-            )
+            told = not self._texts.isdisjoint(block.columns)
+            said = self._what(block), weight, moves, classes
+            found.append(Shape(own, *said, bins, evidence, rows, part, told))
         return found
+
+    @cached_property
+    def _texts(self) -> set[int]:
+        """The columns of which words are counted."""
+        return {block.column for block in self.plan.blocks if isinstance(block, Words)}
 
     def _met(self, block: Cells) -> Float64:
         """The weight of the rows in each cell of a block, by class: (cells, C)."""
@@ -306,6 +318,8 @@ class PooledParameters(Parameters):
             return f"{met.sum():,} cells"
         own = self.plan.columns[block.columns[0]]
         kind = "bins of time" if own.dated else "bins" if own.is_number else "levels"
+        if block.columns[0] in self._texts:
+            kind = "whole texts"
         return f"{met[:-1].sum():,} {kind}"  # the last is the missing value
 
     def described(self, names: Sequence[str]) -> Section:

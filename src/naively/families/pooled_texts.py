@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from naively.evidence.plan import Plan
 from naively.evidence.words import Words
+from naively.exact import Float64
+from naively.families.describing import Events
 from naively.statistics.levels import Encoded
 from naively.text.analysis import Analysis
 from naively.text.explained import ExplainedTerms
@@ -16,16 +23,79 @@ def explained_texts(plan: Plan, X: Encoded, i: int) -> dict[int, ExplainedTerms]
 
     The terms of words and those of characters follow each other; the latter are in quotes.
     """
-    found: dict[int, list[tuple[Words, float]]] = {}
-    for block, weight in zip(plan.blocks, plan.weights.tolist(), strict=True):
-        if isinstance(block, Words) and weight != 0:
-            found.setdefault(block.column, []).append((block, weight))
     texts = {}
-    for column, blocks in found.items():
+    for column, blocks in _weighed(plan).items():
         levels, code = X.levels[column], X.codes[i, column]
         if code < len(levels):
             texts[column] = _explained(str(levels[code]), blocks)
     return texts
+
+
+@dataclass(frozen=True)
+class ToldTerms:
+    """The terms of a column of text, words and runs of characters, and what they tell.
+
+    Attributes
+    ----------
+    parts : (what is counted of the texts, its weight).
+    """
+
+    parts: list[tuple[Words, float]]
+    hashed = False
+    chance = "word"
+
+    @property
+    def n_terms(self) -> int:
+        """How many there are."""
+        return sum(len(block.vocabulary) for block, _ in self.parts)
+
+    def named(self, places: npt.NDArray[np.integer]) -> list[str]:
+        """Some of the terms; runs of characters in quotes."""
+        found = np.empty(len(places), object)
+        start = 0
+        for block, _ in self.parts:
+            own = (start <= places) & (places < start + len(block.vocabulary))
+            terms = block.vocabulary.gather(places[own] - start).terms()
+            found[own] = _shown(block, terms)
+            start += len(block.vocabulary)
+        return list(found)
+
+    def events(self, _: Sequence[str]) -> Events:
+        """The terms, which tell as much as they weigh, before what falls with the length."""
+        counts = [block.counts.toarray().T for block, _ in self.parts]
+        alpha: list[Any] = [block.scale.alpha for block, _ in self.parts]
+        sizes = [len(block.vocabulary) for block, _ in self.parts]
+        totals = np.column_stack([block.of_class for block, _ in self.parts])
+        slopes: Float64 = np.hstack([
+            weight * block.told(np.arange(size)).T
+            for (block, weight), size in zip(self.parts, sizes, strict=True)
+        ])  # fmt: skip
+        events = Events(
+            (), np.hstack(counts), np.repeat(totals, sizes, axis=1),
+            np.repeat(alpha, sizes)[np.newaxis],
+            np.repeat(np.multiply(alpha, sizes), sizes)[np.newaxis],
+        )  # fmt: skip
+        return events.weighing(slopes)
+
+
+def told_texts(plan: Plan) -> dict[int, ToldTerms]:
+    """The terms of each column of text that count."""
+    return {column: ToldTerms(parts) for column, parts in _weighed(plan).items()}
+
+
+def _weighed(plan: Plan) -> dict[int, list[tuple[Words, float]]]:
+    """(what is counted of its texts, its weight), by column."""
+    found: dict[int, list[tuple[Words, float]]] = {}
+    for block, weight in zip(plan.blocks, plan.weights.tolist(), strict=True):
+        if isinstance(block, Words) and weight != 0:
+            found.setdefault(block.column, []).append((block, weight))
+    return found
+
+
+def _shown(block: Words, terms: list[str]) -> list[str]:
+    """Terms as people see them: runs of characters in quotes."""
+    words = block.event.analysis.analyzer == "word"
+    return terms if words else [f"'{term}'" for term in terms]
 
 
 def _explained(text: str, blocks: list[tuple[Words, float]]) -> ExplainedTerms:
@@ -38,9 +108,8 @@ def _explained(text: str, blocks: list[tuple[Words, float]]) -> ExplainedTerms:
         own, times, told, new = block.of_text(text)
         analysis = block.event.analysis
         cuts.append((analysis, {term: len(terms) + k for k, term in enumerate(own)}))
-        words = analysis.analyzer == "word"
-        terms += own if words else [f"'{term}'" for term in own]
-        unknown += new if words else [f"'{term}'" for term in new]
+        terms += _shown(block, own)
+        unknown += _shown(block, new)
         counts.append(times)
         added.append(weight * told)
     contributions = np.concatenate(added)

@@ -14,18 +14,10 @@ from matplotlib.ticker import MaxNLocator
 from naively.evidence.shapes import MISSING, Bins, Shape
 from naively.exact import Float64, Int64
 from naively.plot import style
+from naively.plot.bins import FACES, TICKS, edges_of, short
 
-FACES = 14
-"""Levels of a column that are drawn, those with the most rows."""
-TICKS = 5
-"""Numbers that are written along an axis."""
-UNITS = (1e9, "G"), (1e6, "M"), (1e3, "k")
 CLOSE = 10
 """Levels of an axis whose names are small; of twice as many they are smaller."""
-END = 0.08
-"""Part of an axis that its first and last bin take, at most: they have no end."""
-CROWDED = 0.15
-"""Where half of the bins are in so small a part of the axis, it is logarithmic."""
 SHARE, FAR = 0.995, 2.0
 """Part of the rows whose cells are in view; so are values up to so many times theirs."""
 STRIP = 0.15
@@ -77,15 +69,20 @@ def draw(panel: Axes, shape: Shape, view: View) -> None:
     """Draw a block of one or two columns."""
     if len(shape.bins) == 2:
         _heat(panel, shape, view)
-    elif shape.bins[0].is_number:
-        _steps(panel, shape, view)
-    else:
+    elif has_bars(shape):
         _bars(panel, shape, view)
+    else:
+        _steps(panel, shape, view)
+
+
+def has_bars(shape: Shape) -> bool:
+    """Whether the values of a column are drawn as bars: they are in no order."""
+    return not (shape.bins[0].is_number or shape.bins[0].ordered)
 
 
 def set_title(panel: Axes, shape: Shape) -> None:
     """Say what it is of, and what it weighs."""
-    names = " × ".join(map(style.label, shape.names))
+    names = " × ".join(map(style.label, shape.names)) + f": {shape.part}" * bool(shape.part)
     size = "medium" if len(names) <= 34 else "small" if len(names) <= 44 else "x-small"
     above = ABOVE if len(shape.bins) == 2 else 1.0
     panel.set_title(f"{names}\nweight {shape.weight:.2f}", fontsize=size, y=above)
@@ -95,14 +92,11 @@ def set_title(panel: Axes, shape: Shape) -> None:
 
 
 def _steps(panel: Axes, shape: Shape, view: View) -> None:
-    """A line of steps a class over the values of a number, with the rows below."""
+    """A line of steps a class over the values of a number, or a part of dates; the rows below."""
     (bins,) = shape.bins
-    low, high = bins.low, bins.high
-    assert low is not None
-    assert high is not None
-    met = np.flatnonzero(np.isfinite(low))
+    met = np.arange(len(bins) - 1) if bins.low is None else np.flatnonzero(np.isfinite(bins.low))
     if len(met):
-        edges = _edges(panel, low[met], high[met])
+        edges = edges_of(panel, bins, met)
         rows = shape.rows.sum(axis=-1)
         whole = np.array([view.values(shape, c) for c in view.chosen.tolist()])
         for (_, own), values in zip(view.styles(), whole, strict=True):
@@ -130,47 +124,6 @@ def _steps(panel: Axes, shape: Shape, view: View) -> None:
     panel.set_ylabel(view.quantity, fontsize="small")
     panel.tick_params(labelsize="small")
     style.plain(panel)
-
-
-def _edges(panel: Axes, low: Float64, high: Float64) -> Float64:
-    """The edges of bins along an axis, which is scaled so that they are told apart."""
-    if 1 < len(low) <= FACES and (low == high).all():  # each value has a step around it
-        gaps = np.diff(low / 2)
-        edges = np.concatenate([low[:1] - gaps[0], low[:-1] + gaps, low[-1:] + gaps[-1]])
-        at = low[:: -(-len(low) // (TICKS + 2))]
-        panel.set_xticks(at, [*map(short, at)])
-        panel.set_xlim(edges[0], edges[-1])
-        return edges
-    edges = np.append(low, high[-1])
-    if len(low) > FACES:  # the first and the last bin go on: a part of them shows it
-        inner = END * (low[-1] - low[1]) / (1 - 2 * END)
-        edges[0], edges[-1] = max(low[0], low[1] - inner), min(high[-1], low[-1] + inner)
-    if edges[-1] == edges[-2]:
-        edges[-1] += max(np.diff(edges).max() / 4, np.spacing(edges[-1]) * 4)
-    span = edges - edges[0]
-    if len(low) > 3 and np.median(span) < CROWDED * span[-1]:
-        edges = np.append(low, max(high[-1], edges[-1]))
-        least = float(np.abs(edges[edges != 0]).min())
-        if low[0] > 0:
-            panel.set_xscale("log")
-        else:
-            panel.set_xscale("symlog", linthresh=least)
-        panel.set_xticks(_decades(least, edges), minor=False)
-    else:
-        panel.xaxis.set_major_locator(MaxNLocator(TICKS - 1))
-    panel.xaxis.set_major_formatter(lambda value, _: short(value))
-    panel.set_xlim(edges[0], edges[-1])
-    return edges
-
-
-def _decades(least: float, edges: Float64) -> list[float]:
-    """Powers of ten along an axis, of both signs, and 0 if it is there; a few of them."""
-    most = float(np.abs(edges).max())
-    powers = np.arange(np.ceil(np.log10(least)), np.log10(most))
-    powers = powers[:: -(-len(powers) // (TICKS - 2)) or 1]
-    found = [0.0] * bool(edges[0] <= 0.0)
-    found += [sign * 10.0**power for power in powers for sign in (-1, 1)]
-    return sorted(one for one in found if edges[0] <= one <= edges[-1])
 
 
 def _limit(panel: Axes, values: Float64, rows: Float64) -> float:
@@ -304,6 +257,8 @@ def _ticks(panel: Axes, bins: Bins, places: Int64, axis: Literal["x", "y"]) -> N
         return
     known = places[np.isfinite(bins.low[places])]
     every = [short(value) for value in bins.low[known]]
+    if bins.dated:
+        every = [bins.labels[k].partition(" to ")[0][:10] for k in known]
     most = TICKS - 2 if axis == "x" and max(map(len, every), default=0) > 4 else TICKS
     at = range(0, len(known), max(1, -(-len(known) // most)))
     middle = 0.5 if (bins.low[known] == bins.high[known]).all() else 0.0
@@ -328,11 +283,3 @@ def _names(
         panel.set_yticks(at, names, fontsize=size)
     else:
         panel.set_xticks(at, names, fontsize=size, rotation=40, ha="right", rotation_mode="anchor")
-
-
-def short(value: float) -> str:
-    """A number in few characters."""
-    for unit, sign in UNITS:
-        if abs(value) >= 10 * unit or abs(value) >= unit > 1e3:
-            return f"{value / unit:.3g}{sign}"
-    return f"{value:.4g}"

@@ -6,7 +6,7 @@ const told = (id) => JSON.parse(document.getElementById(id).textContent);
 const $ = (id) => document.getElementById(id);
 const { form, labels, names } = told("data-form");
 const predict = predictor(told("data-model"));
-const percent = (p) => p > 0.9995 && p < 1 ? "> 99.9 %" : p > 0 && p < 0.0005 ? "< 0.1 %" : `${(100 * p).toFixed(1)} %`;
+const percent = (p) => p > 0.9995 ? "> 99.9 %" : p < 0.0005 ? "< 0.1 %" : `${(100 * p).toFixed(1)} %`;
 const signed = (x) => (x < 0 ? "−" : "+") + Math.abs(x).toFixed(2);
 
 function make(tag, properties = {}, ...children) {

@@ -42,8 +42,8 @@ def signed(odds: float) -> str:
 
 
 def chance(p: float) -> str:
-    """A probability, of which none is 1 that is less."""
-    return "> 0.9999" if 0.99995 <= p < 1.0 else f"= {p:.4f}"
+    """A probability; one that would be rounded to 1 is written in one way."""
+    return "> 0.9999" if p >= 0.99995 else f"= {p:.4f}"
 
 
 def _text(name: str) -> str:

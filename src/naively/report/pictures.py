@@ -58,8 +58,8 @@ def _legend(display: EvidenceDisplay) -> Picture:
 def _shape(shape: Shape, view: drawing.View) -> Picture:
     figure = Figure(figsize=SIZE, layout="constrained")
     drawing.draw(figure.add_subplot(), shape, view)
-    title = " × ".join(shape.names)
-    kind = "a heat map" if len(shape.bins) == 2 else "steps" if shape.bins[0].is_number else "bars"
+    title = shape.title
+    kind = "a heat map" if len(shape.bins) == 2 else "bars" if drawing.has_bars(shape) else "steps"
     text = f"{title}: {view.quantity}, as {kind}; the table below has the numbers"
     said = f"weight {shape.weight:.2f}, moves {shape.moves:.3f}"
     return Picture(title, said, _svg(figure), text, _cells(shape, view))
@@ -82,8 +82,7 @@ def _cells(shape: Shape, view: drawing.View) -> Table:
     ]  # fmt: skip
     left = len(met) - len(lines)
     note = f"and {left:,} more with fewer rows" if left else ""
-    title = " × ".join(shape.names)
-    return Table(title, [*shape.names, "rows", *heads], lines, len(shape.names), note)
+    return Table(shape.title, [*shape.names, "rows", *heads], lines, len(shape.names), note)
 
 
 def family(model: Model, name: str, table: Table) -> Picture | None:

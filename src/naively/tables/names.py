@@ -52,6 +52,12 @@ def first_names(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
 
 
+def three(names: Sequence[str]) -> str:
+    """The first three of many names, and how many more there are."""
+    rest = len(names) - 3
+    return ", ".join(names[:3]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
 def named(choice: AnyFamily | str) -> AnyFamily | None:
     """The family that a user means; None for "skip".
 

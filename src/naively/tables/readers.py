@@ -18,7 +18,7 @@ from naively.tables.documents import FILE, DocumentPart, Files, Lines, Mailbox
 from naively.tables.formats import recognised
 from naively.tables.inputs import MISSING, Input, TableError, Task
 from naively.tables.jsonl import JsonLines
-from naively.tables.names import first_names
+from naively.tables.names import first_names, three
 from naively.tables.parts import FilePart, Options, Part
 from naively.tables.places import FORMATS, Place, listed, recognise_mails
 from naively.tables.typed import with_types
@@ -57,7 +57,7 @@ class Source:
     @property
     def name(self) -> str:
         """What messages call it: its first files."""
-        return ", ".join(part.name for part in self._parts[:3])
+        return three([part.name for part in self._parts])
 
     def read_bytes(self) -> int:
         """About how many bytes have been read so far."""

@@ -192,7 +192,7 @@ def telling_terms(
 
     Parameters
     ----------
-    own : TextParameters of the text.
+    own : TextParameters of the text, or `ToldTerms` of one beside other columns.
     most : how many terms a class, at most.
     """
     if own.hashed:
