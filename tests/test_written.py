@@ -69,6 +69,29 @@ def test_a_few_strays_among_numbers_and_dates():
     assert written([f"0{k}" for k in range(40)] + ["x"]) is None  # codes
 
 
+def test_numbers_of_which_many_have_commas():
+    """Half of a column as 96,075.86, half as 44278.84: none of both is nine tenths of it."""
+    plain = [f"{k * 1000.5:.2f}" for k in range(1, 60)]
+    comma = [f"{k * 1000.25:,.2f}" for k in range(1, 60)]
+    for levels in ([*plain, *comma], [*plain, *comma[:4]], [*plain, *comma, "n/a", "?"]):
+        said = written(sorted(levels))
+        assert "numbers, but for '" in said
+        assert "write 1234.5 for 1,234.5" in said
+        assert "--missing" not in said
+    assert "if these are dates" in written(
+        [f"2020-01-{k}" for k in range(10, 30)] + [f"{k}.1.2021" for k in range(10, 30)]
+    )
+    assert written([f"2020-01-{k}" for k in range(10, 30)] + [f"{k}%" for k in range(20)]) is None
+
+
+def test_digits_with_leading_zeros_are_not_spelled_missing():
+    numbers = [str(k) for k in range(20000, 20100)]
+    for strays in (["01023", "04118"], ["01023", "n/a"]):
+        said = written(sorted([*numbers, *strays]))
+        assert said == "numbers, but for '01023' and 1 more: so all are levels"
+    assert written([*numbers, "n/a"]).endswith("see --missing")
+
+
 @given(st.lists(st.text(max_size=12), max_size=30))
 def test_any_text(levels):
     found = written(levels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -15,10 +15,12 @@ class Invalid:
     ----------
     count : int
     example : one of them.
+    kind : what the column holds, where its family does not say.
     """
 
     count: int
     example: Any
+    kind: str = field(default="", compare=False)
 
 
 HIDDEN = "(forgotten)"
@@ -30,7 +32,8 @@ def add_invalid(total: dict[str, Invalid], more: Mapping[str, Invalid]) -> None:
     for name, invalid in more.items():
         before = total.get(name, Invalid(0, invalid.example))
         example = min(before.example, invalid.example, key=lambda one: (one == HIDDEN, str(one)))
-        total[name] = Invalid(before.count + invalid.count, example)
+        kind = before.kind or invalid.kind
+        total[name] = Invalid(before.count + invalid.count, example, kind)
 
 
 def less_invalid(total: Mapping[str, Invalid], gone: Mapping[str, Invalid]) -> dict[str, Invalid]:

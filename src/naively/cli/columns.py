@@ -29,7 +29,7 @@ def print_columns(out: Console, model: Model, columns: list[Column], limit: int)
     for name in inside.row_numbers(model)[:LEAKS]:
         what = f"column {clean(name, 24)} has another whole number in each row"
         out.print(Text(f"{what}: if it only counts the rows, --skip it", style="yellow"))
-    for name, how in list(inside.misread(model).items())[:limit]:
+    for name, how in list((inside.misread(model) | inside.texts(model)).items())[:limit]:
         out.print(Text(f"column {clean(name, 24)} holds {clean(how, 160)}", style="yellow"))
     skipped = left_out(model)
     for name, reason in list(skipped.items())[:limit]:

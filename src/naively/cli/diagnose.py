@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
+import numpy as np
+import pyarrow as pa
 from rich.table import Table
 from rich.text import Text
 
@@ -12,10 +15,14 @@ from naively.cli.errors import printable
 from naively.cli.layout import clean, new_table, room_beside
 from naively.cli.sources import Opened
 from naively.cli.work import sampled
+from naively.evidence.dates import as_dates
 from naively.study import diagnosis
 from naively.study.diagnosis import Diagnosis, examine
 from naively.study.pairs import ColumnPair
+from naively.tables import values
 from naively.tables.learning import Question
+from naively.tables.wordy import said, wordy
+from naively.tables.written import written
 
 KINDS = "numbers", "levels", "words"
 NAMES = 30  # characters of two names of columns, at least
@@ -26,7 +33,22 @@ def run(source: Opened, question: Question) -> Diagnosis:
     """The diagnosis of the rows of files."""
     rows = sampled(source, question)
     with progress.doing() as tell:
-        return examine(rows, question.wishes, question.seed, tell)
+        found = examine(rows, question.wishes, question.seed, tell)
+    for name in found.columns:
+        if found.columns[name] == "levels" and name not in question.wishes.columns:
+            _note_levels(name, rows.table.column(name), question.wishes.missing)
+    return found
+
+
+def _note_levels(name: str, column: pa.ChunkedArray, missing: Sequence[str]) -> None:
+    """A note on levels that people may mean as something else."""
+    codes, known = values.levels(values.flat(column), missing)
+    levels, weights = known.tolist(), np.bincount(codes, minlength=len(known) + 1)[:-1]
+    how = None if as_dates(known) is not None else written(levels)
+    if how is None and wordy(levels, weights.astype(np.float64)):
+        how = f"{said(len(levels))}--columns {shlex.quote(f'{name}=text')}"
+    if how is not None:
+        progress.note(f"column {clean(name, 24)} holds {clean(how, 160)}")
 
 
 def diagnosed(found: Diagnosis, limit: int) -> None:

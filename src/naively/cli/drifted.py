@@ -14,7 +14,7 @@ from naively.files.safetensors import Saved
 from naively.study import drift_text
 from naively.study.drift import Drift, check_level, check_model, examine
 from naively.study.rows import unlabelled
-from naively.tables.encoding import encode
+from naively.tables.encoding import encode, encode_for
 from naively.tables.left_out import unvaried_in
 from naively.tables.summarising import other_columns
 
@@ -39,8 +39,8 @@ def run(saved: Saved, source: Opened, level: float) -> Drift:
         raise UserError(f"{source.name}: there are no rows")
     given = [name for name in table.column_names if name != source.file]
     absent, unknown = other_columns(model.schema, target, given)
-    rows, invalid = encode(model.schema, table)
     posterior = model.posterior()
+    rows, invalid = encode_for(posterior, table)
     silent = unvaried_in(posterior)
     asked = encode(model.schema, table, silent)[0] if silent else rows
     return examine(

@@ -164,9 +164,10 @@ def update(
     keep
         Of parts such as day=2026-11-22 keep those of so many days, back from the last of them.
     """
-    from naively.cli import models, parting, report, sources, work
+    from naively.cli import models, parting, progress, report, sources, work
     from naively.cli.options import wishes_of
     from naively.files import parted
+    from naively.tables.turned import kinds, turned
 
     parting.check(part, replace, keep)
     saved = models.load_table(model)
@@ -177,12 +178,15 @@ def update(
     if options.label is None:
         models.note_new_classes(source.name, fitted.model, saved)
     with models.changing(saved, model, output) as now:
+        before = kinds(now.model)
         gone = parting.replaced(now, part) if part and replace else None
         parted.learn(now, fitted.model, wishes_of(now), part or "")
         old = parting.expired(now, part, keep) if part and keep else []
         parting.forgotten(now, old)
         models.write(now, output)
     models.unread(fitted.model, fitted.model.invalid, "learned")
+    for said in turned(before, now.model):
+        progress.note(said)
     more = {"replaced": gone, "expired": parting.named(old)}
     report.changed("learned", fitted.model.rows, now.model, output, part=part, **more)
 

@@ -247,7 +247,7 @@ def _named(model: Model, names: list[str], data: str) -> Model:
 def unread(model: Model, invalid: dict[str, Invalid], what: str = "read") -> None:
     """Notes on values that columns could not take, on standard error."""
     for name, one in invalid.items():
-        family = model.schema.known[name].name
+        family = one.kind or model.schema.known[name].name
         progress.note(
             f"column {clean(name)!r} ({family}): {counted(one.count, 'value')} such as "
             f"{clean(one.example)!r} cannot be {what} and count as missing"

@@ -50,7 +50,7 @@ def new_question(target: str, documents: Sequence[str], options: LearningOptions
     auto = options.family == "auto"
     numeric = None if auto or options.family is None else parsed_family(options.family)
     wishes = Wishes(wanted, numeric, auto, alpha, options.unseen, missing_of(options))
-    return Question(target, wishes, prior_of(options), weight, holdout, options.seed)
+    return Question(target, wishes, prior_of(options), weight, holdout, options.seed, repeated=True)
 
 
 def weighing(question: Question, options: LearningOptions, size: int | None) -> Question:

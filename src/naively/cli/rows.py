@@ -18,7 +18,7 @@ from naively.files.safetensors import Saved
 from naively.invalid import Invalid, add_invalid
 from naively.model import Model
 from naively.statistics.base import InvalidValueError
-from naively.tables.encoding import encode
+from naively.tables.encoding import encode_for
 from naively.tables.explaining import explain
 from naively.tables.left_out import unvaried_in
 from naively.tables.why_not import Tried, WhyNot
@@ -133,7 +133,7 @@ def _chunks(
             part = rows.slice(at, size)
             number = first + at + 1
             try:
-                encoded, unread_here = encode(model.schema, part, without)
+                encoded, unread_here = encode_for(posterior, part, without)
                 add_invalid(invalid, unread_here)
                 yield number, explain(posterior, part, encoded, by_block)
             except InvalidValueError as error:

@@ -29,13 +29,16 @@ from naively.posterior import Posterior
 from naively.study.kept import Kept
 from naively.study.rows import LabelledRows, of_stream
 from naively.tables.documents import LABEL
-from naively.tables.encoding import encode
+from naively.tables.encoding import encode_for
 from naively.tables.held import Held
 from naively.tables.inference import reconsidered
 from naively.tables.learning import (
+    ALL_OTHERS,
+    HEAD,
     LearningError,
     Plan,
     Question,
+    check_repeated,
     labelled,
     merge,
     summarise,
@@ -205,7 +208,7 @@ def compared(
     kept = np.flatnonzero(codes < len(labels))
     truth = np.append(positions(labels, model.classes), -1)[codes[kept]]
     posterior = model.posterior()
-    rows, invalid = encode(model.schema, batch, unvaried_in(posterior))
+    rows, invalid = encode_for(posterior, batch, unvaried_in(posterior))
     log_proba = posterior.log_proba(rows[kept], threads)
     return truth, log_proba, batch.num_rows - len(kept), labels, invalid
 
@@ -256,7 +259,7 @@ def predict(
 
     def one(task: Any) -> tuple[list[str], Predicted, dict[str, Invalid]]:
         batch = task()
-        rows, unread = encode(model.schema, pa.Table.from_batches([batch]), without)
+        rows, unread = encode_for(posterior, pa.Table.from_batches([batch]), without)
         return batch.schema.names, said(batch, rows), unread
 
     empty, warned, known = True, False, set(source.names)
@@ -318,9 +321,13 @@ def sampled(source: Opened, question: Question) -> LabelledRows:
     check_columns(source, question)
     with progress.bar("reading", source.files):
         try:
-            return of_stream(
+            found = of_stream(
                 source.tasks(), question.target, question.wishes.missing, question.seed,
                 workers(None).count,
             )  # fmt: skip
+            whole = found.total == len(found.codes)
+            limits = () if whole else (ALL_OTHERS, HEAD)
+            check_repeated(question.target, len(found.classes), len(found.codes), *limits)
+            return found
         except ValueError as error:
             raise UserError(f"{source.name}: {error}") from None

@@ -12,7 +12,7 @@ from naively.estimators.given import is_flat
 from naively.model import Model
 from naively.study.drift import LEVEL, Drift, check_level, check_model, examine
 from naively.tables.documents import TEXTS
-from naively.tables.encoding import encode
+from naively.tables.encoding import encode, encode_for
 from naively.tables.frames import SparseTable, to_arrow
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import few
@@ -70,7 +70,7 @@ def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:
             f"X has none of the columns that were learned: {few(absent)}; its columns are "
             f"{few(table.column_names)}"
         )
-    rows, invalid = encode(learned.schema, table)
+    rows, invalid = encode_for(posterior, table)
     silent = unvaried_in(posterior)
     asked = encode(learned.schema, table, silent)[0] if silent else rows
     return examine(

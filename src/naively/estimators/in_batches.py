@@ -26,7 +26,7 @@ from naively.model import Model
 from naively.posterior import Posterior
 from naively.schema import Schema
 from naively.statistics.base import InvalidValueError
-from naively.tables.encoding import encode
+from naively.tables.encoding import encode_for
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question, labelled
 from naively.tables.left_out import unvaried_in
@@ -163,7 +163,7 @@ class AnswersInBatches(NaiveBayesClassifier):
             if target is not None:
                 table = pa.Table.from_batches([rows])
                 labels = labelled(table, target, self.missing, posterior.classes)
-            encoded, unread = encode(posterior.schema, rows, without)
+            encoded, unread = encode_for(posterior, rows, without)
             return (answer(posterior, encoded, SERIAL), labels), unread
 
         before = 0

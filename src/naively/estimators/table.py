@@ -42,7 +42,7 @@ from naively.prior import Prior
 from naively.schema import Schema
 from naively.study.folds import Learnable, Reading
 from naively.tables import union
-from naively.tables.encoding import decode, encode
+from naively.tables.encoding import decode, encode, encode_for
 from naively.tables.explaining import explain
 from naively.tables.frames import SparseTable, array_width, is_named, to_arrow
 from naively.tables.inference import Wishes, infer, reconsidered
@@ -53,6 +53,7 @@ from naively.tables.rereading import reread, smoothing_of
 from naively.tables.scanning import streamed
 from naively.tables.summarising import check_levels, other_columns, slices, summarise
 from naively.tables.targets import LabelCodes, label_column
+from naively.tables.turned import kinds, turned
 
 Given = tuple[Any, LabelCodes, Float64 | None, Kind]
 """(table without the target, labels, weights, the kind of table that X is)."""
@@ -120,8 +121,10 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         model.read_anew(anew.schema, self._prior(), anew.statistics)
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
-        total = self.model_.copy()
-        self._keep(reconsidered(self._wishes(), union.merge(total, delta)), noted)
+        total = reconsidered(self._wishes(), union.merge(self.model_.copy(), delta))
+        for said in turned(kinds(self.model_), total):
+            warnings.warn(said, UserWarning, stacklevel=4)
+        self._keep(total, noted)
 
     def _to_forget(self, X: Any, y: Any, sample_weight: Any) -> Model:
         if (source := streamed(X)) is not None:
@@ -201,8 +204,8 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         """Warn of values that columns could not take, at the line of the user."""
         for name, one in invalid.items():
             warnings.warn(
-                f"column {name!r} ({schema.known[name].name}): {one.count} values such as "
-                f"{one.example!r} cannot be {what} and count as missing",
+                f"column {name!r} ({one.kind or schema.known[name].name}): {one.count} values such "
+                f"as {one.example!r} cannot be {what} and count as missing",
                 UserWarning, stacklevel=4,
             )  # fmt: skip
 
@@ -263,7 +266,7 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
     def _encoded(self, X: Any, posterior: Posterior) -> tuple[Any, Any]:
         """(the table, its rows as the model takes them)."""
         table = self._table(X, posterior.schema)
-        rows, invalid = encode(posterior.schema, table, unvaried_in(posterior))
+        rows, invalid = encode_for(posterior, table, unvaried_in(posterior))
         self._warn(invalid, "read", posterior.schema)
         return table, rows
 

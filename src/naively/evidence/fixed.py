@@ -17,8 +17,10 @@ from naively.evidence.keeping import arrays_of, plan_of
 from naively.evidence.kept_words import stored_words
 from naively.evidence.plan import Cells, Plan
 from naively.evidence.smoothing import levels, tree
+from naively.evidence.unread import unread
 from naively.evidence.words import Words
 from naively.exact import ExactArray, Float64, Int64
+from naively.invalid import Invalid
 from naively.labels import Labels
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data, Statistics, Summary
 from naively.statistics.level_counts import count_levels
@@ -262,6 +264,11 @@ class PlanCounts(Summary[PlanStatistics]):
         there = Encoded((X.codes == bounds).astype(np.int32), [np.arange(1)] * len(bounds))
         missing = count_levels(there, batch, workers).tables["missing"]
         return found._with({"count": joined(tables, batch.n_classes), "missing": missing})
+
+    def unread(self, X: Data) -> dict[int, Invalid]:
+        """Text that is no number or date, where the plan cuts these."""
+        rows, columns = encoded(X), self.plan.plan.columns
+        return unread(self.plan.plan, rows, lambda j: columns[j].bins(rows.levels[j]))
 
     def of_rows(self, rows: Statistics) -> PlanStatistics | None:
         """The same of rows that were kept; None if these are no rows.

@@ -16,6 +16,7 @@ from naively.evidence.shapes import Shape
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.describing import ClassNumbers, Events, Evidences, Listed, Section
 from naively.families.formula import Formula
+from naively.invalid import Invalid
 from naively.labels import Labels
 from naively.statistics.base import Arrays, Data, Statistics, Summary
 from naively.workers import SERIAL, Workers
@@ -92,6 +93,10 @@ class Parameters(ABC):
         """
         self.log_prob(X, start, stop, out)
         out += before
+
+    def unread(self, X: Data) -> dict[int, Invalid]:
+        """Values that count as missing as they are of another kind, by the feature."""
+        return {}
 
     def log_base(self, X: Data) -> Float64:
         """The term of log p(x | y) that depends on x alone: (n,), in nats."""
@@ -271,10 +276,7 @@ class Family(ABC, Generic[S, P]):
 
     @property
     def met_only(self) -> bool:
-        """Whether sparse rows are scored by the sums of the columns they have, and of all columns.
-
-        See `CountStatistics.met`.
-        """
+        """Whether sparse rows are scored by sums of their columns, and of all: `met` of counts."""
         return False
 
     def referring(self, X: Data, workers: Workers = SERIAL) -> Self:
@@ -325,9 +327,7 @@ class Family(ABC, Generic[S, P]):
     def restored(self, statistics: S, class_weight: ExactArray, kept: Arrays) -> P:
         """The parameters that were estimated from these statistics, of which this was kept.
 
-        Raises
-        ------
-        ValueError : if it cannot be of such statistics, saying why.
+        Raises ValueError if it cannot be of such statistics, saying why.
         """
         raise ValueError(f"models of the family {self.name} keep no estimate")
 

@@ -11,8 +11,9 @@ from naively.evidence.fixed import FixedPlan, PlanStatistics
 from naively.evidence.plan import Cells
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.pooled_parameters import PooledParameters
+from naively.invalid import Invalid
 from naively.labels import Labels
-from naively.statistics.base import Arrays
+from naively.statistics.base import Arrays, Data
 from naively.statistics.levels import Encoded
 
 
@@ -60,6 +61,10 @@ class PlannedParameters(PooledParameters):
                     met = generator.choice(len(counts), len(rows), p=weight / weight.sum())
                     drawn[rows, j] = first[met]
         return Encoded(drawn, self.levels)
+
+    def unread(self, X: Data) -> dict[int, Invalid]:
+        """None: what is counted by the plan says so itself."""
+        return {}
 
     def varies(self, column: int) -> bool:
         """True: the plan says which columns matter."""

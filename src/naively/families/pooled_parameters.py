@@ -18,6 +18,7 @@ from naively.evidence.keeping import arrays_of
 from naively.evidence.normal import Normal
 from naively.evidence.plan import Block, Cells, Plan
 from naively.evidence.shapes import MISSING, Bins, Shape, bins_of, rows_of
+from naively.evidence.unread import unread
 from naively.evidence.words import Words
 from naively.exact import Float64, Int64
 from naively.families.base import SCORED, Parameters
@@ -25,6 +26,7 @@ from naively.families.describing import Evidence, Evidences, Section
 from naively.families.formula import Formula
 from naively.families.pooled_formula import formula_of
 from naively.families.pooled_texts import explained_texts
+from naively.invalid import Invalid
 from naively.kernels import lookups
 from naively.labels import Labels
 from naively.statistics.base import Arrays, Data
@@ -33,6 +35,8 @@ from naively.statistics.row_encoding import encoded, texts
 from naively.statistics.sample import SampleStatistics
 from naively.text.explained import ExplainedTerms
 
+Translated = tuple[dict[int, Lookup], dict[int, Float64], list[Int64]]
+"""(bins of levels by the way to cut; evidence of levels by the block: words, dates; fine bins)."""
 LOOKED_AT = 4096
 """Rows that tell how much evidence matters."""
 
@@ -83,6 +87,12 @@ class PooledParameters(Parameters):
 
     # ---- scores ------------------------------------------------------------------------------
 
+    def unread(self, X: Data) -> dict[int, Invalid]:
+        """Text that is no number or date, where the plan cuts these."""
+        if not isinstance(X, Encoded):
+            return {}  # numbers
+        return unread(self.plan, X, lambda j: self._translated(X)[2][j])
+
     def chunk(self, X: Data, n_classes: int) -> int:
         """How many rows to score at a time."""
         return max(64, SCORED // max(1, n_classes, X.shape[1]))
@@ -112,8 +122,8 @@ class PooledParameters(Parameters):
         """The bins of rows, for each way to cut that is used."""
         return {way: lookup.coded(X.codes) for way, lookup in self._translated(X)[0].items()}
 
-    def _translated(self, X: Encoded) -> tuple[dict[int, Lookup], dict[int, Float64]]:
-        """(bins of the levels by the way to cut; evidence of levels by the block: words, dates)."""
+    def _translated(self, X: Encoded) -> Translated:
+        """What the levels of rows mean, read once for all chunks of them."""
         last = self._last  # read once: other threads may translate other levels meanwhile
         if last[0] is not X.levels:
             plan = self.plan
@@ -127,9 +137,9 @@ class PooledParameters(Parameters):
             dates = [block for block in plan.blocks if isinstance(block, Calendar)]
             moments = {j: seconds(X.levels[j]) for j in {block.column for block in dates}}
             told |= {id(block): block.evidence(moments[block.column]) for block in dates}
-            last = X.levels, (lookups, told)
+            last = X.levels, (lookups, told, bins)
             self._last = last
-        translated: tuple[dict[int, Lookup], dict[int, Float64]] = last[1]
+        translated: Translated = last[1]
         return translated
 
     def _each(self, X: Encoded) -> Iterator[tuple[Block, float, Float64]]:

@@ -16,6 +16,7 @@ import scipy
 
 from naively.exact import LARGEST, ExactArray, Float64, Int64
 from naively.families.base import AnyFamily, Family, FeatureError, Parameters
+from naively.invalid import Invalid
 from naively.statistics.base import Statistics, is_sparse
 from naively.statistics.blocks import BlockPlace, Blocks, BlockStatistics, Summaries, numbered
 from naively.workers import SERIAL, Workers
@@ -135,6 +136,13 @@ class ProductParameters(Parameters):
         """Compute what `log_prob` needs for such rows."""
         for _, part, own in self._blocks(X):
             part.prepare(own, workers)
+
+    def unread(self, X: Blocks) -> dict[int, Invalid]:
+        """Values that count as missing as they are of another kind, by the feature."""
+        return {
+            int(place.features[k]): one
+            for place, part, own in self._blocks(X) for k, one in part.unread(own).items()
+        }  # fmt: skip
 
     def log_prob(self, X: Blocks, start: int, stop: int, out: Float64) -> None:
         """Σ_b log p_b(x_b | c); sums beyond the largest float stay there, so that they rank."""

@@ -15,6 +15,7 @@ from naively.tables.learning import Question
 from naively.tables.names import few
 from naively.tables.one_pass import learn
 from naively.tables.relabelling import with_typed_labels
+from naively.tables.turned import kinds, turned
 
 What = Literal["learn", "forget"]
 
@@ -70,6 +71,7 @@ class Changer:
                 said.append(f"new classes: {few([str(label)[:40] for label in new])}")
             after = reconsidered(self.wishes, union.merge(after, part))
             after.prior.check_room(after.classes)
+            said += turned(kinds(model), after)
         else:
             after.forget(part)
         return Changed(after, part.rows, part.unlabelled, said)

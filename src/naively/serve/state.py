@@ -18,7 +18,7 @@ from naively.posterior import Posterior
 from naively.serve.refused import RefusedError
 from naively.statistics.base import InvalidValueError
 from naively.tables.answers import Answer
-from naively.tables.encoding import encode
+from naively.tables.encoding import encode_for
 from naively.tables.explaining import explain
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import few
@@ -84,7 +84,7 @@ class State:
                 422, f"the rows have none of the columns that were learned, {few(lacking)}; their "
                 f"own are {own}",
             )  # fmt: skip
-        rows, invalid = encode(schema, table, self.without)
+        rows, invalid = encode_for(self.posterior, table, self.without)
         said = [f"the rows lack {few(lacking)}: counted as missing"] if lacking else []
         return rows, said + unread(self.model, invalid, "read")
 
@@ -120,7 +120,7 @@ class State:
 def unread(model: Model, invalid: Mapping[str, Invalid], what: str) -> list[str]:
     """What is to be said of values that columns could not take."""
     return [
-        f"column {name!r} ({model.schema.known[name].name}): {one.count:,} value"
+        f"column {name!r} ({one.kind or model.schema.known[name].name}): {one.count:,} value"
         f"{'s' * (one.count != 1)} such as {str(one.example)[:40]!r} cannot be {what} and count as "
         "missing"
         for name, one in invalid.items()

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import LARGEST, ExactArray, Float64, Int64
+from naively.invalid import Invalid
 from naively.workers import Workers
 
 Data = Any
@@ -273,6 +274,10 @@ class Summary(ABC, Generic[S]):
     kind: type[S]
     tables: ClassVar[tuple[str, ...]] = ()
     """The class of its statistics, and their tables, where each of these is (C, d)."""
+
+    def unread(self, X: Data) -> dict[int, Invalid]:
+        """Values that count as missing as they are of another kind, by the column."""
+        return {}
 
     def empty(self, n_classes: int, n_features: int) -> S:
         """The statistics of no rows."""

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from naively.exact import Float64
-from naively.invalid import Invalid
+from naively.invalid import Invalid, add_invalid
+from naively.posterior import Posterior
 from naively.schema import Block, Counted, Schema
 from naively.statistics.levels import Encoded, Levels
 from naively.tables import prose, values
@@ -47,6 +48,17 @@ def encode(
     return schema.rows(parts, batch.num_rows), invalid
 
 
+def encode_for(
+    posterior: Posterior, batch: pa.RecordBatch | pa.Table | SparseTable,
+    without: Collection[str] = (),
+) -> tuple[Any, dict[str, Invalid]]:  # fmt: skip
+    """The same of rows to be asked about: what the estimate of a column cannot take counts too."""
+    rows, invalid = encode(posterior.schema, batch, without)
+    unread, names = posterior.parameters.unread(rows), posterior.schema.names
+    add_invalid(invalid, {names[k]: one for k, one in unread.items()})
+    return rows, invalid
+
+
 def encode_part(
     part: Counted, batch: pa.RecordBatch | pa.Table, missing: Collection[str],
     without: Collection[str] = (),
@@ -61,7 +73,10 @@ def encode_part(
     if part.summary.takes == "levels":
         return _levels(part, flat, rows, missing), {}
     if part.summary.takes == "cells":
-        return _cells(part, flat, rows, missing)
+        data, invalid = _cells(part, flat, rows, missing)
+        unread = part.summary.unread(data)
+        add_invalid(invalid, {part.names[k]: one for k, one in unread.items()})
+        return data, invalid
     return _numbers(part, flat, rows, missing)
 
 

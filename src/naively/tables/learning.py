@@ -28,6 +28,12 @@ Inferred = Callable[[pa.Table, LabelCodes], Schema]
 """The columns to learn from, given the first rows and their labels."""
 
 
+FEWEST, MOST = 100, 0.5
+"""Rows from which on there cannot be more classes than this part of the rows,"""
+HEAD, ALL_OTHERS = 1000, 0.98
+"""and of the first rows of a table, of which more may follow."""
+
+
 class LearningError(TableError):
     """A table that cannot be learned as asked; the message does not name the file."""
 
@@ -45,6 +51,7 @@ class Question:
     holdout : part of the rows of each class to hold out, from 0 to below 1: at most 100,000 rows.
     seed : which ones.
     cells : how labels are written where a row has any number of them; None where it has one.
+    repeated : whether to refuse a target of which nearly every row has another label.
     """
 
     target: str
@@ -54,6 +61,7 @@ class Question:
     holdout: float = 0.0
     seed: int = 0
     cells: LabelCells | None = None
+    repeated: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,9 @@ def plan(
     untyped = known is None and _is_untyped(head, question.target)
     labels = labelled(seen, question.target, question.wishes.missing)
     check_classes(as_read(labels[0], untyped), question)
+    if question.repeated and known is None:
+        rows = int((labels[1] < len(labels[0])).sum())
+        check_repeated(question.target, len(labels[0]), rows, ALL_OTHERS, HEAD)
     features = features_of(names, question)
     if inferred is not None:
         schema = inferred(_with_nulls(seen, features), labels)
@@ -144,6 +155,8 @@ def settled(made: Plan, total: Model) -> Model:
     """
     question = made.question
     check_classes(as_read(total.classes, total.untyped), question)
+    if question.repeated and question.cells is None and made.like is None:
+        check_repeated(question.target, len(total.classes), total.rows)
     return reconsidered(question.wishes, total) if made.like is None else total
 
 
@@ -153,6 +166,17 @@ def check_classes(labels: Labels, question: Question) -> None:
         check_whole(labels, f"the target column {question.target!r}")
     except ValueError as error:
         raise LearningError(str(error)) from None
+
+
+def check_repeated(
+    target: str | None, classes: int, rows: int, most: float = MOST, fewest: int = FEWEST
+) -> None:
+    """Refuse more classes than such a part of rows, unless these are few: LearningError."""
+    if rows >= fewest and classes > most * rows:
+        raise LearningError(
+            f"the target column {target!r} has {classes:,} different labels in {rows:,} rows: is "
+            "it a class? a class has several rows"
+        )
 
 
 def as_read(labels: Labels, untyped: bool) -> Labels:

@@ -37,26 +37,46 @@ FORMS = (
     ("times of the day", "write 13:05, as ISO 8601 does", CLOCK),
 )  # fmt: skip
 """What they are, what to write instead, and how they look: the first that fits counts."""
+CODE = re.compile(numerals.ANY)
+"""What is no number as it has leading zeros, and all numbers."""
 PATTERNS = [(what, remedy, re.compile(form, re.ASCII | re.I)) for what, remedy, form in FORMS]
+OF_NUMBERS, OF_MOMENTS = PATTERNS[:4], PATTERNS[4:]
 
 
 def written(levels: Sequence[str]) -> str | None:
     """What some levels of text look like, and what to do; None if like nothing but text.
 
-    Numbers and dates as they should be are told of, too, if only few others stand among them.
+    Numbers and dates as they should be are told of, too, if few others stand among them, or others
+    that people mean as such.
     """
     some = [level.strip() for level in levels[:: max(1, len(levels) // LOOKED_AT)]]
     if len(some) < FEWEST:
         return None
-    for what, pattern in (("numbers", numerals.NUMBER), ("dates or times", MOMENT)):
+    few = (1 - MOST_OF) * len(some)
+    for what, pattern, forms in (
+        ("numbers", numerals.NUMBER, OF_NUMBERS), ("dates or times", MOMENT, OF_MOMENTS),
+    ):  # fmt: skip
         strays = [level for level in some if not (level and pattern.fullmatch(level))]
         if not strays:
             return None
-        if len(strays) <= (1 - MOST_OF) * len(some):
-            more = f" and {len(strays) - 1:,} more" if len(strays) > 1 else ""
-            return f"{what}, but for {strays[0]!r}{more}: so all are levels; see --missing"
-    for what, remedy, pattern in PATTERNS:
-        alike = [level for level in some if pattern.fullmatch(level)]
-        if len(alike) >= MOST_OF * len(some):
-            return f"levels such as {alike[len(alike) // 2]!r}: if these are {what}, {remedy}"
+        more = f" and {len(strays) - 1:,} more" if len(strays) > 1 else ""
+        if len(some) - len(strays) > few and (meant := _meant(strays, few, forms)):
+            return f"{what}, but for {meant[0]!r}{more}: so all are levels; {meant[1]}"
+        if len(strays) <= few:
+            codes = any(CODE.fullmatch(level) for level in strays)
+            hint = "" if codes else "; see --missing"
+            return f"{what}, but for {strays[0]!r}{more}: so all are levels{hint}"
+    if meant := _meant(some, few, PATTERNS):
+        return f"levels such as {meant[0]!r}: {meant[1]}"
+    return None
+
+
+def _meant(
+    levels: Sequence[str], others: float, forms: Sequence[tuple[str, str, re.Pattern[str]]]
+) -> tuple[str, str] | None:
+    """(one of these levels, what to write instead) if all but so many others have one form."""
+    for what, remedy, pattern in forms:
+        alike = [level for level in levels if pattern.fullmatch(level)]
+        if len(alike) >= max(FEWEST, len(levels) - others):
+            return alike[len(alike) // 2], f"if these are {what}, {remedy}"
     return None

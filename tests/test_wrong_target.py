@@ -1,0 +1,93 @@
+"""Columns that are named for what they are not: a target of numbers, levels that are texts."""
+
+from contextlib import nullcontext
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from naively.cli.main import run
+from naively.tables.inference import Wishes
+from naively.tables.learning import LearningError, Question, plan
+from naively.tables.wordy import wordy
+
+SUBJECTS = (
+    "the cat sat quietly",
+    "on a mat",
+    "why do dogs run far away",
+    "is it so?",
+    "no more of it",
+)
+
+
+def written(tmp_path, monkeypatch, **columns):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(columns).to_csv("t.csv", index=False)
+
+
+@pytest.mark.parametrize("command", [["fit", "-o", "m"], ["diagnose"], ["compare"]])
+@pytest.mark.parametrize("n", [101, 3000])
+def test_a_target_of_which_each_row_has_another_label_is_refused(
+    tmp_path, monkeypatch, capsys, command, n
+):
+    amounts = [f"{k // 1.02:,.0f}x" for k in range(n)]
+    written(tmp_path, monkeypatch, x=np.arange(n) % 7, amount=amounts)
+    labels = len({*amounts})
+    assert run([command[0], "t.csv", "-t", "amount", *command[1:]]) == 1
+    said = f"'amount' has {labels:,} different labels in {n:,} rows: is it a class?"
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "m").exists()
+
+
+def test_half_as_many_classes_as_rows_are_learned(tmp_path, monkeypatch, capsys):
+    """So are as many as rows where these are few."""
+    for n, every in ((120, 2), (99, 1)):
+        y = [f"c{k // every}" for k in range(n)]
+        written(tmp_path, monkeypatch, x=np.arange(n) % 7, y=y)
+        assert run(["fit", "t.csv", "-t", "y", "-o", "m", "--naive"]) == 0
+        assert "is it a class?" not in capsys.readouterr().err
+
+
+def test_labels_of_the_first_rows_may_come_again():
+    """Only all of them once is too many there."""
+    question = Question("y", Wishes({}), repeated=True)
+    for labels, refused in ((950, False), (1000, True)):
+        head = pa.table({"x": np.arange(1000) % 7, "y": [f"c{k % labels}" for k in range(1000)]})
+        with pytest.raises(LearningError, match="1,000 rows") if refused else nullcontext():
+            plan([head], question)
+
+
+def texts(n):
+    words = "".join(chr(97 + k) for k in range(26))
+    return [f"{SUBJECTS[k % 5]} {words[k % 26]}{words[k // 26]}" for k in range(n)]
+
+
+def test_texts_are_told_of_and_read_if_named(tmp_path, monkeypatch, capsys):
+    written(tmp_path, monkeypatch, about=texts(160) + ["no more of it"] * 40, y=["a", "b"] * 100)
+    for more in ([], ["--naive"]):
+        assert run(["fit", "t.csv", "-t", "y", "-o", "m", *more]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert "column about holds short texts" in said
+        assert "name it: --text about" in said
+    assert run(["diagnose", "t.csv", "-t", "y"]) == 0
+    assert "name it: --columns about=text" in capsys.readouterr().err
+    assert run(["fit", "t.csv", "-t", "y", "-o", "m", "--text", "about"]) == 0
+    assert "holds short texts" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", [
+    "{} {}", "Dr. {} van der {}", "{}, {}", "Senior {} Engineer {}", "{} Street {}, 12 Old {}",
+    "12 {} street, near the old {}", "{}", "{} of {} and {}",
+])  # fmt: skip
+def test_names_addresses_and_titles_are_not(form):
+    names = [f"{a}{b}" for a in ("Ann", "Bo", "Cy", "Dora", "Eva", "Fay") for b in "abcdefghijkl"]
+    levels = sorted({form.format(*names[k:], *names) for k in range(72)})
+    assert not wordy(levels, np.ones(len(levels)))
+
+
+def test_texts_that_are_met_often_are_levels():
+    levels = sorted({*texts(100)})
+    assert wordy(levels, np.ones(len(levels)))
+    assert not wordy(levels, np.full(len(levels), 5.0))
+    assert not wordy(levels[:40], np.ones(40))
