@@ -230,7 +230,9 @@ def test_numbers_and_their_text_are_the_same_levels():
     text = whole.assign(n=[str(k) for k in whole["n"]])
     same(AutoBayes().fit(whole, y), AutoBayes().fit(text, y), X.assign(n=3))
     mixed = whole.assign(n="none").iloc[:5]
-    both = AutoBayes().fit(text, y).partial_fit(mixed, y[:5])
+    both = AutoBayes().fit(text, y)
+    with pytest.warns(UserWarning, match="column 'n' .* all of it are levels from now on"):
+        both.partial_fit(mixed, y[:5])
     same(AutoBayes().fit(whole, y), both.forget(mixed, y[:5]), whole)
 
 
