@@ -74,6 +74,12 @@ def test_texts_are_told_of_and_read_if_named(tmp_path, monkeypatch, capsys):
     assert "name it: --columns about=text" in capsys.readouterr().err
     assert run(["fit", "t.csv", "-t", "y", "-o", "m", "--text", "about"]) == 0
     assert "holds short texts" not in capsys.readouterr().out
+    table = {"about": texts(200), "x": np.arange(200) % 7, "y": ["a", "b"] * 100}
+    written(tmp_path, monkeypatch, **table)  # beside others it would make a plain product
+    assert run(["fit", "t.csv", "-t", "y", "-o", "m"]) == 0
+    assert run(["diagnose", "t.csv", "-t", "y"]) == 0
+    said = capsys.readouterr()
+    assert "short texts" not in said.out + said.err
 
 
 @pytest.mark.parametrize("form", [

@@ -36,16 +36,17 @@ def run(source: Opened, question: Question) -> Diagnosis:
         found = examine(rows, question.wishes, question.seed, tell)
     for name in found.columns:
         if found.columns[name] == "levels" and name not in question.wishes.columns:
-            _note_levels(name, rows.table.column(name), question.wishes.missing)
+            alone = len(found.columns) == 1
+            _note_levels(name, rows.table.column(name), question.wishes.missing, alone)
     return found
 
 
-def _note_levels(name: str, column: pa.ChunkedArray, missing: Sequence[str]) -> None:
+def _note_levels(name: str, column: pa.ChunkedArray, missing: Sequence[str], alone: bool) -> None:
     """A note on levels that people may mean as something else."""
     codes, known = values.levels(values.flat(column), missing)
     levels, weights = known.tolist(), np.bincount(codes, minlength=len(known) + 1)[:-1]
     how = None if as_dates(known) is not None else written(levels)
-    if how is None and wordy(levels, weights.astype(np.float64)):
+    if how is None and alone and wordy(levels, weights.astype(np.float64)):
         how = f"{said(len(levels))}--columns {shlex.quote(f'{name}=text')}"
     if how is not None:
         progress.note(f"column {clean(name, 24)} holds {clean(how, 160)}")

@@ -100,8 +100,14 @@ def misread(model: Model) -> dict[str, str]:
 
 
 def texts(model: Model) -> dict[str, str]:
-    """The columns of levels that look like short texts, with what to do."""
-    found = {}
+    """The column of levels that looks like short texts, with what to do.
+
+    Only where it is alone: beside others, naming it would make a product of families, which is far
+    too sure.
+    """
+    found: dict[str, str] = {}
+    if len(model.schema.names) > 1:
+        return found
     for part, counted in zip(model.schema.parts, model.parts, strict=True):
         for k, name in enumerate(part.names):
             kept = part.summary.takes == "cells" and model.schema.known[name].keeps
