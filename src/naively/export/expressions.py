@@ -11,6 +11,8 @@ from naively.exact import LARGEST
 
 Columns = dict[str, exp.Expression]
 """Expressions by the name that they get."""
+LEAST = -700.0
+"""Nats by which a class can be behind the best."""
 
 
 def select(columns: Columns) -> exp.Select:
@@ -107,6 +109,11 @@ def trimmed(text: exp.Expression, dialect: str) -> exp.Expression:
         "sqlite": exp.Anonymous(this="CHAR", expressions=numbers),
     }
     return exp.Trim(this=text.copy(), expression=blanks[dialect])
+
+
+def power(one: exp.Expression) -> exp.Expression:
+    """exp of what is not far below 0: PostgreSQL has no exponentials of less."""
+    return exp.Exp(this=exp.Greatest(this=one, expressions=[number(LEAST)]))
 
 
 def largest(values: Sequence[exp.Expression]) -> exp.Expression:

@@ -21,12 +21,13 @@ from naively.export.expressions import (
     over,
     paren,
     part_of_date,
+    power,
     seconds,
     select,
     trimmed,
 )
 from naively.export.formulas import NotExportableError, formula_of, spelled
-from naively.export.sql_doubt import LEAST, doubt_stages, texts_of
+from naively.export.sql_doubt import doubt_stages, texts_of
 from naively.export.sql_terms import curve, density
 from naively.families.formula import (
     Cut,
@@ -205,9 +206,8 @@ class _Written:
         powers: Columns = {alias: cell(alias) for _, alias in self.kept}
         for c, score in enumerate(scores):
             off = exp.Sub(this=score.copy(), expression=cell("best"))
-            behind = exp.Greatest(this=off, expressions=[number(LEAST)])  # some cannot say less
             known = exp.Is(this=cell("best"), expression=exp.Null()).not_()
-            powers[f"e{c}"] = exp.Case(ifs=[exp.If(this=known, true=exp.Exp(this=behind))])
+            powers[f"e{c}"] = exp.Case(ifs=[exp.If(this=known, true=power(off))])
         every = [cell(f"e{c}") for c in range(len(labels))]
         whole = paren(added([one.copy() for one in every]))
         first = [

@@ -9,13 +9,9 @@ from operator import or_
 import numpy as np
 from sqlglot import exp
 
-from naively.export.expressions import Columns, added, cell, largest, number, paren, select
+from naively.export.expressions import Columns, added, cell, largest, number, paren, power, select
 from naively.export.sql_text import TextTerm
 from naively.families.formula import Bag, Doubted, Term
-
-LEAST = -700.0
-"""Nats by which a class can be behind the best: PostgreSQL has no exponentials far below."""
-
 
 Text = tuple[str, TextTerm]
 """(what is known of a document, its words)."""
@@ -48,7 +44,7 @@ class DoubtedTerm:
         joint = [self._joint(c) for c in self.classes if self.term.log_prior[c] > -np.inf]
         yield {f"b{self.k}": largest(joint)}
         best = cell(f"b{self.k}")
-        powers = [_power(exp.Sub(this=one, expression=best.copy())) for one in joint]
+        powers = [power(exp.Sub(this=one, expression=best.copy())) for one in joint]
         whole = exp.Ln(this=added(powers))
         yield {f"l{self.k}": exp.Add(this=best.copy(), expression=whole)}
 
@@ -56,8 +52,8 @@ class DoubtedTerm:
         """What the texts add to the score of a class; null if nobody knows their words."""
         off = exp.Sub(this=cell(self._sum(c)), expression=cell(f"l{self.k}"))
         share, most = self.term.share, exp.Greatest(this=off, expressions=[number(0.0)])
-        behind = exp.Mul(this=number(share), expression=_power(exp.Neg(this=most.copy())))
-        near = _power(exp.Sub(this=paren(off.copy()), expression=most.copy()))
+        behind = exp.Mul(this=number(share), expression=power(exp.Neg(this=most.copy())))
+        near = power(exp.Sub(this=paren(off.copy()), expression=most.copy()))
         own = exp.Mul(this=number(1.0 - share), expression=near)
         found = exp.Add(this=most, expression=exp.Ln(this=added([behind, own])))
         known = exp.Is(this=cell(f"l{self.k}"), expression=exp.Null()).not_()
@@ -104,8 +100,3 @@ def doubt_stages(
                 found = text.joined(found, row)
         carried = carried | {name: cell(name) for name in columns}
         yield found
-
-
-def _power(one: exp.Expression) -> exp.Expression:
-    """exp of what is not far below."""
-    return exp.Exp(this=exp.Greatest(this=one, expressions=[number(LEAST)]))
