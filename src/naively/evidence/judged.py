@@ -45,3 +45,7 @@ class Judged:
         """The probability of the most probable class beside how often it is the row's own."""
         sure: Float64 = np.minimum(self.sure.astype(np.float64), 1.0)
         return Reliability.of(sure, self.right, self.weight.astype(np.float64))
+
+
+NOBODY = Judged(0.0, *(np.empty(0, kind) for kind in (np.float32, bool, np.float32)))
+"""Where no row was left out."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
+from naively.evidence.judged import NOBODY
 from naively.evidence.scale import ALPHAS, ASPECTS, QUARTERS, Scale
-from naively.evidence.words import EVENTS, NOBODY, Words
+from naively.evidence.words import EVENTS, Words
 from naively.statistics.base import Arrays
 from naively.text.vocabulary import Vocabulary
 

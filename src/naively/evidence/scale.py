@@ -34,7 +34,7 @@ import scipy
 from naively.evidence.blas import one_thread
 from naively.evidence.doubt import doubt_of
 from naively.evidence.entries import HEAVIEST
-from naively.evidence.judged import Judged
+from naively.evidence.judged import NOBODY, Judged
 from naively.evidence.pieces import Piece
 from naively.evidence.weights import GROUPS, WORSE, Pool, Weights
 from naively.exact import Float64, Int64
@@ -259,11 +259,10 @@ def _together(
 
 def textbook(model: Counted, counts: bool) -> Scale:
     """The weights of naive Bayes, where nothing tells others; or none."""
-    judged = Judged(0.0, *(np.empty(0, kind) for kind in (np.float32, bool, np.float32)))
     alpha = ALPHAS[0] if model.alpha is None else None
     weights = np.zeros((ASPECTS, model.n_groups))
     weights[0] = counts
-    return Scale(alpha, 0, weights, np.zeros(model.counts.shape[1]), judged)
+    return Scale(alpha, 0, weights, np.zeros(model.counts.shape[1]), NOBODY)
 
 
 def unit_of(total: Float64) -> float:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy
 
 from naively.evidence.entries import LIGHTEST, Entries
-from naively.evidence.judged import Judged
+from naively.evidence.judged import NOBODY
 from naively.evidence.pieces import Float32
 from naively.evidence.scale import (
     ASPECTS,
@@ -38,8 +38,6 @@ from naively.workers import SERIAL, Workers
 WEIGHED, FEWEST, TOLD = 8192, 512, 1 << 22
 """Texts that weights are learned from, at most; of many classes fewer, so that what all of them
 tell is so many numbers; but so many at least."""
-NOBODY = Judged(0.0, *(np.empty(0, kind) for kind in (np.float32, bool, np.float32)))
-"""How rows are predicted by one column alone is not kept: the plan says how by all."""
 AT_ONCE = 2048
 """Texts that are scored at a time."""
 PROSE, DIFFERENT = 6, 0.5
@@ -275,7 +273,7 @@ class _Texts:
         return _Chosen(self._scale(alpha, quarters, whole.of_blocks), apart)
 
     def _scale(self, alpha: float, quarters: int, weights: Float64) -> Scale:
-        """What the terms weigh; the biases are those of the plan."""
+        """What the terms weigh; the plan has the biases, and says how rows are predicted."""
         own = np.resize(weights, (ASPECTS, self.n_groups)) * 1.0
         own[1] /= self.unit
         return Scale(alpha, quarters, own, np.zeros(self.entries.n_classes), NOBODY)

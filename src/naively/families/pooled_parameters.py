@@ -68,7 +68,7 @@ class PooledParameters(Parameters):
         )  # fmt: skip
         words = sum(block.counts.nnz for block in made.blocks if isinstance(block, Words))
         self.n_free = len(made.weights) + classes + tables + normal + words
-        self.has_texts = any(isinstance(block, Words) for block in made.blocks)
+        self.has_texts = bool(self._texts)
         self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
 
     @cached_property
