@@ -180,12 +180,19 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
 
     def listed(self, label: Any = None, against: Any = None) -> tuple[list[Line], str]:
         """(the most telling terms, the largest first; what the others are and add up to)."""
-        lines = self.lines(label, against)
+        lines, doubt = self.lines(label, against), ""
+        if self.rest_is == "doubt":  # said in words: as a bar it would hide those of all terms
+            _, _, rest = self.known_log_odds(label, against)
+            doubt = f"{rest:+.3f} of doubt: what was learned does not allow to be surer" * bool(
+                rest
+            )
+            lines = [line for line in lines if line[:2] != ("(doubt)", 0)]
         rows = [
             (shown(term), f"× {count}" if count > 1 else "", odds)
             for term, count, odds in lines[:LISTED]
         ]
-        return rows, left_out(lines[LISTED:], self.unknown)
+        more = left_out(lines[LISTED:], self.unknown)
+        return rows, "; ".join(filter(None, [more, doubt]))
 
     def caption(self, label: Any = None, against: Any = None) -> str:
         """A line that says what the words add up to."""
