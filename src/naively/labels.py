@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,16 @@ def check_whole(labels: Labels, called: str = "y") -> None:
             f"Unknown label type: continuous. {called} holds {odd[0]}, where classes are text, "
             "whole numbers or truth values; cut it into ranges first"
         )
+
+
+def check_ends(labels: Iterable[Any]) -> None:
+    """Raise ValueError for text that ends in NUL, which NumPy's arrays of text would drop."""
+    for label in labels:
+        if isinstance(label, str | bytes) and label[-1:] in ("\0", b"\0"):
+            raise ValueError(
+                f"the label {label!r} ends in a NUL character, which arrays of text drop: take it "
+                "away, as it would be the class without it"
+            )
 
 
 def merge_labels(a: Labels, b: Labels) -> Labels:

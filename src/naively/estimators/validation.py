@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from naively.exact import Float64
-from naively.labels import check_whole
+from naively.labels import check_ends, check_whole
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.statistics.base import Data
@@ -124,6 +124,8 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     ):
         return y
     refuse_masked("y", y)
+    if not isinstance(y, np.ndarray) or y.dtype.kind == "O":  # before NumPy makes text of them
+        check_ends(y.to_pylist() if hasattr(y, "to_pylist") else y)
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise ValueError(

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from naively.exact import Int64
-from naively.labels import Labels
+from naively.labels import Labels, check_ends
 from naively.numerals import NUMBER, WHOLE
 from naively.tables import values
 from naively.tables.frames import to_array
@@ -56,6 +56,7 @@ def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None
         labels = values.level_texts(known, ())[1]
     texts = [values.level_text(label, missing) for label in labels]
     present = [k for k, text in enumerate(texts) if text not in (None, "")]
+    check_ends(labels)
     found: Labels = np.array([labels[k] for k in present])
     if like is not None and len(like) and len(found):
         found = typed_like(found, like)
