@@ -25,16 +25,15 @@ def properties() -> Properties:
     letters: Any = points.view("U1")
     table = points.astype(np.int32)
     for low, high in CASES:
-        table[low:high] = _lower("".join(map(chr, range(low, high))), high - low)
+        table[low:high] = _lower(_text(points[low:high]), high - low)
     table[kernel.DOTTED_I] = kernel.DOTTED_I  # its lower case is two characters
     table[np.strings.isalnum(letters)] |= kernel.WORD
     table[ord("_")] |= kernel.WORD
     table[np.strings.isspace(letters)] |= kernel.SPACE
     for low, high in CASES:
-        text = [chr(point).replace(APART, " ") for point in range(low, high)]
-        cased = _makes_final("", text)
+        cased = _makes_final("", points[low:high])
         table[low:high][cased] |= kernel.CASED
-        table[low:high][_makes_final("a", text) & ~cased] |= kernel.IGNORABLE
+        table[low:high][_makes_final("a", points[low:high]) & ~cased] |= kernel.IGNORABLE
     return table
 
 
@@ -43,11 +42,15 @@ def ascii_properties() -> Properties:
     """The first part of the table, which is quick to make."""
     points = np.arange(ASCII, dtype=np.uint32)
     letters: Any = points.view("U1")
-    table = _lower("".join(map(chr, range(ASCII))), ASCII)
+    table = _lower(_text(points), ASCII)
     table[np.strings.isalnum(letters)] |= kernel.WORD
     table[ord("_")] |= kernel.WORD
     table[np.strings.isspace(letters)] |= kernel.SPACE
     return table
+
+
+def _text(points: npt.NDArray[np.uint32]) -> str:
+    return points.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
 def _points(text: str) -> npt.NDArray[np.int32]:
@@ -61,11 +64,14 @@ def _lower(text: str, length: int) -> Properties:
     return _points(lower).astype(np.int32)
 
 
-def _makes_final(before: str, letters: list[str]) -> npt.NDArray[np.bool_]:
+def _makes_final(before: str, letters: npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
     """Whether a sigma behind `before` and each letter is written as at the end of a word.
 
     It is so behind a letter of a case, whatever characters without influence are between.
     """
-    lower = APART.join([f"{before}{letter}Σ" for letter in letters]) + APART
-    points = _points(lower.lower())
+    pieces = np.empty((len(letters), len(before) + 3), np.uint32)
+    pieces[:, : len(before)] = [*map(ord, before)]
+    pieces[:, -3] = np.where(letters == ord(APART), ord(" "), letters)
+    pieces[:, -2:] = ord("Σ"), ord(APART)
+    points = _points(_text(pieces).lower())
     return points[np.flatnonzero(points == ord(APART)) - 1] == kernel.FINAL_SIGMA
