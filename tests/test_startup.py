@@ -42,21 +42,28 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-PREDICT = """
+PREDICT = ["predict", "m", "data.csv"]
+FIT = ["fit", "data.csv", "--target", "label", "--output", "m"]
+COMMAND = """
 from naively.cli.main import main
-sys.argv[1:] = ["predict", "m", "data.csv"]
+sys.argv[1:] = {}
 try:
     main()
 except SystemExit as end:
     assert not end.code
 """
+NEEDED = {"cyclopts", "numpy", "pyarrow", "rich"}
 
 
 @pytest.mark.parametrize("options", [["--naive"], []], ids=["naive", "evidence"])
 def test_a_prediction_loads_what_it_needs(folder, options):
-    fit = ["fit", "data.csv", "--target", "label", "-o", "m", *options]
+    fit = [*FIT, *options]
     subprocess.run([sys.executable, "-m", "naively", *fit], check=True, capture_output=True)
-    assert loaded(PREDICT) == {"cyclopts", "numpy", "pyarrow", "rich"}
+    assert loaded(COMMAND.format(PREDICT)) == NEEDED
+
+
+def test_to_learn_few_rows_loads_what_it_needs(folder):
+    assert loaded(COMMAND.format(FIT)) == NEEDED | {"numba"}
 
 
 RACE = """

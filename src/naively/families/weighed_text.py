@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import csr_matrix
+import scipy
 
 from naively.evidence.doubt import Doubt, LabelDoubt
 from naively.evidence.entries import LIGHTEST
@@ -184,7 +184,7 @@ class WeighedText(Text):
         own, places = np.unique(rows.indices, return_inverse=True)
         total = np.asarray(terms.total.gather(0, 0).rounded())
         documents = Counted(
-            csr_matrix((rows.data, places, rows.indptr), (len(row), len(own))),
+            scipy.sparse.csr_matrix((rows.data, places, rows.indptr), (len(row), len(own))),
             np.zeros(len(row), np.int64), kept[0, row], np.ascontiguousarray(kept[:, row].T),
             np.ascontiguousarray(terms.total.gather(1, own).rounded().T),
             terms.total.summed(1).rounded(), present,
@@ -257,8 +257,9 @@ class WeighedText(Text):
         rows = TextParameters(self.counts, known).matrix(documents.texts, workers)
         terms, places = np.unique(rows.indices, return_inverse=True)
         alpha = known.alpha if np.ndim(known.alpha) == 0 else np.asarray(known.alpha)[terms]
+        shape = len(documents.y), len(terms)
         return Counted(
-            csr_matrix((rows.data, places, rows.indptr), (len(documents.y), len(terms))),
+            scipy.sparse.csr_matrix((rows.data, places, rows.indptr), shape),
             documents.y, documents.weight, documents.equal,
             np.ascontiguousarray(known.total.gather(1, terms).rounded()[met].T),
             known.total.summed(1).rounded()[met], own.present.rounded()[met], alpha, len(total),
