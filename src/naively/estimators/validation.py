@@ -125,7 +125,7 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
         return y
     refuse_masked("y", y)
     if not isinstance(y, np.ndarray) or y.dtype.kind == "O":  # before NumPy makes text of them
-        check_ends(y.to_pylist() if hasattr(y, "to_pylist") else y)
+        check_ends(np.asarray(y, object).ravel())
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise ValueError(
