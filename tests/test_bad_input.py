@@ -5,10 +5,19 @@ import pandas as pd
 import polars as pl
 import pytest
 from kit import ONE_EACH, domain, new, numbers, state
+from numpy.testing import assert_allclose
 from scipy.sparse import csc_array, csr_array
 from sklearn.exceptions import NotFittedError
 
-from naively import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, PoissonNB
+from naively import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    MultinomialNB,
+    NaiveBayes,
+    PoissonNB,
+)
 
 one_each_family = pytest.mark.parametrize("name", ONE_EACH)
 COUNTS = [MultinomialNB, ComplementNB, PoissonNB]
@@ -221,6 +230,53 @@ def test_soft_evidence_beyond_0_and_1_is_refused():
 def test_sparse_data_with_a_negative_threshold_are_refused():
     with pytest.raises(ValueError, match="threshold < 0"):
         BernoulliNB(binarize=-1.0).fit(csr_array(np.eye(2)), [0, 1])
+
+
+WIDE = csr_array(([1.0] * 4, ([0, 1, 2, 20_000], [0, 5, 7, 9_999])), shape=(20_001, 10_000))
+
+
+@pytest.mark.parametrize(
+    "family", ["categorical", "kernel_density", "discretized", "student", "joint", "multivariate"]
+)
+def test_a_sparse_matrix_that_would_fill_the_memory_is_refused(family):
+    with pytest.raises(ValueError, match=r"20,001 rows and 10,000 columns would take 1\.5 GiB"):
+        NaiveBayes(family=family).fit(WIDE, np.arange(20_001) % 2).predict(WIDE)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "multinomial", "bernoulli", "poisson"])
+def test_the_families_that_the_message_names_take_it(family):
+    model = NaiveBayes(family=family).fit(WIDE, np.arange(20_001) % 2)
+    assert model.predict(WIDE[:3]).shape == (3,)
+
+
+def test_sparse_rows_of_another_frame_are_not_laid_out_in_memory_either():
+    frame = {f"c{k}": [0, 1, 2, 3] for k in range(10_000)}
+    model = NaiveBayes(family="poisson").fit(frame, [0, 0, 1, 1])
+    with pytest.warns(UserWarning, match="in their order"), pytest.raises(ValueError, match="GiB"):
+        model.predict(WIDE)
+
+
+@pytest.mark.parametrize("family", ["multivariate", "joint", "student", "categorical"])
+def test_small_sparse_matrices_are_rows_like_others(family):
+    X = np.random.default_rng(0).poisson(1.0, (60, 3)).astype(float)
+    y = np.arange(60) % 2
+    sparse, plain = (NaiveBayes(family=family).fit(rows, y) for rows in (csr_array(X), X))
+    assert_allclose(sparse.predict_proba(csr_array(X)), plain.predict_proba(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("model", "value", "said"),
+    [
+        (NaiveBayes(family="exponential"), -2.0, r"Negative .*row 2, column 'x1' is -2"),
+        (BernoulliNB(binarize=None), 1.5, r"row 2, column 1 is 1\.5, not in \[0, 1\]"),
+    ],
+)
+def test_wrong_values_of_sparse_rows_are_named_where_they_stand(model, value, said):
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    model.fit(csr_array(X), [0, 1, 1])
+    X[2, 1] = value
+    with pytest.raises(ValueError, match=said):
+        model.predict(csr_array(X))
 
 
 PARAMETERS = {

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing import Any
 
 from naively.schema import Schema
+from naively.statistics.base import dense
 from naively.tables.frames import SparseTable, array_width, is_named, to_arrow
 
 PASSED = ("naively", "sklearn")
@@ -54,7 +55,7 @@ def placed(
         said = f"X does not have valid feature names, but {kind} was fitted with feature names"
     warn(f"{said}: its columns are taken in their order")
     if isinstance(table, SparseTable):
-        table = to_arrow(table.matrix.toarray())
+        table = to_arrow(dense(table.matrix))
     names = dict(zip(features, learned, strict=True))
     return table.rename_columns([names.get(name, name) for name in own])
 

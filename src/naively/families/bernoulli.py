@@ -23,8 +23,9 @@ from naively.families.linear import (
     log,
     valid_alpha,
 )
-from naively.statistics.base import Data, InvalidValueError, dense, is_sparse
+from naively.statistics.base import Data, is_sparse
 from naively.statistics.powers import Presence, PresenceStatistics, refuse_sparse
+from naively.statistics.sums import refuse_beyond
 
 
 @dataclass(frozen=True)
@@ -110,12 +111,7 @@ class BernoulliParameters(LinearParameters):
         """As the base class; refuses values outside [0, 1] where nothing binarizes them."""
         refuse_sparse(X, self.threshold)
         if math.isnan(self.threshold):
-            values = X.data[X.indptr[start] : X.indptr[stop]] if is_sparse(X) else X[start:stop]
-            if np.any((values < 0) | (values > 1)):
-                rows = dense(X[start:stop])
-                row, column = np.argwhere((rows < 0) | (rows > 1))[0].tolist()
-                problem = f"{{where}} is {rows[row, column]:g}, not in [0, 1]; set `binarize`"
-                raise InvalidValueError(start + row, column, problem)
+            refuse_beyond(X, start, stop, 1.0)
         super().log_prob(X, start, stop, out)
 
     def log_probabilities(self, columns: slice) -> tuple[Float64, Float64]:

@@ -12,8 +12,9 @@ from naively.exact import LARGEST, SMALLEST, ExactArray, Float64, Int64
 from naively.families.base import Family
 from naively.families.describing import ClassNumbers
 from naively.families.linear import LinearParameters, Scorer, Terms, log
-from naively.statistics.base import Data, InvalidValueError, dense, is_sparse
+from naively.statistics.base import Data, dense
 from naively.statistics.powers import CountStatistics, CountSums, mean
+from naively.statistics.sums import refuse_beyond
 
 FLOOR = 1e-9
 """Of the mean in a class, as a portion of the feature's mean over all classes."""
@@ -80,14 +81,7 @@ class ExponentialParameters(LinearParameters):
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Σ_α log λ_αc - λ_αc x_α. Refuses negative values."""
-        sparse = is_sparse(X)
-        values = X.data[X.indptr[start] : X.indptr[stop]] if sparse else X[start:stop]
-        if (values < 0).any():
-            row, column = np.argwhere(dense(X[start:stop]) < 0)[0]
-            value = float(X[start + row, column])
-            raise InvalidValueError(
-                start + row, column, f"Negative values in data: {{where}} is {value:g}"
-            )
+        refuse_beyond(X, start, stop, np.inf)
         super().log_prob(X, start, stop, out)
 
     def _settle(self, finite: Scorer, X: Data, start: int, out: Float64) -> None:

@@ -22,6 +22,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 FORGOTTEN = "more was forgotten than was learned"
 NOT_LEARNED = "these rows were not all learned before"
+DENSE = 1 << 30  # bytes of a sparse matrix as an array, at most
 
 
 class InvalidValueError(ValueError):
@@ -259,6 +260,8 @@ class Summary(ABC, Generic[S]):
     one; `Encoded` levels, as text or, of "cells", as numbers where all are; or documents."""
     by_column: ClassVar[bool] = True
     """Whether each column is counted by itself, so that columns can be taken out of the sums."""
+    takes_sparse: ClassVar[bool] = True
+    """Whether a CSR matrix is counted too; each summary that reads columns one by one does."""
     bounds: tuple[float, float] = (-LARGEST, LARGEST)
     """The least and the greatest number that can be counted."""
 
@@ -304,8 +307,23 @@ def is_sparse(X: Data) -> bool:
 
 
 def dense(X: Data) -> npt.NDArray[Any]:
-    """The data as a NumPy array."""
-    return cast("npt.NDArray[Any]", X.toarray()) if is_sparse(X) else X
+    """The data as a NumPy array.
+
+    Raises ValueError for a sparse matrix that would take more than 1 GiB: zeros that nobody wrote
+    would fill the memory.
+    """
+    if not is_sparse(X):
+        return X
+    rows, columns = X.shape
+    size = rows * columns * X.dtype.itemsize
+    if size > DENSE:
+        raise ValueError(
+            f"a sparse matrix of {rows:,} rows and {columns:,} columns would take "
+            f"{size / (1 << 30):,.1f} GiB as an array, and this needs one; at most 1 GiB is made: "
+            "pass fewer rows at a time, fewer columns, or use a family that counts sparse rows as "
+            "they are: gaussian, multinomial, complement, bernoulli or poisson"
+        )
+    return cast("npt.NDArray[Any]", X.toarray())
 
 
 def shown(X: npt.NDArray[Any]) -> npt.NDArray[Any]:

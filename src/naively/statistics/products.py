@@ -126,6 +126,7 @@ class Products(Summary[ProductStatistics]):
     pooled: bool
 
     by_column = False
+    takes_sparse = False
 
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> ProductStatistics:
         """Σw, Σw x and Σw x xᵀ, exactly."""

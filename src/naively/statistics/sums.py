@@ -113,6 +113,22 @@ def _sum(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Statistics:
     return parts[0]
 
 
+def refuse_beyond(X: Data, start: int, stop: int, most: float) -> None:
+    """Raise the error for the first value of some rows that is below 0 or above `most`, if any."""
+    sparse = is_sparse(X)
+    values = X.data[X.indptr[start] : X.indptr[stop]] if sparse else X[start:stop]
+    wrong = (values < 0) | (values > most)
+    if not wrong.any():
+        return
+    if sparse:
+        place = X.indptr[start] + wrong.argmax()
+        row, column = np.searchsorted(X.indptr, place, side="right") - 1, X.indices[place]
+    else:
+        row, column = np.argwhere(wrong)[0]
+        row += start
+    raise out_of_bounds(X, int(row), int(column), 0.0)
+
+
 def out_of_bounds(X: Data, row: int, column: int, minimum: float) -> InvalidValueError:
     """The error for a value that is infinite, negative or too large."""
     value = float(X[row, column])

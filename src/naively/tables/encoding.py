@@ -12,6 +12,7 @@ from naively.exact import Float64
 from naively.invalid import Invalid, add_invalid
 from naively.posterior import Posterior
 from naively.schema import Block, Counted, Schema
+from naively.statistics.base import dense
 from naively.statistics.levels import Encoded, Levels
 from naively.tables import prose, values
 from naively.tables.frames import SparseTable
@@ -38,7 +39,8 @@ def encode(
                 f"a sparse matrix of {batch.matrix.shape[1]} columns where "
                 f"{len(schema.names)} columns in {len(schema.blocks)} blocks were learned"
             )
-        return schema.rows([batch.matrix], batch.num_rows), {}
+        takes = schema.parts[0].summary.takes_sparse
+        return schema.rows([batch.matrix if takes else dense(batch.matrix)], batch.num_rows), {}
     invalid: dict[str, Invalid] = {}
     parts = []
     for part in schema.parts:
