@@ -1,12 +1,19 @@
 """Values that are different stay apart, and equal ones are one, whatever holds them."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import naively
 from naively import AutoBayes, GaussianNB, NaiveBayes, TextNB
+from naively.tables import values
+from naively.tables.frames import to_array
 
 ENDS = ["a\0", "a"] * 20
 LABELS = {
@@ -30,3 +37,76 @@ def test_levels_that_differ_by_nul_stay_apart():
     for kind in (NaiveBayes, AutoBayes):
         for X in ({"x": ENDS}, pd.DataFrame({"x": ENDS}), pl.DataFrame({"x": ENDS})):
             assert kind().fit(X, y).predict(X).tolist() == y
+
+
+WHOLE = [2**53, 2**53 + 1, 10**20 + 1]
+FORMS = {
+    "objects": lambda x: {"x": np.array(x, object)},
+    "decimals": lambda x: {"x": [Decimal(one) for one in x]},
+    "with zeros": lambda x: {"x": [Decimal(f"{one}.00") for one in x]},
+    "narrow decimals": lambda x: pa.table({"x": pa.array(map(Decimal, x), pa.decimal256(50, 20))}),
+    "arrow": lambda x: pa.table({"x": pa.array(map(Decimal, x), pa.decimal128(30, 3))}),
+    "text": lambda x: {"x": [str(one) for one in x]},
+    "text with zeros": lambda x: pl.DataFrame({"x": [f"{one}.000" for one in x]}),
+    "beside fractions": lambda x: pd.DataFrame({"x": pd.Series([*x, 0.5], dtype=object)})[:-1],
+    "categories": lambda x: pd.DataFrame({"x": pd.Categorical(x)}),
+    "polars": lambda x: pl.DataFrame({"x": pl.Series(x, dtype=pl.Int128)}),
+    "encoded": lambda x: pa.table({"x": pa.array(map(Decimal, x)).dictionary_encode()}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("learned", [AutoBayes, lambda: NaiveBayes({"x": "categorical"})])
+def test_whole_numbers_beyond_float64_are_levels_of_their_own(learned, tmp_path):
+    """9007199254740993.00 was the level 9007199254740992."""
+    x, y = WHOLE * 10, list("uvw") * 10
+    model = learned().fit({"x": x}, y)
+    expected = model.predict_proba({"x": WHOLE}).tolist()
+    assert model.predict({"x": WHOLE}).tolist() == ["u", "v", "w"]
+    for name, form in FORMS.items():
+        assert model.predict_proba(form(WHOLE)).tolist() == expected, name
+        assert learned().fit(form(x), y).model_ == model.model_, name
+    for spelled in ("{}", "{}.0", "+{}", '"{}"'):
+        (tmp_path / "x.csv").write_text("x\n" + "".join(f"{spelled.format(n)}\n" for n in WHOLE))
+        found = model.predict_proba(naively.scan(tmp_path / "x.csv")).tolist()
+        assert found == expected, spelled
+
+
+@given(st.lists(st.decimals(-(10**9), 10**9, places=3), min_size=1, max_size=20))
+def test_decimals_are_the_numbers_that_they_read_as(x):
+    """Arrow's own conversion gives 3.1000000000000001 for 3.10."""
+    for kind in (pa.decimal128(20, 3), pa.decimal128(30, 8), pa.decimal256(60, 10)):
+        found = values.numbers(pa.array(x, kind), ()).values
+        assert found.tolist() == [float(one) for one in x]
+        assert values.numbers(pa.array(x, kind).dictionary_encode(), ()).values.tolist() == (
+            found.tolist()
+        )
+
+
+NARROW = [0.1, 1 / 3, 5 * 2.0**24 + 8, 1e20, -2.5]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+def test_narrow_numbers_are_the_same_in_every_holder(kind):
+    """A fraction is the level that it is written as, a whole number the one that it is."""
+    x = np.array([one for one in NARROW if one < float(np.finfo(kind).max)], kind)
+    expected = [str(int(one)) if one == np.floor(one) else str(one) for one in x]
+    array = pa.array(x)
+    for form in (array, array.dictionary_encode(), x, list(x), pd.Series(list(x), dtype=object)):
+        column = values.flat(to_array(form))
+        places, texts = values.level_texts(column, ())
+        assert [texts[k] for k in places] == expected
+        assert values.numbers(column, ()).values.tolist() == x.astype(float).tolist()
+    assert values.level_texts(to_array([*x, "x"]), ())[1] == [*expected, "x"]
+
+
+def test_bytes_that_are_no_text_stay_apart():
+    x, y = [b"\xff\xfe", b"\xff\xfd"] * 20, ["u", "v"] * 20
+    for form in ({"x": x}, pl.DataFrame({"x": x}), pd.DataFrame({"x": x}), pa.table({"x": x})):
+        for kind in (NaiveBayes, AutoBayes):
+            assert (
+                kind({"x": "categorical"} if kind is NaiveBayes else "auto")
+                .fit(form, y)
+                .predict(form)
+                .tolist()
+                == y
+            )

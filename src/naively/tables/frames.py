@@ -227,9 +227,9 @@ def _is_mixed(column: Any) -> bool:
 
 
 def _text(value: Any) -> str | None:
-    """A value as text, which text is already; half of a surrogate pair is none."""
+    """A value as text, which text is already; half of a surrogate pair is written as its code."""
     text = value if isinstance(value, str) else values.level_text(value, ())
-    return None if text is None else text.encode(errors="replace").decode()
+    return None if text is None else text.encode(errors="backslashreplace").decode()
 
 
 def array_width(names: Iterable[str]) -> int:

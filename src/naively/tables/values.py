@@ -35,7 +35,9 @@ MOMENT = re.compile(
     r"(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?"
     r"(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?", re.ASCII
 )  # fmt: skip
+EXACT = re.compile(r"\+?(-?[1-9][0-9]*)(\.[0-9]*)")
 TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
+LONG = 400  # digits of a Decimal that are all written
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of durations, a second
 
 
@@ -78,8 +80,6 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
         return column.cast(pa.decimal128(kind.precision, kind.scale))
     if pa.types.is_interval(kind):
         return _written(column)
-    if pa.types.is_float16(kind):
-        return column.cast(pa.float32())
     if pa.types.is_duration(kind):  # in seconds
         whole = column.cast(pa.int64()).cast(pa.float64(), safe=False)
         return pc.divide(whole, UNITS[kind.unit])
@@ -137,9 +137,10 @@ def numbers(column: pa.Array, missing: Collection[str]) -> Numbers:
     if is_text(kind):
         found = _parsed(column, missing)
     elif pa.types.is_boolean(kind) or is_number(kind):
-        plain = pa.uint8() if pa.types.is_boolean(kind) else kind
-        values = _float64(column.cast(plain).cast(pa.float64(), safe=False))
         truths = pa.types.is_boolean(kind)
+        # Arrow rounds decimals twice: 3.10 would not be 3.1
+        plain = pa.uint8() if truths else pa.string() if pa.types.is_decimal(kind) else kind
+        values = _float64(column.cast(plain).cast(pa.float64(), safe=False))
         found = Numbers(values, np.zeros(len(column), bool), truths=truths)
     else:
         strange = _mask(column.is_valid())
@@ -264,11 +265,13 @@ def level_text(value: Any, missing: Collection[str]) -> str | None:
     elif isinstance(value, Integral):
         text = str(int(value))
     elif isinstance(value, Real):  # np.float32(0.1) is 0.1, as it is written
-        text = _number_text(float(str(value)) if isinstance(value, np.floating) else float(value))
+        text = _number_text(_as_written(value) if isinstance(value, np.floating) else float(value))
+    elif isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) < LONG:
+        text = _canonical(f"{value:f}")
     elif isinstance(value, timedelta):
         text = _number_text(value.total_seconds())
-    elif isinstance(value, bytes):
-        text = _canonical(value.decode(errors="replace").strip())
+    elif isinstance(value, bytes):  # what is no text is told apart, too
+        text = _canonical(value.decode(errors="backslashreplace").strip())
     else:
         text = None if is_nothing(value) else _canonical(str(value).strip())
     return None if text in missing else text
@@ -293,10 +296,17 @@ def _canonical(text: str) -> str:
     if WHOLE.fullmatch(text):
         return text.lstrip("+") if text != "-0" else "0"
     if NUMBER.fullmatch(text) and math.isfinite(value := float(text)):
+        if abs(value) >= 2**53 and (found := EXACT.fullmatch(text)):  # all digits count
+            return found[1] + found[2].rstrip("0").rstrip(".")
         return str(_number_text(value))
     if text and (found := MOMENT.fullmatch(text)):
         return moment_text(*found.groups())
     return text
+
+
+def _as_written(value: Any) -> float:
+    """A NumPy number as it is written: 0.1 of four bytes is 0.1; whole numbers as they are."""
+    return float(value if value == np.floor(value) else str(value))
 
 
 def _number_text(value: float) -> str | None:
@@ -321,6 +331,8 @@ def level_texts(
     if types.is_nested(column.type) and not types.is_dictionary(column.type):
         column = _written(column)
     places, known = encoded(column)
-    if types.is_temporal(known.type) or types.is_float32(known.type):
+    if types.is_temporal(known.type):
         known = known.cast(pa.string())
-    return places, [level_text(value, missing) for value in known.to_pylist()]
+    narrow = types.is_float32(known.type) or types.is_float16(known.type)
+    met = list(known.to_numpy(zero_copy_only=False)) if narrow else known.to_pylist()
+    return places, [level_text(value, missing) for value in met]
