@@ -75,8 +75,11 @@ def test_texts_are_told_of_and_read_if_named(tmp_path, monkeypatch, capsys):
     assert run(["fit", "t.csv", "-t", "y", "-o", "m", "--text", "about"]) == 0
     assert "holds short texts" not in capsys.readouterr().out
     table = {"about": texts(200), "x": np.arange(200) % 7, "y": ["a", "b"] * 100}
-    written(tmp_path, monkeypatch, **table)  # beside others it would make a plain product
+    written(tmp_path, monkeypatch, **table)
     assert run(["fit", "t.csv", "-t", "y", "-o", "m"]) == 0
+    assert "name it: --text about" in " ".join(capsys.readouterr().out.split())
+    # beside others it would make a plain product
+    assert run(["fit", "t.csv", "-t", "y", "-o", "m", "--naive"]) == 0
     assert run(["diagnose", "t.csv", "-t", "y"]) == 0
     said = capsys.readouterr()
     assert "short texts" not in said.out + said.err

@@ -323,7 +323,7 @@ class Model:
             log_prior = np.log(prior)
         if parameters is None:
             with naming(self.classes, self.class_weight, self.feature_names):
-                family = self.family.of_classes(self.classes)
+                family = self.family.within(self.classes, self.schema.names)
                 parameters = family.estimate_on(self.statistics, self.class_weight, workers)
         return Posterior(self.schema, self.classes, parameters, prior, log_prior)
 

@@ -100,8 +100,8 @@ class LearningOptions(Query):
     columns
         Families of columns, as "age=gamma" or "job=categorical(alpha=0.5)"; may be repeated.
     text
-        A column of text, even if its texts are short; may be repeated. For n-grams and the like:
-        --columns "body=text(ngram_range=(1,2))".
+        A column of text, even if its texts are short; may be repeated. Its words are weighed beside
+        the other columns. For n-grams and the like: --columns "body=text(ngram_range=(1,2))".
     family
         Of all columns of numbers: gaussian, lognormal, gamma, poisson, kernel_density, ...; or
         auto for the one that predicts best. "categorical(alpha=0)" is of categories, too.

@@ -5,20 +5,17 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from naively.evidence.dates import as_dates
-from naively.exact import Float64
 from naively.families.describing import Evidences, Section
 from naively.model import Model
 from naively.statistics.levels import Levels
 from naively.tables import left_out as leaving_out
 from naively.tables.inference import MANY
 from naively.tables.telling import bits, missing_weight, nearly_all
-from naively.tables.union import counts
-from naively.tables.wordy import said, wordy
+from naively.tables.wordy import short_texts
 from naively.tables.written import written
 
 
@@ -100,33 +97,9 @@ def misread(model: Model) -> dict[str, str]:
 
 
 def texts(model: Model) -> dict[str, str]:
-    """The column of levels that looks like short texts, with what to do.
-
-    Only where it is alone: beside others, naming it would make a product of families, which is far
-    too sure.
-    """
-    found: dict[str, str] = {}
-    if len(model.schema.names) > 1:
-        return found
-    for part, counted in zip(model.schema.parts, model.parts, strict=True):
-        for k, name in enumerate(part.names):
-            kept = part.summary.takes == "cells" and model.schema.known[name].keeps
-            if not (kept or part.summary.of_levels) or model.schema.reason(name).kind == "asked":
-                continue
-            known = counted.levels[k]
-            if known.dtype.kind == "T" and wordy(known.tolist(), _weights(counted, k, kept)):
-                found[name] = f"{said(len(known))}--text {shlex.quote(name)}"
-    return found
-
-
-def _weights(counted: Any, k: int, kept: bool) -> Float64:
-    """What each level of a column weighs, of rows that are kept or counted."""
-    if kept:
-        codes, weights = counted.codes[:, k], counted.tables["count"].summed(0).rounded()
-    else:
-        _, codes, _, weights = counts(counted, k, counted.offsets)
-    size = len(counted.levels[k])
-    return np.bincount(codes, weights, size + 1)[:size].astype(np.float64)
+    """The columns of levels that look like short texts, with what to do."""
+    found = short_texts(model)
+    return {name: f"{said}--text {shlex.quote(name)}" for name, said in found.items()}
 
 
 def columns(model: Model) -> list[Column]:

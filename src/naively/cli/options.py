@@ -56,8 +56,10 @@ def new_question(target: str, documents: Sequence[str], options: LearningOptions
 def weighing(question: Question, options: LearningOptions, size: int | None) -> Question:
     """The same with evidence that is weighed, unless what is said makes sense for a product alone.
 
-    That is a family of columns. Documents have one, whose terms are weighed: words, met or not,
-    and pairs of words where no more than 64 MB are to be read (`size`; None if nobody knows).
+    That is a family of columns. Columns of text have none: their words are weighed beside the other
+    columns. Documents have one, whose terms are weighed: words, met or not, and pairs of words
+    where no more than 64 MB are to be read (`size`; None if nobody knows); and so has a column of
+    text that there is nothing beside.
     """
     said = question.wishes.columns
     families = [one for one in said.values() if one != "skip"]
@@ -66,8 +68,12 @@ def weighing(question: Question, options: LearningOptions, size: int | None) -> 
     few = size is not None and size <= PAIRS
     weighed: Any = FAMILIES["weighed_text"]
     weighed = weighed("binary", ngram_range=(1, 2 if few else 1))
-    if not families:
-        return replace(question, wishes=replace(question.wishes, whole=Pooled(), alone=weighed))
+    texts = {name for name in options.text or () if said[name] == Text()}
+    if len(texts) == len(families):
+        skipped = {name: one for name, one in said.items() if one == "skip"}
+        whole = Pooled(text=tuple(texts))
+        wishes = replace(question.wishes, columns=skipped, whole=whole, alone=weighed)
+        return replace(question, wishes=wishes)
     if any(one != Text() for one in families):
         return question
     columns = {name: one if one == "skip" else weighed for name, one in said.items()}
@@ -141,10 +147,11 @@ def noted(question: Question, model: Model) -> tuple[str, dict[str, Any]]:
     prior = {"prior": question.prior.given, "prior_smoothing": question.prior.smoothing}
     if wishes.whole is not None and model.family == wishes.whole:
         chosen = {name: one for name, one in vars(wishes.whole).items() if name != "plan"}
+        chosen["text"] = [*wishes.text] or None
         return "AutoBayes", {**chosen, **prior, "missing": wishes.missing}
     columns: Any = wishes.columns
     if wishes.whole is not None:  # but there is one column of text
-        columns = model.schema.known
+        columns = {**columns, **model.schema.known}
     return "NaiveBayes", {
         "columns": columns or None, "family": "auto" if wishes.auto else wishes.numeric,
         "alpha": wishes.alpha, **prior, "unseen": wishes.unseen, "missing": wishes.missing,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from naively.estimators.table import TableClassifier
 from naively.evidence.screening import Interactions
 from naively.evidence.shapes import Shape
 from naively.families.pooled import Pooled
+from naively.model import Model
 from naively.prior import Given, Virtual
 from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
+from naively.tables.wordy import short_texts
 
 
 @dataclass(eq=False, repr=False)
@@ -33,6 +35,11 @@ class AutoBayes(TableClassifier):
     ----------
     interactions : "auto" or 3 for pairs and triples of columns where they tell more, 2 for pairs, 0
         for none.
+    text : sequence of str, optional
+        Names of columns that are texts, whose words are evidence, however short the texts are:
+        titles, names of products. Longer texts, of six words or more on average and mostly
+        different, are noticed by themselves. Unless this is given, also as [], a warning tells of
+        columns that look like short texts.
     limit : int
         Distinct rows that are kept, at most. Of more, those of the smallest hashes are: a random
         sample, from which all is estimated but the class prior. Forgetting a row that is not in it
@@ -67,6 +74,7 @@ class AutoBayes(TableClassifier):
 
     interactions: Interactions = "auto"
     _: KW_ONLY
+    text: Sequence[str] | None = None
     limit: int = 1_000_000
     prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
@@ -78,6 +86,18 @@ class AutoBayes(TableClassifier):
         """What each block of evidence says, what moves the scores most first."""
         return self._posterior().shapes
 
+    def _odd(self, learned: Model) -> list[str]:
+        found = {} if self.text is not None else short_texts(learned)
+        hints = [
+            f"column {name!r} holds {said}AutoBayes(text=[{name!r}])"
+            for name, said in found.items()
+        ]
+        return super()._odd(learned) + hints
+
     def _wishes(self) -> Wishes:
-        whole = Pooled(self.interactions, self.limit)
+        text = self.text if self.text is not None else ()
+        listed = isinstance(text, Iterable) and not isinstance(text, str)
+        if not listed or not all(isinstance(name, str) for name in text):
+            raise ValueError(f"text is a list of names of columns, as ['title'], not {text!r}")
+        whole = Pooled(self.interactions, self.limit, tuple(text))
         return Wishes({}, missing=tuple(self.missing), whole=whole)

@@ -110,10 +110,15 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         learned, noted = chosen._summarise(X, y, sample_weight, known)
         if like is None:
             learned.check(workers(self.n_jobs))
-            if said := no_information(learned) or learned.family.doubt(learned.whole[0]):
+            for said in self._odd(learned):
                 warnings.warn(said, UserWarning, stacklevel=2)
         self._keep(learned, noted)
         return self
+
+    def _odd(self, learned: Model) -> list[str]:
+        """What is odd about a model that was learned anew, in sentences."""
+        said = no_information(learned) or learned.family.doubt(learned.whole[0])
+        return [said] if said else []
 
     def _reread(self, model: Model, changed: set[str]) -> None:
         before = object.__new__(type(self))  # one that says what this one said
@@ -166,6 +171,8 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         self, X: Any, y: Any, sample_weight: Any, known: Model | None, classes: int
     ) -> tuple[Model, Source, Given]:
         """(a model that learned nothing, what its families are inferred from, what to learn)."""
+        if isinstance(y, str):
+            self._wishes().check_target(y)
         given = self._given(X, y, sample_weight, known)
         table, labels, weights, _ = given
         if known is None:  # before anything is said of rows that are left out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from naively.evidence.plan import Block, Cells, Plan
 from naively.evidence.screening import ROWS, Candidate, Expected, Interactions, Screening
 from naively.evidence.smoothing import levels, tree
 from naively.evidence.weights import GROUPS, Pool, Weights
-from naively.evidence.words import is_prose, words
+from naively.evidence.words import is_text, words
 from naively.exact import Float64
 from naively.kernels import evidence as kernel
 from naively.kernels import lookups
@@ -39,8 +39,10 @@ AT_ONCE = 16_384
 """Entries times classes in one piece of work."""
 
 
-def plan(entries: Entries, interactions: Interactions, workers: Workers) -> Plan:
-    """The plan that follows from some rows.
+def plan(
+    entries: Entries, interactions: Interactions, text: Collection[int | str], workers: Workers
+) -> Plan:
+    """The plan that follows from some rows; the columns `text` are texts, however short.
 
     1. The evidence of each column, log p(c | bin) - log π_c, and of all numbers together.
     2. Weights, by how rows are predicted whose own part gave no evidence.
@@ -48,7 +50,7 @@ def plan(entries: Entries, interactions: Interactions, workers: Workers) -> Plan
        that gain most are added and weighed with all others, as long as left-out rows gain.
     """
     with one_thread():  # with more threads it adds in another order
-        return _Recipe(entries, interactions, workers).made()
+        return _Recipe(entries, interactions, text, workers).made()
 
 
 CellsOf = npt.NDArray[np.uint32]
@@ -73,8 +75,12 @@ class _LeftOut:
 
 
 class _Recipe:
-    def __init__(self, entries: Entries, interactions: Interactions, workers: Workers) -> None:
+    def __init__(
+        self, entries: Entries, interactions: Interactions, text: Collection[int | str],
+        workers: Workers,
+    ) -> None:  # fmt: skip
         self.entries, self.interactions, self.workers = entries, interactions, workers
+        self.text = text
         self.columns = columns_of(entries.codes, entries.levels, entries.row_weight())
         own = entries.class_weight()
         total = own.sum(axis=0)
@@ -166,7 +172,7 @@ class _Recipe:
         for normal, own in normals(entries, numbers):
             known.append(_LeftOut(normal, _relative(own)))
         for j in range(len(self.columns)):
-            if is_prose(entries, j):
+            if is_text(entries, j, j in self.text):
                 own_words = words(entries, j, self.workers)
                 known += [_LeftOut(block, _relative(own)) for block, own in own_words]
         return known

@@ -250,7 +250,8 @@ class Family(ABC, Generic[S, P]):
     """Whether the columns are independent of each other, given the class."""
     curve: ClassVar[CurveKind | None] = None
     """What p(x | y) of one feature looks like as a curve over numbers; None if it is none."""
-
+    text: tuple[str | int, ...] = ()
+    """The columns that were named as text, where it takes them together with others."""
     keeps: ClassVar[bool] = False
     """Whether files keep the estimate beside the sums, as it takes long."""
     closed: ClassVar[bool] = False
@@ -259,10 +260,9 @@ class Family(ABC, Generic[S, P]):
     @property
     def by_column(self) -> bool:
         """Whether each column is treated as if it were alone, so that blocks can be cut."""
-        values = [value for value in vars(self).values() if value is not None]
-        return self.summary.by_column and not any(
-            np.ndim(value) > 0 or isinstance(value, Mapping) for value in values
-        )
+        values = [one for one in vars(self).values() if one is not None]
+        plain = not any(np.ndim(one) > 0 or isinstance(one, Mapping) for one in values)
+        return self.summary.by_column and plain
 
     @property
     def in_turn(self) -> bool:
@@ -286,8 +286,8 @@ class Family(ABC, Generic[S, P]):
     def check_room(self, classes: Labels) -> None:
         """Raise ValueError if it cannot have one of these classes."""
 
-    def of_classes(self, classes: Labels) -> Self:
-        """The family for these classes, if it makes a difference."""
+    def within(self, classes: Labels, names: Sequence[str]) -> Self:
+        """The family for these classes and columns, if it makes a difference."""
         return self
 
     def check(self, statistics: S, class_weight: ExactArray) -> None:

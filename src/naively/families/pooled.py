@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, get_args
 
@@ -39,11 +40,14 @@ class Pooled(Family[Any, PooledParameters]):
     ----------
     interactions : "auto" or 3 for pairs and triples of columns, 2 for pairs, 0 for none.
     limit : distinct rows that are kept, at most; see `naively.statistics.sample.Sample`.
+    text : columns whose words are evidence, however short their texts are: by name, and by number
+        where columns are estimated from.
     plan : a plan that is given, of other rows: then all rows are counted for it, and none is kept.
     """
 
     interactions: Interactions = "auto"
     limit: int = 1_000_000
+    text: tuple[str | int, ...] = ()
     plan: FixedPlan | None = None
 
     name = "pooled"
@@ -55,6 +59,9 @@ class Pooled(Family[Any, PooledParameters]):
             raise ValueError(f'interactions must be "auto", 0, 2 or 3, not {self.interactions!r}')
         if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 1:
             raise ValueError(f"limit must be a number of rows, not {self.limit!r}")
+        if not isinstance(self.text, tuple) or not all(isinstance(n, str | int) for n in self.text):
+            raise ValueError(f"text must be names of columns, not {self.text!r}")
+        object.__setattr__(self, "text", tuple(sorted({*self.text}, key=str)))
         if not isinstance(self.plan, FixedPlan | None):
             raise ValueError("a plan is taken from a model: fit another one `like` it")
 
@@ -78,9 +85,10 @@ class Pooled(Family[Any, PooledParameters]):
         if self.plan is not None:
             self.plan.codes(classes)
 
-    def of_classes(self, classes: Labels) -> Self:
-        """With the plan for some of its classes."""
-        return self if self.plan is None else replace(self, plan=self.plan.among(classes))
+    def within(self, classes: Labels, names: Sequence[str]) -> Self:
+        """With the plan for some of its classes, and the numbers of the columns of text."""
+        text = tuple(k for k, name in enumerate(names) if name in self.text)
+        return replace(self, text=text, plan=self.plan and self.plan.among(classes))
 
     @property
     def in_turn(self) -> bool:
@@ -94,7 +102,7 @@ class Pooled(Family[Any, PooledParameters]):
         if self.plan is not None:
             return PlannedParameters(self.plan, statistics, class_weight)
         entries = Entries.of(statistics)
-        return PooledParameters(plan(entries, self.interactions, workers), entries)
+        return PooledParameters(plan(entries, self.interactions, self.text, workers), entries)
 
     estimate_on = estimate
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from naively.exact import Float64, Int64
 from naively.families.base import AnyFamily
@@ -18,7 +19,9 @@ from naively.families.lognormal import LogNormal
 from naively.families.poisson import Poisson
 from naively.model import Model
 from naively.prior import Prior
-from naively.schema import Schema
+from naively.schema import Block, Schema, Why, together
+from naively.tables import values
+from naively.tables.targets import LabelCodes
 
 ROWS = 6000  # rows that are looked at, evenly spread
 FOLDS = 3
@@ -32,6 +35,40 @@ def candidates() -> list[AnyFamily]:
         Gaussian(floor="feature"), Poisson(), Exponential(), Gamma(), LogNormal(), Discretized(),
         KernelDensity(),
     ]  # fmt: skip
+
+
+def chosen(
+    schema: Schema, table: pa.Table, labels: LabelCodes, asked: Collection[str],
+    missing: Collection[str],
+) -> Schema:  # fmt: skip
+    """The schema with the best family for each column of numbers that is not asked for."""
+    classes, codes = labels
+    codes = codes[: table.num_rows]
+    open_ = [
+        name
+        for name, family in schema.known.items()
+        if name not in asked and family.curve is not None
+    ]
+    known = codes < len(classes)
+    if not open_ or not known.any():
+        return schema
+    X = np.column_stack(
+        [values.numbers(values.flat(table.column(name)), missing).values for name in open_]
+    )
+    X[np.isinf(X)] = np.nan
+    best = dict(zip(open_, choose(X[known], codes[known], len(classes)), strict=True))
+    reasons = {name: schema.reason(name) for name in schema.why}
+    blocks = []
+    for name, family in schema.known.items():
+        if name in best:
+            family, score = best[name]
+            text = f"{schema.why[name]}; log P(y | x) {score:.4g} on rows held out"
+            reasons[name] = Why(text, "chosen")
+        elif name in asked:
+            continue
+        blocks.append(Block(family, (name,)))
+    blocks += [block for block in schema.blocks if {*asked} & {*block.names}]
+    return Schema(together(blocks), reasons, schema.missing)
 
 
 def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[AnyFamily, float]]:

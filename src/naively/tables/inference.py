@@ -45,7 +45,7 @@ from naively.families.text import Text
 from naively.model import Model
 from naively.schema import ASKED, CONSTANT, NO_VALUES, Block, Schema, Why, together
 from naively.tables import prose, values
-from naively.tables.choice import choose
+from naively.tables.choice import chosen
 from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
 from naively.tables.names import named, no_column
@@ -98,6 +98,21 @@ class Wishes:
             raise ValueError("text is no family of numbers; name its columns in `columns`")
 
     @property
+    def asked(self) -> set[str]:
+        """The columns that are named, with their families."""
+        return {n for key in self.columns for n in ([key] if isinstance(key, str) else key)}
+
+    @property
+    def text(self) -> tuple[str, ...]:
+        """The columns that are named as text, where all are taken together."""
+        return () if self.whole is None else tuple(map(str, self.whole.text))
+
+    def check_target(self, target: Any) -> None:
+        """Raise ValueError if the column of labels is named as text."""
+        if target in self.text:
+            raise ValueError(f"column {target!r} was named as text, and is the target")
+
+    @property
     def levels(self) -> AnyFamily | None:
         """The family that was asked for, if it is one of levels and no plain one."""
         asked = self.numeric
@@ -117,15 +132,16 @@ class Wishes:
     def schema(self, table: pa.Table, names: Sequence[str] | None = None) -> Schema:
         """The schema for some columns (by default all) of a table, from its first rows.
 
-        Raises ValueError if `columns` names one that is not there, unless only some were asked
-        about.
+        Raises ValueError if `columns` or `text` name one that is not there, unless only some were
+        asked about; or if a column of text holds something else.
         """
         known = table.column_names if names is None else None
         names = list(table.column_names if names is None else names)
         given = self._given(names, known)
+        self._check_text(table, known)
         blocks: list[Block] = []
         reasons: dict[str, Why] = {}
-        alone = self.alone if len(names) == 1 else None
+        alone = self.alone if len(names) - len(given) == 1 else None
         for name in names:
             if name in given:
                 key, choice = given[name]
@@ -136,11 +152,21 @@ class Wishes:
             family, reasons[name] = self.whole, EVIDENCE
             if family is None:
                 family, reasons[name] = self._rule(table.column(name))
+            elif alone and name in self.text:
+                family, reasons[name] = alone, ASKED
             elif alone and prose.is_prose(table.column(name), self.missing):
                 family, reasons[name] = alone, PROSE
             if family is not None:
                 blocks.append(Block(family, (name,)))
         return Schema(together(blocks, self.whole or self.numeric), reasons, self.missing)
+
+    def _check_text(self, table: pa.Table, known: Sequence[str] | None) -> None:
+        """Raise ValueError if a column that is named as text is not there, or is none."""
+        for name in self.text:
+            if known is not None and name not in known:
+                raise ValueError(f"`text`: {no_column(name, known)}")
+            if name in table.column_names:
+                prose.check_text(name, table.column(name), self.missing)
 
     def _given(
         self, names: list[str], known: list[str] | None
@@ -256,7 +282,7 @@ def infer(
     if isinstance(table, SparseTable):
         return _of_matrix(wishes, table)
     schema = _referring(wishes.schema(table, names), table)
-    return _chosen(wishes, schema, table, labels) if wishes.auto else schema
+    return chosen(schema, table, labels, wishes.asked, wishes.missing) if wishes.auto else schema
 
 
 def reconsidered(wishes: Wishes, model: Model) -> Model:
@@ -313,35 +339,3 @@ def _of_matrix(wishes: Wishes, table: SparseTable) -> Schema:
     names = table.column_names
     why = Why("sparse counts" if counts else "sparse numbers")
     return Schema((Block(family, tuple(names)),), dict.fromkeys(names, why), wishes.missing)
-
-
-def _chosen(wishes: Wishes, schema: Schema, table: pa.Table, labels: LabelCodes) -> Schema:
-    """The schema with the best family for each column of numbers that is not named."""
-    classes, codes = labels
-    codes = codes[: table.num_rows]
-    asked = {n for key in wishes.columns for n in ([key] if isinstance(key, str) else key)}
-    open_ = [
-        name
-        for name, family in schema.known.items()
-        if name not in asked and family.curve is not None
-    ]
-    known = codes < len(classes)
-    if not open_ or not known.any():
-        return schema
-    X = np.column_stack(
-        [values.numbers(values.flat(table.column(name)), wishes.missing).values for name in open_]
-    )
-    X[np.isinf(X)] = np.nan
-    best = dict(zip(open_, choose(X[known], codes[known], len(classes)), strict=True))
-    reasons = {name: schema.reason(name) for name in schema.why}
-    blocks = []
-    for name, family in schema.known.items():
-        if name in best:
-            family, score = best[name]
-            text = f"{schema.why[name]}; log P(y | x) {score:.4g} on rows held out"
-            reasons[name] = Why(text, "chosen")
-        elif name in asked:
-            continue
-        blocks.append(Block(family, (name,)))
-    blocks += [block for block in schema.blocks if asked & set(block.names)]
-    return Schema(together(blocks), reasons, schema.missing)

@@ -221,6 +221,7 @@ def _check(names: Sequence[str], question: Question) -> None:
     for name in filter(None, (question.target, question.weight)):
         if name not in names:
             raise LearningError(no_column(name, names))
+    question.wishes.check_target(question.target)
     if question.target == question.weight:
         raise LearningError(f"{question.target!r} cannot be the target and the weight")
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 import pyarrow as pa
 
-from naively.tables.values import flat, is_text, level_texts
+from naively.tables.values import flat, is_number, is_text, level_texts, numbers
 from naively.text.documents import Documents
 
 PROSE, PROSE_ROWS = 6, 1000  # words a value on average, of the first values
@@ -28,6 +28,25 @@ def documents(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> D
     for i in np.flatnonzero(valid & (np.diff(found.offsets) <= longest)).tolist():
         valid[i] = found.text(i).strip() not in missing
     return found.where(valid)
+
+
+def check_text(name: str, column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> None:
+    """Raise ValueError if a column that is named as text holds something else."""
+    first = flat(column.slice(0, PROSE_ROWS))
+    kind = first.type.value_type if pa.types.is_dictionary(first.type) else first.type
+    held = ""
+    if pa.types.is_boolean(kind):
+        held = "true and false"
+    elif pa.types.is_temporal(kind):
+        held = "dates or times"
+    elif is_text(kind) or is_number(kind):
+        read = numbers(first, missing)
+        whole = np.isfinite(read.values).any() and not (read.invalid.any() or read.truths)
+        held = "numbers" if whole else ""
+    elif not pa.types.is_null(kind):
+        held = str(kind)
+    if held:
+        raise ValueError(f"column {name!r} was named as text, and holds {held}")
 
 
 def is_prose(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> bool:

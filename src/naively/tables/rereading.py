@@ -12,7 +12,7 @@ from naively.model import Model
 from naively.schema import Block, Schema, together
 from naively.tables import union
 from naively.tables.inference import ROUNDED, Wishes
-from naively.tables.names import few, named
+from naively.tables.names import few, named, no_column
 
 AGAIN = "call `fit` again, or set the parameters back"
 OF_PRIOR = {"prior", "prior_smoothing", "n_jobs"}
@@ -53,6 +53,7 @@ def reread(model: Model, before: Wishes, now: Wishes, changed: Collection[str]) 
     if (before.whole is None) != (now.whole is None):
         raise ValueError(f"`weights` decides what is counted: {AGAIN}")
     if now.whole is not None:
+        _check_text(model, now.text)
         blocks = [replace(one, family=_adopted(one, now.whole)) for one in schema.blocks]
         return replace(model, schema=replace(schema, blocks=tuple(blocks)))
     families = _asked(schema, before, now) if "columns" in changed else {}
@@ -62,6 +63,17 @@ def reread(model: Model, before: Wishes, now: Wishes, changed: Collection[str]) 
     own = {name: value for name, value in own.items() if name in changed}
     families |= _inferred(schema, now, own)
     return _with(model, families, now) if families else model
+
+
+def _check_text(model: Model, names: Collection[str]) -> None:
+    """Raise ValueError if a column that is named as text by now is not there, or is none."""
+    known, counted = list(model.schema.names), cast(Any, model.statistics)
+    for name in names:
+        if name not in known:
+            raise ValueError(f"`text`: {no_column(name, known)}")
+        levels = counted.levels[known.index(name)]
+        if len(levels) and levels.dtype.kind != "T":
+            raise ValueError(f"column {name!r} was named as text, and holds numbers")
 
 
 def _asked(schema: Schema, before: Wishes, now: Wishes) -> dict[str, AnyFamily]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from naively.evidence.words import are_prose
 from naively.exact import Float64
+from naively.model import Model
+from naively.tables.union import counts
 
 LOOKED_AT = 10_000
 """Levels, about as many at most."""
@@ -32,6 +36,37 @@ def wordy(levels: Sequence[str], weights: Float64) -> bool:
         sizes.mean() >= WORDS and sizes.std() >= SPREAD
         and small >= SMALL * sizes.sum() and digits <= DIGITS * len(some)
     )  # fmt: skip
+
+
+def short_texts(model: Model) -> dict[str, str]:
+    """The columns of levels that look like short texts, with what to say; the option follows.
+
+    In a product of families only one that is alone: beside others it would be far too sure.
+    """
+    schema, found = model.schema, dict[str, str]()
+    for part, counted in zip(schema.parts, model.parts, strict=True):
+        weighed = part.summary.takes == "cells" and model.family.keeps
+        if not weighed and not (part.summary.of_levels and len(schema.names) == 1):
+            continue
+        for k, name in enumerate(part.names):
+            levels = counted.levels[k]
+            named = schema.reason(name).kind == "asked" or name in model.family.text
+            if levels.dtype.kind != "T" or named:
+                continue
+            weights = _weights(counted, k, weighed)
+            if wordy(levels.tolist(), weights) and not (weighed and are_prose(levels, weights)):
+                found[name] = said(len(levels))
+    return found
+
+
+def _weights(counted: Any, k: int, kept: bool) -> Float64:
+    """What each level of a column weighs, of rows that are kept or counted."""
+    if kept:
+        codes, weights = counted.codes[:, k], counted.tables["count"].summed(0).rounded()
+    else:
+        _, codes, _, weights = counts(counted, k, counted.offsets)
+    size = len(counted.levels[k])
+    return np.bincount(codes, weights, size + 1)[:size].astype(np.float64)
 
 
 def said(count: int) -> str:
