@@ -14,8 +14,9 @@ from sklearn.naive_bayes import MultinomialNB
 
 from naively import AutoBayes, TextNB, load
 from naively.cli.main import run
+from naively.evidence.prose import is_prose
 from naively.evidence.scale import Scale
-from naively.evidence.words import EVENTS, NOBODY, Words, _Chosen, _rows, _Texts, is_prose
+from naively.evidence.words import EVENTS, NOBODY, Words, _Chosen, _rows, _Texts
 from naively.workers import SERIAL
 
 WORDS = [
@@ -116,6 +117,44 @@ def entries_of(table, y):
     return model.model_.posterior().parameters.entries
 
 
+def doubted(scores, documents):
+    """log p(x | c) after so many documents of each class, by the probabilities that they allow."""
+    prior, n = documents / documents.sum(), documents.sum()
+    proba = prior * np.exp(scores - scores.max())
+    proba = n / (n + 2) * proba / proba.sum() + 2 / (n + 2) * prior
+    return np.log(proba / prior)
+
+
+def test_words_are_no_surer_than_the_texts_allow(learned):
+    """Each block mixes what it says with the shares of the classes among the texts with words."""
+    table, y, model = learned
+    there = (table["text"].fillna("") != "").to_numpy()
+    classes = model.classes_
+    documents = np.array([(y[there] == label).sum() for label in classes], float)
+    letter = "free win money call now " * 40
+    for block in blocks(model):
+        assert_array_equal(block.texts, documents)
+        (told, none) = block.evidence(np.array([letter], np.dtypes.StringDType()))
+        bare = block.of_text(letter)[2].sum(axis=0)
+        sure = doubted(bare, documents)
+        assert_allclose(told, sure - sure.max(), atol=1e-9)
+        assert_array_equal(none, 0)
+        proba = documents * np.exp(told)
+        assert (proba / proba.sum()).max() <= 1 - 2 / (documents.sum() + 2) * 0.2
+
+
+def test_doubt_is_told_of_and_adds_up(learned):
+    _, _, model = learned
+    rows = pd.DataFrame({"text": ["free win money call now " * 40, "hello"], "size": 0.0})
+    for row in model.explain(rows):
+        text = row.texts["text"]
+        assert any(line[0] == "(doubt)" and line[2] for line in text.lines())
+        assert_allclose(sum(odds for *_, odds in row.parts()), row.total())
+        column = row.contributions[:, row.features.index("text")]
+        both = text.contributions.sum(axis=0) + text.rest
+        assert_allclose(column - column[0], both - both[0], atol=1e-9)
+
+
 def test_a_document_is_scored_without_itself_and_its_equals():
     """By the counts of all others: with the weights of naive Bayes, as scikit-learn has it."""
     table, y = letters(120)
@@ -137,7 +176,8 @@ def test_a_document_is_scored_without_itself_and_its_equals():
         other = MultinomialNB(alpha=0.3).fit(X, entries.y[others], entries.weight[others])
         own = counter.transform([names[text]]) @ other.feature_log_prob_.T
         told = found[~others, 1] - found[~others, 0]
-        assert_allclose(told, own[0, 1] - own[0, 0], rtol=1e-5)
+        odds = doubted(own[0], np.bincount(entries.y, entries.weight * (at < len(levels))))
+        assert_allclose(told, odds[1] - odds[0], rtol=1e-5)
 
 
 @pytest.mark.parametrize(

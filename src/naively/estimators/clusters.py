@@ -71,7 +71,8 @@ def question_of(
 def rows_to_look_at(question: Question, features: Sequence[str]) -> int:
     """How many rows a plan is made from: 0 if the names and types of the columns are enough."""
     wishes = question.wishes
-    settled = wishes.whole is not None or wishes.settled.issuperset(features)
+    every = wishes.whole is not None and not wishes.text
+    settled = every or wishes.settled(features).issuperset(features)
     return 0 if settled else first_rows(len(features))
 
 

@@ -79,7 +79,7 @@ def _check_parameters(estimator: Any) -> None:
     texts = list(parameters.get("missing", ()))
     if "columns" in parameters:
         wishes = estimator._wishes()
-        texts += wishes.settled
+        texts += wishes.settled(())
         Categorical(wishes.alpha, unseen=wishes.unseen)
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"there are things other than text among {texts[:5]}")

@@ -24,6 +24,7 @@ def stored_words(words: Words) -> Arrays:
     ``terms``, ``lengths`` : the terms in UTF-8, one after the other, and how long each is.
     ``each``, ``classes``, ``counts`` : in how many classes each term was met, in which, how often.
     ``alpha``, ``quarters``, ``weights`` : what they weigh, as `Scale` has it.
+    ``texts`` : the weight of the texts of each class that was counted.
     ``known``, ``asked`` : (1,) how many classes were counted; (C,) which of them are asked about.
     """
     terms, lengths = words.vocabulary.packed()
@@ -38,6 +39,7 @@ def stored_words(words: Words) -> Arrays:
         "alpha": np.array([scale.alpha], np.float64),
         "quarters": np.array([scale.quarters], np.uint8),
         "weights": scale.weights,
+        "texts": words.texts,
         "known": np.array([words.counts.shape[1]], np.uint32),
         "asked": words.classes.astype(np.uint32),
     }
@@ -53,7 +55,7 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
     kinds = {
         "event": np.uint8, "terms": np.uint8, "lengths": np.uint32, "each": np.uint32,
         "classes": np.uint32, "counts": np.float64, "alpha": np.float64, "quarters": np.uint8,
-        "weights": np.float64, "known": np.uint32, "asked": np.uint32,
+        "weights": np.float64, "texts": np.float64, "known": np.uint32, "asked": np.uint32,
     }  # fmt: skip
     for name, kind in kinds.items():
         if name not in kept or kept[name].dtype != kind:
@@ -73,6 +75,9 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
     asked, ends = kept["asked"], np.append(0, np.cumsum(each.astype(np.int64)))
     if asked.shape != (n_classes,) or (asked >= known[0]).any() or known[0] > CLASSES:
         raise ValueError("words of a text are asked about classes that are not there")
+    texts = kept["texts"]
+    if texts.shape != (known[0],) or not ((texts >= 0) & (texts <= LARGEST)).all():
+        raise ValueError("words of a text are of a number of texts that cannot be true")
     if each.shape != (len(vocabulary),) or not ends[-1] == len(classes) == len(counts):
         raise ValueError("what words of a text count does not belong to them")
     if (classes >= known[0]).any():
@@ -85,4 +90,4 @@ def read_words(kept: Arrays, column: int, n_classes: int) -> Words:
         (counts, classes.astype(np.int32), ends), (len(vocabulary), int(known[0]))
     )
     scale = Scale(float(alpha[0]), int(quarters[0]), weights, np.zeros(n_classes), NOBODY)
-    return Words(column, how, vocabulary, table, scale, asked.astype(np.int64))
+    return Words(column, how, vocabulary, table, scale, texts, asked.astype(np.int64))

@@ -19,10 +19,11 @@ from naively.evidence.judged import Judged
 from naively.evidence.normal import normals
 from naively.evidence.pieces import Float32, Piece
 from naively.evidence.plan import Block, Cells, Plan
+from naively.evidence.prose import is_text
 from naively.evidence.screening import ROWS, Candidate, Expected, Interactions, Screening
 from naively.evidence.smoothing import levels, tree
 from naively.evidence.weights import GROUPS, Pool, Weights
-from naively.evidence.words import is_text, words
+from naively.evidence.words import words
 from naively.exact import Float64
 from naively.kernels import evidence as kernel
 from naively.kernels import lookups

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from naively.evidence.doubt import Doubt
 from naively.evidence.entries import LIGHTEST, Entries
 from naively.evidence.judged import NOBODY
 from naively.evidence.pieces import Float32
@@ -40,8 +41,6 @@ WEIGHED, FEWEST, TOLD = 8192, 512, 1 << 22
 tell is so many numbers; but so many at least."""
 AT_ONCE = 2048
 """Texts that are scored at a time."""
-PROSE, DIFFERENT = 6, 0.5
-"""Words that a text has on average, at least; part of the rows whose texts differ, at least."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +90,7 @@ class Words:
     vocabulary : the terms, sorted.
     counts : (V, K) CSR, how often each was met in each class.
     scale : what they weigh; its biases are those of the plan.
+    texts : (K,) weight of the texts of each class, after which nobody can be surer than they tell.
     classes : (C,) which of these classes are asked about: a term weighs what all of them tell.
     """
 
@@ -99,7 +99,13 @@ class Words:
     vocabulary: Vocabulary
     counts: scipy.sparse.csr_matrix
     scale: Scale
+    texts: Float64
     classes: Int64
+
+    @cached_property
+    def doubt(self) -> Doubt:
+        """By how much the evidence of all classes is doubted."""
+        return Doubt(self.texts)
 
     @property
     def columns(self) -> tuple[int]:
@@ -117,13 +123,17 @@ class Words:
         return self.event.groups(self.vocabulary)
 
     def told(self, places: npt.NDArray[np.integer]) -> Float64:
-        """W log θ of some terms, (k, C), in nats."""
+        """W log θ of some terms for the classes that are asked about, (k, C), in nats."""
+        return self._told(places)[:, self.classes]
+
+    def _told(self, places: npt.NDArray[np.integer]) -> Float64:
+        """The same for all classes, (k, K)."""
         counts = self.counts[places].toarray()
         alpha: Any = self.scale.alpha
         found: Float64 = np.log(counts + alpha)
         found -= np.log(self.of_class + alpha * len(self.vocabulary))
         found *= self.scale.of_terms(counts.T, self.of_class, self.group[places])[:, np.newaxis]
-        return found[:, self.classes]
+        return found
 
     def evidence(self, levels: Levels) -> Float64:
         """Of each text, and of a missing one, (n + 1, C): in nats behind the best class."""
@@ -133,48 +143,34 @@ class Words:
             rows, known = _rows(levels[part].tolist(), self.event, SERIAL)
             places = self.vocabulary.find(known)
             there = np.flatnonzero(places >= 0)
-            told = np.zeros((len(known), found.shape[1]))
-            told[there] = self.told(places[there])
+            told = np.zeros((len(known), len(self.texts)))
+            told[there] = self._told(places[there])
             lengths = rows @ (places >= 0).astype(np.float64)
-            found[part] = (rows @ told) * self.scale.of_lengths(lengths)[:, np.newaxis]
+            falls = self.scale.of_lengths(lengths)[:, np.newaxis]
+            own = np.ascontiguousarray(((rows @ told) * falls).T)
+            self.doubt.scores(own)
+            found[part] = own[self.classes].T
         return found - found.max(axis=1, keepdims=True)
 
-    def of_text(self, text: str) -> tuple[list[str], Int64, Float64, list[str]]:
-        """(terms of a text, how often each is met, what it adds (k, C), terms that are unknown)."""
+    def of_text(self, text: str) -> tuple[list[str], Int64, Float64, Float64, list[str]]:
+        """What the terms of a text add.
+
+        Returns
+        -------
+        (the terms, how often each is met, what it adds (k, C), what their doubt adds (C,), terms
+        that are unknown)
+        """
         rows, known = _rows([text], replace(self.event, once=False), SERIAL)
         places = self.vocabulary.find(known)
         there = np.flatnonzero(places >= 0)
         counts = rows.toarray()[0, there].astype(np.int64)
         values = np.ones(len(there)) if self.event.once else counts.astype(np.float64)
         falls = self.scale.of_lengths(values.sum(keepdims=True))
-        told = self.told(places[there]) * (values * falls)[:, np.newaxis]
+        told = self._told(places[there]) * (values * falls)[:, np.newaxis]
+        doubt = self.doubt.added(told.sum(axis=0))
         unknown = known.gather(np.flatnonzero(places < 0)).terms()
-        return known.gather(there).terms(), counts, told, unknown
-
-
-def is_text(entries: Entries, column: int, named: bool) -> bool:
-    """Whether the words of a column are evidence: it holds prose, or is `named` as text."""
-    levels = entries.levels[column]
-    several = levels.dtype.kind == "T" and len(levels) > 1
-    return (named and several) or is_prose(entries, column)
-
-
-def is_prose(entries: Entries, column: int) -> bool:
-    """Whether a column holds text of many words, mostly different."""
-    levels = entries.levels[column]
-    if levels.dtype.kind != "T":
-        return False
-    weight = np.bincount(entries.codes[:, column], entries.row_weight(), len(levels) + 1)
-    return are_prose(levels, weight[:-1].astype(np.float64))
-
-
-def are_prose(levels: Levels, weight: Float64) -> bool:
-    """Whether texts of which each has such a weight are of many words, and mostly different."""
-    whole = weight.sum()
-    if len(levels) <= DIFFERENT * whole:
-        return False
-    words = np.array([len(text.split()) for text in levels.tolist()])
-    return bool(weight @ words >= PROSE * whole > 0)
+        terms = known.gather(there).terms()
+        return terms, counts, told[:, self.classes], doubt[self.classes], unknown
 
 
 def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Words, Float32]]:
@@ -192,7 +188,13 @@ def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Wor
         if chosen is None:
             continue
         made = Words(
-            column, event, vocabulary, texts.counts, chosen.whole, np.arange(entries.n_classes)
+            column,
+            event,
+            vocabulary,
+            texts.counts,
+            chosen.whole,
+            texts.of_texts,
+            np.arange(entries.n_classes),
         )
         yield made, texts.left_out(chosen, workers)
 
@@ -295,6 +297,7 @@ class _Texts:
         order, group = np.argsort(self.at, kind="stable"), self.entries.part % GROUPS
         found = np.zeros((len(order), self.entries.n_classes), np.float32)
         alpha, quarters = chosen.whole.alpha, chosen.whole.quarters
+        doubt = Doubt(self.of_texts)
 
         def one(start: int) -> None:
             mine = order[start : start + AT_ONCE]
@@ -303,8 +306,9 @@ class _Texts:
             told = falling(*own.told(alpha), quarters)
             for k, weights in enumerate(chosen.apart):
                 those = group[mine] == k
-                evidence = np.einsum("nkc,k->nc", told, weights)
-                evidence -= evidence.max(axis=1, keepdims=True)
+                evidence = np.ascontiguousarray(np.einsum("nkc,k->nc", told, weights).T)
+                doubt.scores(evidence)
+                evidence = (evidence - evidence.max(axis=0)).T
                 found[mine[those]] = np.maximum(evidence, -FARTHEST)[place[those]]
 
         workers.map(one, range(0, len(order), AT_ONCE))

@@ -103,17 +103,18 @@ def _explained(text: str, blocks: list[tuple[Words, float]]) -> ExplainedTerms:
     terms: list[str] = []
     unknown: list[str] = []
     counts, added = [], []
+    rest = np.zeros(len(blocks[0][0].classes))
     cuts: list[tuple[Analysis, dict[str, int]]] = []
     for block, weight in blocks:
-        own, times, told, new = block.of_text(text)
+        own, times, told, doubt, new = block.of_text(text)
         analysis = block.event.analysis
         cuts.append((analysis, {term: len(terms) + k for k, term in enumerate(own)}))
         terms += _shown(block, own)
         unknown += _shown(block, new)
         counts.append(times)
         added.append(weight * told)
-    contributions = np.concatenate(added)
+        rest += weight * doubt
     return ExplainedTerms(
-        text=text, terms=terms, counts=np.concatenate(counts), contributions=contributions,
-        rest=np.zeros(contributions.shape[1]), rest_is="absent terms", unknown=unknown, cuts=cuts,
+        text=text, terms=terms, counts=np.concatenate(counts), contributions=np.concatenate(added),
+        rest=rest, rest_is="doubt", unknown=unknown, cuts=cuts,
     )  # fmt: skip

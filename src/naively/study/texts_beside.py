@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from naively.evidence.words import DIFFERENT, PROSE
+from naively.evidence.prose import DIFFERENT, PROSE
 from naively.exact import Float64, Int64
 from naively.statistics.pooled_terms import PooledTerms
 from naively.statistics.terms import SampledTerms, TermStatistics

@@ -53,7 +53,7 @@ def _with_rest(terms: ExplainedTerms, whole: Explanation, name: str, i: int) -> 
     place = names.index(name)
     if whole.blocks is not None:
         place = whole.blocks.index((place,))
-    rest = whole.contributions[i, :, place] - terms.contributions.sum(axis=0)
+    rest = whole.contributions[i, :, place] - terms.contributions.sum(axis=0) - terms.rest
     rest -= rest.max()
     if rest.min() > -1e-9:
         return terms

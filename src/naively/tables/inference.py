@@ -27,7 +27,7 @@ family that predicts the class best on rows held out of those first ones (see
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -119,15 +119,20 @@ class Wishes:
         known = asked is not None and asked.summary.of_levels
         return asked if known and repr(asked) != repr(Categorical()) else None
 
-    @property
-    def settled(self) -> set[str]:
-        """The columns of which nothing has to be found out."""
-        return {
+    def settled(self, names: Sequence[str]) -> set[str]:
+        """The columns, to be learned among these, of which nothing has to be found out."""
+        found = {
             name
             for key, choice in self.columns.items()
             for name in ([key] if isinstance(key, str) else key)
             if (family := named(choice)) is None or not family.refers
         }
+        rest = {*names} - found
+        return found | rest if self._alone(rest) and rest <= {*self.text} else found
+
+    def _alone(self, rest: Collection[str]) -> AnyFamily | None:
+        """The family of text that there is nothing beside, if all but one column have families."""
+        return self.alone if len(rest) == 1 else None
 
     def schema(self, table: pa.Table, names: Sequence[str] | None = None) -> Schema:
         """The schema for some columns (by default all) of a table, from its first rows.
@@ -138,10 +143,10 @@ class Wishes:
         known = table.column_names if names is None else None
         names = list(table.column_names if names is None else names)
         given = self._given(names, known)
-        self._check_text(table, known)
         blocks: list[Block] = []
         reasons: dict[str, Why] = {}
-        alone = self.alone if len(names) - len(given) == 1 else None
+        alone = self._alone({*names} - {*given})
+        self._check_text(table, known, alone is not None)
         for name in names:
             if name in given:
                 key, choice = given[name]
@@ -160,12 +165,12 @@ class Wishes:
                 blocks.append(Block(family, (name,)))
         return Schema(together(blocks, self.whole or self.numeric), reasons, self.missing)
 
-    def _check_text(self, table: pa.Table, known: Sequence[str] | None) -> None:
+    def _check_text(self, table: pa.Table, known: Sequence[str] | None, alone: bool) -> None:
         """Raise ValueError if a column that is named as text is not there, or is none."""
         for name in self.text:
             if known is not None and name not in known:
                 raise ValueError(f"`text`: {no_column(name, known)}")
-            if name in table.column_names:
+            if name in table.column_names and not alone:  # documents may be numerals
                 prose.check_text(name, table.column(name), self.missing)
 
     def _given(

@@ -105,7 +105,7 @@ def plan(
         schema = question.wishes.schema(head[0], features_of(names, question))
         schema = schema if known is None else known.schema
         return Plan(Multilabel(schema, question.prior, target=question.target), question)
-    settled = question.wishes.settled
+    settled = question.wishes.settled(features_of(names, question))
     seen = together([_without(table, settled) for table in head])
     untyped = known is None and _is_untyped(head, question.target)
     labels = labelled(seen, question.target, question.wishes.missing)
@@ -246,7 +246,8 @@ def settled_by(table: pa.Table, question: Question) -> bool:
 
     Of delimited text a header tells the columns; a column is of long text by its first values.
     """
-    names, given = features_of(table.column_names, question), question.wishes.settled
+    names = features_of(table.column_names, question)
+    given = question.wishes.settled(names)
     open_ = [table.column_names.index(name) for name in names if name not in given]
     known = all(is_untyped(table.schema.field(k)) for k in open_)
     enough = table.num_rows >= prose.PROSE_ROWS and question.weight is None

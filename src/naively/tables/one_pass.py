@@ -278,7 +278,7 @@ def _head(
         size += bytes_of(batch)
         if len(head) == 1:
             features = features_of(batch.schema.names, question)
-            settled = question.wishes.settled.issuperset(features)
+            settled = question.wishes.settled(features).issuperset(features)
             if looks and not settled:
                 settled = settled_by(_split(batch, drawn.draws, 1.0)[0], question)
             most = 1 if settled else 1.05 * first_rows(len(features))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from naively.evidence.words import are_prose
+from naively.evidence.prose import are_prose
 from naively.exact import Float64
 from naively.model import Model
 from naively.tables.union import counts
