@@ -110,3 +110,29 @@ def test_bytes_that_are_no_text_stay_apart():
                 .tolist()
                 == y
             )
+
+
+TRUTHS = {
+    "truth values": lambda x: x,
+    "text": lambda x: ["TRUE" if one else "False" for one in x],
+    "numbers": lambda x: [int(one) for one in x],
+    "floats": lambda x: pa.array([float(one) for one in x]),
+    "numbers as text": lambda x: ["1" if one else "0" for one in x],
+}
+
+
+@pytest.mark.parametrize("learned", TRUTHS)
+@pytest.mark.parametrize("columns", ["auto", None, {"x": "categorical"}, {("x", "z"): "joint"}])
+def test_truth_values_ask_for_the_same_as_one_and_zero(columns, learned):
+    """A database without truth values gives 1 and 0, which were levels that nobody had met."""
+    x, y = [True, False, True, False, True, False] * 10, list("uvuvvu") * 10
+    model = AutoBayes() if columns == "auto" else NaiveBayes(columns)
+    model.fit({"x": TRUTHS[learned](x), "z": ["p", "q", "p"] * 20}, y)
+    rows = {"z": ["p", "q"] * 3}
+    expected = model.predict_proba({"x": TRUTHS[learned](x[:6]), **rows}).tolist()
+    assert expected[0] != expected[1]
+    for name, form in TRUTHS.items():
+        found = model.predict_proba({"x": form(x[:6]), **rows}).tolist()
+        assert found == expected, name
+        one = model.predict_proba({"x": form(x[:1]), "z": ["p"]}).tolist()
+        assert one == expected[:1], name

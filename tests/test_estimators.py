@@ -88,11 +88,14 @@ def test_a_partial_fit_with_priors_that_do_not_fit_changes_nothing():
 
 def test_models_sum_with_the_parameters_of_the_first():
     halves = [MultinomialNB().fit(X, Y), MultinomialNB(alpha=3.0).fit(X, Y)]
-    total = sum(halves)
+    with pytest.warns(UserWarning, match="left model: alpha=1.0, not 3.0"):
+        total = sum(halves)
     assert total.model_ == MultinomialNB().fit(np.vstack([X, X]), np.tile(Y, 2)).model_
     first = halves[0].set_params(alpha=0.5)
+    with pytest.warns(UserWarning, match="left model: alpha=0.5, not 3.0"):
+        total = first + halves[1]
     assert_allclose(
-        (first + halves[1]).feature_log_prob_,
+        total.feature_log_prob_,
         MultinomialNB(alpha=0.5).fit(np.vstack([X, X]), np.tile(Y, 2)).feature_log_prob_,
     )
 

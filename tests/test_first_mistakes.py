@@ -145,3 +145,28 @@ def test_a_name_that_differs_in_case_or_blanks_is_told(folder, capsys):
         assert said in run(capsys, command, "m", "new.csv")[1], command
     Path("new.csv").write_text("scheme,age,churn\na,30,1\n")
     assert "new.csv lacks plan: counted" in run(capsys, "predict", "m", "new.csv")[1]
+
+
+@pytest.mark.parametrize("key", [0, (0, 1)])
+def test_a_column_goes_by_name_and_not_by_place(key):
+    with pytest.raises(ValueError, match=r"which is no name .* array are 'x0', 'x1'"):
+        NaiveBayes({key: "categorical"}).fit(np.eye(4), [0, 1, 0, 1])
+
+
+# ---- sums ----------------------------------------------------------------------------------------
+
+
+def test_the_left_model_s_parameters_are_told_where_the_right_one_has_others():
+    one, other = (
+        NaiveBayes(alpha=alpha, n_jobs=k).fit(FRAME, LABELS) for alpha, k in ((1.0, 1), (5.0, 2))
+    )
+    with pytest.warns(UserWarning, match=r"left model: alpha=1\.0, not 5\.0$"):
+        assert (one + other).alpha == 1.0
+
+
+@pytest.mark.parametrize("kind", [AutoBayes, NaiveBayes])
+def test_models_without_a_common_column_are_told_of(kind):
+    one, other = (kind().fit(FRAME[[name]], LABELS) for name in FRAME)
+    with pytest.warns(UserWarning, match=r"no column in common: 'age'; 'plan'"):
+        total = one + other
+    assert total.model_.rows == 2 * len(FRAME)

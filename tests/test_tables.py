@@ -570,3 +570,14 @@ def test_a_family_of_levels_may_change_after_fit():
 def test_a_plain_family_of_levels_leaves_smoothing_to_alpha():
     model = NaiveBayes(family="categorical", alpha=0).fit({"sky": WEATHER["sky"]}, [0, 0, 1, 1, 1])
     assert model.predict_proba({"sky": ["sun", "rain"]}).tolist() == [[1, 0], [0, 1]]
+
+
+@given(st.randoms(use_true_random=False))
+def test_chosen_families_do_not_depend_on_the_order_of_the_rows(random):
+    generator = np.random.default_rng(0)
+    rows = list(zip(generator.exponential(size=60).tolist(), [0, 1, 1] * 20, strict=True))
+    rows += rows[:15]
+    expected = NaiveBayes(family="auto").fit({"x": [x for x, _ in rows]}, [y for _, y in rows])
+    random.shuffle(rows)
+    model = NaiveBayes(family="auto").fit({"x": [x for x, _ in rows]}, [y for _, y in rows])
+    assert model.model_ == expected.model_

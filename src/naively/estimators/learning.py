@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.threads import workers
-from naively.estimators.rereading import Rereads
+from naively.estimators.rereading import UNREAD, Rereads
 from naively.estimators.validation import check_labels, settled
 from naively.files import parted
 from naively.files.parts import REST, Part
@@ -21,6 +21,7 @@ from naively.files.safetensors import Saved, save
 from naively.labels import Labels
 from naively.model import Model
 from naively.posterior import Posterior
+from naively.tables.names import few
 from naively.workers import Workers
 
 
@@ -170,12 +171,13 @@ class Learning(Rereads):
         """The model that learned what both did, with the parameters of the left one.
 
         Those of the right one may be others, as long as they counted the same: its smoothing,
-        prior and the like do not matter.
+        prior and the like. Warns if they are, and if the models have no column in common.
         """
         if type(other) is not type(self):
             return NotImplemented
         check_is_fitted(self)
         check_is_fitted(other)
+        self._warn_unlike(other)
         total = clone(self)
         noted = {name: getattr(self, name) for name in self._noted}
         total._keep(self.model_.copy(), noted)
@@ -184,6 +186,22 @@ class Learning(Rereads):
             own = [Saved(one.model_, parts=one._parts) for one in (self, other)]
             total._parts = parted.merged(total.model_, own)
         return total
+
+    def _warn_unlike(self, other: Self) -> None:
+        """Warn of what a sum of two models cannot have of both, at the line of the user."""
+        mine, theirs = self._said(), other._said()
+        unlike = [
+            f"{name}={mine[name]!r}, not {theirs[name]!r}"
+            for name in mine
+            if name not in UNREAD and repr(mine[name]) != repr(theirs[name])
+        ]
+        if unlike:
+            said = f"the sum has the parameters of the left model: {', '.join(unlike)}"
+            warnings.warn(said, UserWarning, stacklevel=3)
+        own, others = (list(model.feature_names or ()) for model in (self.model_, other.model_))
+        if own and others and not {*own} & {*others}:
+            said = f"the models have no column in common: {few(own)}; {few(others)}"
+            warnings.warn(said, UserWarning, stacklevel=3)
 
     def __radd__(self, other: Any) -> Self:
         """So that ``sum(models)`` works."""

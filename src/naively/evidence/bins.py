@@ -15,7 +15,7 @@ from naively.evidence.dates import as_dates, seconds
 from naively.exact import Float64, Int64
 from naively.kernels import evidence as kernel
 from naively.numerals import ANY
-from naively.statistics.levels import Levels, find
+from naively.statistics.levels import Levels, find, spelled_as
 from naively.statistics.row_encoding import texts
 
 Bins = npt.NDArray[np.uint16]
@@ -83,9 +83,11 @@ class Column:
         missing = self.size(FINE) - 1
         found = np.full(len(levels) + 1, missing, np.int64)
         if not self.is_number:
-            at, hit = find(self.levels, texts(levels))
+            at, hit = find(self.levels, spelled_as(self.levels, texts(levels)))
             found[:-1] = np.where(hit, at, missing - 1)
         elif len(self.levels):
+            if levels.dtype.kind == "T" and not self.dated:
+                levels = spelled_as(texts(self.levels), levels)
             numbers = seconds(levels) if self.dated else as_numbers(levels)
             at = np.searchsorted(self.levels, numbers, side="right") - 1
             found[:-1] = np.where(np.isnan(numbers), missing, np.maximum(at, 0))

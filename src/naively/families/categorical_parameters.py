@@ -20,7 +20,7 @@ from naively.kernels import levels as kernel
 from naively.kernels.sizes import CODES
 from naively.statistics.base import Data, InvalidValueError, dense, is_sparse, shown
 from naively.statistics.level_counts import TABLE, no_level
-from naively.statistics.levels import Encoded, Levels, LevelStatistics, find
+from naively.statistics.levels import Encoded, Levels, LevelStatistics, find, spelled_as
 from naively.workers import Workers
 
 Unseen = Literal["smooth", "ignore", "error"]
@@ -156,7 +156,7 @@ class CategoricalParameters(Parameters):
             if known.dtype.kind == "i" and given.dtype.kind == "T":
                 given_as = np.array([_code(text) for text in given.tolist()], np.int64)
             else:
-                given_as = given
+                given_as = spelled_as(known, given) if known.dtype.kind == "T" else given
             found, hit = find(known, given_as)
             lookup.append(np.where(hit, at + found, self._beyond + j))
             lookup.append(np.array([self._beyond + len(levels)]))

@@ -17,7 +17,7 @@ from naively.families.categorical import check_min_categories
 from naively.families.describing import Listed, Section, first_levels
 from naively.families.linear import counts_of, log, valid_alpha
 from naively.statistics.base import Data
-from naively.statistics.levels import Encoded, Levels, find
+from naively.statistics.levels import Encoded, Levels, find, spelled_as
 from naively.statistics.row_encoding import (
     Codes,
     distinct,
@@ -304,7 +304,7 @@ class JointParameters(Parameters):
 
 def _translation(known: Levels, given: Levels) -> Codes:
     """The place of each given level among the known, their number if new; -1 for missing."""
-    at, hit = find(known, texts(given))
+    at, hit = find(known, spelled_as(known, texts(given)))
     return np.append(np.where(hit, at, len(known)), -1).astype(np.int32)
 
 

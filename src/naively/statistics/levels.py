@@ -225,6 +225,10 @@ def _read_texts(flat: npt.NDArray[Any], lengths: npt.NDArray[Any]) -> Levels:
     return np.array(pieces, np.dtypes.StringDType())
 
 
+TRUTHS = {"false": "0", "true": "1"}
+"""Truth values as levels, and the numbers that stand for them."""
+
+
 def joined(parts: list[ExactArray], n_classes: int) -> ExactArray:
     """Tables side by side, as one."""
     ends = np.cumsum([0, *(part.shape[1] for part in parts)])
@@ -263,6 +267,19 @@ def find(known: Levels, levels: Levels) -> tuple[Int64, npt.NDArray[np.bool_]]:
     at = np.empty(len(levels), np.int64)
     at[order] = position[others]
     return np.maximum(at, 0), at >= 0
+
+
+def spelled_as(known: Levels, levels: Levels) -> Levels:
+    """Levels as the known ones are spelled: 1 and 0 among true and false, and the other way round.
+
+    A database without truth values gives numbers for them.
+    """
+    names = {*known.tolist()} if 0 < len(known) <= len(TRUTHS) else {"none"}
+    for own in (TRUTHS, {number: truth for truth, number in TRUTHS.items()}):
+        if names <= {*own}:
+            said = {other: level for level, other in own.items()}
+            return np.array([said.get(level, level) for level in levels.tolist()], known.dtype)
+    return levels
 
 
 def _same(a: Levels, b: Levels) -> bool:

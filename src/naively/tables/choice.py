@@ -17,13 +17,14 @@ from naively.families.gaussian import Gaussian
 from naively.families.kernel_density import KernelDensity
 from naively.families.lognormal import LogNormal
 from naively.families.poisson import Poisson
+from naively.hashing import GOLDEN, mixed
 from naively.model import Model
 from naively.prior import Prior
 from naively.schema import Block, Schema, Why, together
 from naively.tables import values
 from naively.tables.targets import LabelCodes
 
-ROWS = 6000  # rows that are looked at, evenly spread
+ROWS = 6000  # rows that are looked at, taken by chance
 FOLDS = 3
 LEAST = -30.0  # nats that one row can cost: a surprise, but not an infinite one
 CELLS = 1 << 22  # of the scores held at a time
@@ -87,7 +88,7 @@ def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[AnyFamily, floa
     low, high = np.fmin.reduce(X), np.fmax.reduce(X)
     with np.errstate(invalid="ignore"):
         whole = (np.isnan(X) | (np.floor(X) == X)).all(axis=0)
-    kept = np.unique(np.linspace(0, len(X) - 1, min(ROWS, len(X))).astype(np.int64))
+    kept = _by_chance(X, codes)[:ROWS]
     X, codes = X[kept], codes[kept]
     families: list[AnyFamily] = [Gaussian(floor="feature")] * X.shape[1]
     best = np.full(X.shape, -np.inf)
@@ -107,6 +108,19 @@ def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[AnyFamily, floa
         if families[j] == Gaussian(floor="feature"):
             families[j] = Gaussian(floor="feature", resolution=1.0)
     return list(zip(families, best.mean(axis=0).tolist(), strict=True))
+
+
+def _by_chance(X: Float64, codes: Int64) -> Int64:
+    """The rows in an order without a pattern, which is the same in whatever order they came."""
+    hashes = mixed(codes.astype(np.uint64) + np.uint64(GOLDEN))
+    for column in X.T:
+        bits = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)  # one NaN, one 0
+        hashes = mixed(hashes + mixed(bits))
+    order = np.argsort(hashes, kind="stable")
+    found = hashes[order]
+    new = np.append(True, found[1:] != found[:-1])
+    rank = np.arange(len(X)) - np.flatnonzero(new)[np.cumsum(new) - 1]  # among equal rows
+    return order[np.argsort(mixed(found + rank.astype(np.uint64) * np.uint64(GOLDEN)))]
 
 
 def _held_out(family: AnyFamily, X: Float64, codes: Int64) -> Float64:

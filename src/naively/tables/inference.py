@@ -48,7 +48,7 @@ from naively.tables import prose, values
 from naively.tables.choice import chosen
 from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
-from naively.tables.names import named, no_column
+from naively.tables.names import named, names_of, no_column
 from naively.tables.targets import LabelCodes
 from naively.tables.union import counts, is_few, with_families
 from naively.tables.written import written
@@ -180,7 +180,7 @@ class Wishes:
         given: dict[str, tuple[tuple[str, ...], AnyFamily | None]] = {}
         wanted = set(names)
         for key, choice in self.columns.items():
-            block = (key,) if isinstance(key, str) else tuple(key)
+            block = names_of(key)
             family = named(choice)
             for name in block:
                 if known is not None and name not in known:

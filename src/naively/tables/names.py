@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from typing import Any
 
 from naively.families.base import AnyFamily, Family
 from naively.families.gaussian import Gaussian
@@ -21,6 +22,20 @@ def no_column(name: str, names: Sequence[str]) -> str:
     hint = "; does the first line hold the names?" if headless else ""
     listed = ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
     return f"there is no column {name!r}; its columns are {listed}{hint}"
+
+
+def names_of(key: Any) -> tuple[str, ...]:
+    """The columns that a key of `columns` names: one, or a tuple of some.
+
+    Raises ValueError if it is neither.
+    """
+    block = (key,) if isinstance(key, str) else key
+    if isinstance(block, tuple) and all(isinstance(name, str) for name in block):
+        return block
+    raise ValueError(
+        f"`columns` has the key {key!r}, which is no name and no tuple of names: the columns of an "
+        "array are 'x0', 'x1' and so on"
+    )
 
 
 def hinted(lacking: Sequence[str], names: Sequence[str]) -> list[str]:
