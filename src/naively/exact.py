@@ -98,6 +98,8 @@ class ExactArray:
         if self.limbs.shape[-1] == 0 or self.size == 0:
             return ExactArray.zeros(self.shape)
         size = self.limbs.shape[-1]
+        if size == 1 and 0 < max(-int(self.limbs.min()), int(self.limbs.max())) < 1 << 31:
+            return self  # small whole numbers, as most counts are
         first, last = kernel.extent(self.cells)
         if first > size:
             return ExactArray.zeros(self.shape)
@@ -189,7 +191,8 @@ class ExactArray:
 
     def gather(self, axis: int, positions: Any) -> ExactArray:
         """The cells at the given positions (or slice, or mask) along an axis."""
-        whole = self.limbs.flags.c_contiguous  # else `take` copies all of it first
+        limbs = self.limbs
+        whole = limbs.flags.c_contiguous and limbs.size  # else `take` copies or counts all first
         if whole and isinstance(positions, np.ndarray) and positions.dtype.kind == "i":
             return ExactArray(np.take(self.limbs, positions, axis), self.low)  # the faster way
         return ExactArray(self.limbs[(slice(None),) * axis + (positions,)], self.low)

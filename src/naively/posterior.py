@@ -22,6 +22,7 @@ from naively.statistics.base import Data, InvalidValueError
 from naively.workers import SERIAL, Workers
 
 VANISHING = 746.0  # nats below the best class at which a probability is 0 in float64
+LOST = 60.0  # nats below it at which a probability is lost in the sum of all, which is 1 or more
 CHUNK = 1 << 12  # rows of which the terms in x alone are computed at a time
 
 
@@ -128,11 +129,9 @@ class Posterior:
         """The position of the most probable class of each row; the first of equals."""
         out = np.empty(X.shape[0], np.int64)
         likeliest = np.int64(self.class_prior.argmax())
-
-        def finish(joint: Float64, out: Int64) -> None:
-            kernel.best_class(joint, likeliest, out)
-
-        return self._in_chunks(X, out, finish, workers, margin=0.0)
+        return self._in_chunks(
+            X, out, lambda joint, out: kernel.best_class(joint, likeliest, out), workers, margin=0.0
+        )
 
     def predict(self, X: Data, workers: Workers | None = None) -> Labels:
         """The most probable class of each row, (n,)."""
@@ -149,7 +148,8 @@ class Posterior:
 
         def finish(joint: Float64, out: Float64) -> None:
             joint = self._below_best(joint)
-            np.subtract(joint, np.log(np.exp(joint).sum(axis=0)), out=out.T)
+            odds = np.exp(joint, out=np.zeros_like(joint), where=~(joint < -LOST))
+            np.subtract(joint, np.log(odds.sum(axis=0)), out=out.T)
 
         return self._in_chunks(X, out, finish, workers)
 

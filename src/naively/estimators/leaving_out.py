@@ -273,7 +273,12 @@ def _splits(cv: Any, labels: Any) -> tuple[list[Int64], Any]:
     n = len(labels)
     tests, learned = [], []
     for k, (train, test) in enumerate(check_cv(cv, labels, classifier=True).split(labels, labels)):
-        train, test = (np.arange(n)[list(rows)] if len(rows) else NONE for rows in (train, test))
+        train, test = (
+            np.arange(n)[rows if isinstance(rows, np.ndarray) else list(rows)]
+            if len(rows)
+            else NONE
+            for rows in (train, test)
+        )
         own = np.bincount(train, minlength=n)
         if own.max(initial=0) > 1:
             row = int(own.argmax())

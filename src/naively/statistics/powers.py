@@ -84,8 +84,11 @@ class CountStatistics(Statistics):
         tables = {name: self.tables[name].gather(1, columns) for name in ("sum", "missing")}
         return self._with({**tables, "events": events.repeated(1)}, width=width)
 
-    def distinct(self) -> tuple[Self, npt.NDArray[np.int32]]:
-        """(the columns whose sums differ, in the order of the first, which of these each is)."""
+    def distinct(self, often: Int64) -> tuple[Self, npt.NDArray[np.int32]]:
+        """(the columns whose sums differ, which of these each is).
+
+        Those that are asked for most, as `often` says of each column, lie side by side.
+        """
         limbs = shown(self.tables["sum"].limbs)
         d = limbs.shape[1]
         slots = np.zeros(2 << d.bit_length(), np.int32)
@@ -96,6 +99,10 @@ class CountStatistics(Statistics):
             np.arange(d, dtype=np.int32), limbs, slots, known, first, count, which
         )  # fmt: skip
         first = first[: count[0]]
+        order = np.argsort(-np.bincount(which, often, len(first)), kind="stable")
+        place = np.empty(len(order), np.int32)
+        place[order] = np.arange(len(order))
+        first, which = first[order], place[which]
         tables = {name: self.tables[name].gather(1, first) for name in ("sum", "missing")}
         found = self._with({**self.tables, **tables})
         found._ranked = found.tables["sum"], _ranks(found.tables["sum"])

@@ -107,7 +107,7 @@ class LeftOut:
 
     def _at(self, entries: Int64) -> LeftOut:
         names = ("rows", "split", "log_proba", "codes", "log_prior", "unknown", "weights")
-        return replace(self, **{name: getattr(self, name)[entries] for name in names})
+        return replace(self, **{name: getattr(self, name).take(entries, axis=0) for name in names})
 
     def __str__(self) -> str:
         splits, calibration = len(np.unique(self.split)), self.calibration
@@ -148,7 +148,7 @@ def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) 
 
     def joined(name: str, reading: int) -> npt.NDArray[Any]:
         parts = [getattr(said[reading], name) for said in found]
-        return np.asarray(np.concatenate(parts)[order])
+        return np.concatenate(parts).take(order, axis=0)
 
     return [
         LeftOut(
