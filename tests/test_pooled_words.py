@@ -287,13 +287,13 @@ def test_telling_words_have_the_odds_that_explanations_add(sent, capsys):
 
 def test_inspect_lists_words_in_place_of_whole_texts(sent, capsys):
     model = load(sent)
-    whole = [one for one in model.evidence_ if one.of_text and one.bins]
-    assert whole  # there are levels, of the letters that came again
+    (whole,) = (one for one in model.evidence_ if one.of_text and one.bins)
+    assert whole.evidence.shape[0] == 2  # there or missing: letters that came again tell no more
     for options in ((), ("--column", "text")):
         out = told(sent, capsys, *options)
         assert "Words of text that speak for a class" in out
         assert "one letter that" not in out
-        assert "whole texts" in out
+        assert "missing or not" in out
     found = json.loads(told(sent, capsys, "--column", "text", "--json"))
     assert found["texts"]["text"] == json.loads(told(sent, capsys, "--json"))["texts"]["text"]
     assert "texts" not in json.loads(told(sent, capsys, "--column", "day", "--json"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,13 +49,16 @@ class Column:
     dated: bool = False
 
     @classmethod
-    def of(cls, levels: Levels, weights: Float64) -> Column:
-        """The bins of a column with these levels, which weigh so much."""
+    def of(cls, levels: Levels, weights: Float64, worded: bool = False) -> Column:
+        """The bins of a column with these levels, which weigh so much.
+
+        Texts of which the words tell (`worded`) share one bin: that they came again tells no more.
+        """
         if dated := (dates := as_dates(levels)) is not None:
             levels, place = np.unique(dates, return_inverse=True)
             weights = np.bincount(place, weights).astype(np.float64)
         if levels.dtype.kind == "T":
-            cut, sizes, fine = _frequent, LEVELS, _common(weights, LEVELS[FINE])
+            cut, sizes, fine = _frequent, LEVELS, _common(weights * (not worded), LEVELS[FINE])
             levels = levels[fine >= 0]
         else:
             cut, sizes, fine = _equal, NUMBERS, _equal(weights, NUMBERS[FINE])
@@ -190,11 +193,13 @@ def _frequent(weights: Float64, most: int) -> Int64:
     return bins
 
 
-def columns_of(codes: npt.NDArray[Any], levels: list[Levels], weights: Float64) -> list[Column]:
-    """The bins of each column of rows (R, d) that weigh so much."""
+def columns_of(
+    codes: npt.NDArray[Any], levels: list[Levels], weights: Float64, worded: Container[int]
+) -> list[Column]:
+    """The bins of each column of rows (R, d) that weigh so much; the words of some columns tell."""
     return [
-        Column.of(known, _weight_of(own, len(known), weights))
-        for own, known in zip(codes.T, levels, strict=True)
+        Column.of(known, _weight_of(own, len(known), weights), j in worded)
+        for j, (own, known) in enumerate(zip(codes.T, levels, strict=True))
     ]
 
 

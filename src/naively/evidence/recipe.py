@@ -81,8 +81,13 @@ class _Recipe:
         workers: Workers,
     ) -> None:  # fmt: skip
         self.entries, self.interactions, self.workers = entries, interactions, workers
-        self.text = text
-        self.columns = columns_of(entries.codes, entries.levels, entries.row_weight())
+        told = {
+            j: [*words(entries, j, workers)]
+            for j in range(len(entries.levels)) if is_text(entries, j, j in text)
+        }  # fmt: skip
+        self.words = {j: own for j, own in told.items() if own}
+        levels, weight = entries.levels, entries.row_weight()
+        self.columns = columns_of(entries.codes, levels, weight, self.words)
         own = entries.class_weight()
         total = own.sum(axis=0)
         prior = total - own + 0.5  # half a row of each class more: one may be in one part alone
@@ -172,10 +177,8 @@ class _Recipe:
         ]
         for normal, own in normals(entries, numbers):
             known.append(_LeftOut(normal, _relative(own)))
-        for j in range(len(self.columns)):
-            if is_text(entries, j, j in self.text):
-                own_words = words(entries, j, self.workers)
-                known += [_LeftOut(block, _relative(own)) for block, own in own_words]
+        for told in self.words.values():
+            known += [_LeftOut(block, _relative(own)) for block, own in told]
         return known
 
     def _told(self, codes: npt.NDArray[Any], size: int, smooth: Smooth) -> Float64:

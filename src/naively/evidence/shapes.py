@@ -66,7 +66,7 @@ class Shape:
     evidence : (B1, ..., C) of the cells, in nats; of no size if there are no bins.
     rows : (B1, ..., C) weight of the rows that were learned in each cell, by class.
     part : what of a date the block is of, such as ``hours``; empty of other columns.
-    of_text : whether a column is text of which words are counted, so that levels are whole texts.
+    of_text : whether a column is text of which words are counted, so that all texts share a bin.
     """
 
     names: tuple[str, ...]
@@ -177,7 +177,7 @@ def _range(low: float, high: float) -> str:
 
 
 def drawable(shapes: Sequence[Shape]) -> list[Shape]:
-    """Those of one or two columns that have a table, but for tables of whole texts."""
+    """Those of one or two columns that have a table, but for those of texts."""
     return [one for one in shapes if 0 < len(one.bins) < 3 and not one.of_text]
 
 

@@ -316,10 +316,10 @@ class PooledParameters(Parameters):
         met = (block.table != 0).any(axis=1)
         if len(block.columns) > 1:
             return f"{met.sum():,} cells"
+        if block.columns[0] in self._texts:
+            return "missing or not"
         own = self.plan.columns[block.columns[0]]
         kind = "bins of time" if own.dated else "bins" if own.is_number else "levels"
-        if block.columns[0] in self._texts:
-            kind = "whole texts"
         return f"{met[:-1].sum():,} {kind}"  # the last is the missing value
 
     def described(self, names: Sequence[str]) -> Section:
