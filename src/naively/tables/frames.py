@@ -214,13 +214,12 @@ def _is_mixed(column: Any) -> bool:
     dtype = getattr(column, "dtype", None)
     if dtype is not None and not (isinstance(dtype, np.dtype) and dtype.kind == "O"):
         return False
-    kinds = {*map(type, column)} - {type(None)}
+    cells = column if dtype is None else column.tolist()  # which is walked through much faster
+    kinds = {*map(type, cells)} - {type(None)}
     if len(kinds) < 2:
         return False
-    kinds &= {str}  # text is something, and looked at no closer
-    kinds |= {
-        type(value) for value in column if type(value) is not str and not values.is_nothing(value)
-    }
+    others = [cell for cell in cells if type(cell) is not str]  # text is something
+    kinds = kinds & {str} | {type(cell) for cell in others if not values.is_nothing(cell)}
     return len(kinds) > 1 and not all(
         issubclass(kind, Real) and not issubclass(kind, bool | np.bool_) for kind in kinds
     )
