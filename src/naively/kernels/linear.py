@@ -108,15 +108,17 @@ def linear_sparse(data, indices, indptr, start, stop, weight, zero, width, base,
     alike, or empty if all are 0.
     """
     score = np.empty(width)
+    four = width % (4 * LANES) == 0
+    step = 4 * LANES if four else 3 * LANES
     for i in range(start, stop):
         first, last = indptr[i], indptr[i + 1]
         odd = False
         for p in range(first, last):
             x = np.float64(data[p])
             odd |= x - x != 0.0
-        # four blocks of classes at a time, so that a feature's weights arrive together; where
-        # there are fewer the last one is repeated, which costs next to nothing
-        for b in range(0, width, 4 * LANES):
+        # three or four blocks of classes at a time, so that a feature's weights arrive together;
+        # where there are fewer the last one is repeated, which costs next to nothing
+        for b in range(0, width, step):
             b1, b2 = min(b + LANES, width - LANES), min(b + 2 * LANES, width - LANES)
             b3 = min(b + 3 * LANES, width - LANES)
             s0, s1 = simd.load(base, b), simd.load(base, b1)
@@ -134,11 +136,13 @@ def linear_sparse(data, indices, indptr, start, stop, weight, zero, width, base,
                 s0 = simd.fma(v, simd.load(weight, o + b), s0)
                 s1 = simd.fma(v, simd.load(weight, o + b1), s1)
                 s2 = simd.fma(v, simd.load(weight, o + b2), s2)
-                s3 = simd.fma(v, simd.load(weight, o + b3), s3)
+                if four:
+                    s3 = simd.fma(v, simd.load(weight, o + b3), s3)
             simd.store(score, b, s0)
             simd.store(score, b1, s1)
             simd.store(score, b2, s2)
-            simd.store(score, b3, s3)
+            if four:
+                simd.store(score, b3, s3)
         for c in range(out.shape[0]):
             if odd:
                 score[c] = base[c]
