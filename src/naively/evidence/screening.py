@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
@@ -180,10 +181,10 @@ class Screening:
         """(which candidates, how columns are cut for them, the columns of each)."""
         for way in (PAIR, CLOSE, TRIPLE):
             coded = self.coded[way]
-            most = TABLE / (asked.hoped.shape[1] * PARTS)
+            most, sizes = TABLE / (asked.hoped.shape[1] * PARTS), coded.sizes.tolist()
             at = [
                 k for k, (own, block) in enumerate(candidates)
-                if own == way and np.prod(coded.sizes[list(block)]) < most
+                if own == way and math.prod(sizes[j] for j in block) < most
             ]  # fmt: skip
             if at:
                 blocks = np.full((len(at), 3), kernel.NONE)

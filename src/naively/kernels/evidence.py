@@ -114,11 +114,11 @@ def fill_others(cells, others, expected, out):
     """
     parts, classes = out.shape[1:]
     if others.shape[0] > 0:
-        flat, own = others.reshape(cells.size, -1), out.reshape(out.shape[0], -1)
+        flat, own, width = others.reshape(-1), out.reshape(-1), parts * classes
         for i in range(cells.size):
-            cell = cells[i]
-            for k in range(flat.shape[1]):
-                own[cell, k] += flat[i, k]
+            cell = np.int64(cells[i]) * width
+            for k in range(width):  # of one index each, so that several are added at once
+                own[cell + k] += flat[i * width + k]
         return
     for cell in range(out.shape[0]):
         for c in range(classes):
