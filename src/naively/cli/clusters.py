@@ -102,14 +102,18 @@ def _fitted(
             f"{some(frame.columns)}"
         )
     question = weighing(new_question(target, (), options), options, None)
-    for one in filter(None, (target, question.weight, *question.wishes.columns)):
+    for one in filter(
+        None, (target, question.weight, *question.wishes.columns, *question.wishes.text)
+    ):
         if one not in frame.columns:
             raise UserError(f"{name}: {no_such(str(one), frame.columns)}")
     with progress.doing() as tell:
         tell("Spark counts")
         width = len(frame.columns)
         several = len(learning.features_of(frame.columns, question)) > 1  # one may be text
-        rows = 1 if several and question.wishes.whole is not None else first_rows(width)
+        wishes = question.wishes
+        plain = several and wishes.whole is not None and not wishes.text
+        rows = 1 if plain else first_rows(width)
         made = learning.plan([_marked(spark.first_rows(frame, rows), text)], question)
         count = Counting(made)
         model = learned(made, spark.summed(frame, AsText(count) if text else count, added))

@@ -49,7 +49,15 @@ def new_question(target: str, documents: Sequence[str], options: LearningOptions
             wanted.setdefault(name, Text(alpha=alpha))
     auto = options.family == "auto"
     numeric = None if auto or options.family is None else parsed_family(options.family)
-    wishes = Wishes(wanted, numeric, auto, alpha, options.unseen, missing_of(options))
+    wishes = Wishes(
+        wanted,
+        numeric,
+        auto,
+        alpha,
+        options.unseen,
+        missing_of(options),
+        documents=tuple(documents),
+    )
     return Question(target, wishes, prior_of(options), weight, holdout, options.seed, repeated=True)
 
 
@@ -68,16 +76,12 @@ def weighing(question: Question, options: LearningOptions, size: int | None) -> 
     few = size is not None and size <= PAIRS
     weighed: Any = FAMILIES["weighed_text"]
     weighed = weighed("binary", ngram_range=(1, 2 if few else 1))
-    texts = {name for name in options.text or () if said[name] == Text()}
-    if len(texts) == len(families):
-        skipped = {name: one for name, one in said.items() if one == "skip"}
-        whole = Pooled(text=tuple(texts))
-        wishes = replace(question.wishes, columns=skipped, whole=whole, alone=weighed)
-        return replace(question, wishes=wishes)
     if any(one != Text() for one in families):
         return question
-    columns = {name: one if one == "skip" else weighed for name, one in said.items()}
-    return replace(question, wishes=replace(question.wishes, columns=columns))
+    skipped = {name: one for name, one in said.items() if one == "skip"}
+    whole = Pooled(text=tuple(str(name) for name in said if name not in skipped))
+    wishes = replace(question.wishes, columns=skipped, whole=whole, alone=weighed)
+    return replace(question, wishes=wishes)
 
 
 def missing_of(options: LearningOptions) -> tuple[str, ...]:

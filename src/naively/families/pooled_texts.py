@@ -44,6 +44,22 @@ class ToldTerms:
     hashed = False
     chance = "word"
 
+    def speaking(self, text: str, a: int, b: int, most: int) -> list[str]:
+        """The words that a text lacks and that tell most for class a against b, at most so many."""
+        found: list[tuple[float, str]] = []
+        for block, weight in self.parts:
+            if block.event.analysis.analyzer != "word":
+                continue  # runs of characters are no words to add
+            told = weight * block.told(np.arange(len(block.vocabulary)))
+            odds = told[:, a] - told[:, b]
+            own = {*block.of_text(text)[0]}
+            places = np.argsort(-odds, kind="stable")[: most + len(own)]
+            places = places[odds[places] > 0]
+            names = block.vocabulary.gather(places).terms()
+            found += zip(odds[places].tolist(), names, strict=True)
+            found = [(odd, name) for odd, name in found if name not in own]
+        return [name for _, name in sorted(found, key=lambda one: -one[0])[:most]]
+
     @property
     def n_terms(self) -> int:
         """How many there are."""

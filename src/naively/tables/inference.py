@@ -81,6 +81,7 @@ class Wishes:
     missing : spellings of a missing value.
     whole : Family that takes all columns together; None for a family each.
     alone : Family of a column of text that there is nothing beside, in place of that; or None.
+    documents : names of columns that are text without looking at them.
     """
 
     columns: Columns
@@ -91,6 +92,7 @@ class Wishes:
     missing: tuple[str, ...] = MISSING
     whole: AnyFamily | None = None
     alone: AnyFamily | None = None
+    documents: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         numeric = self.numeric
@@ -126,7 +128,7 @@ class Wishes:
             for key, choice in self.columns.items()
             for name in ([key] if isinstance(key, str) else key)
             if (family := named(choice)) is None or not family.refers
-        }
+        } | {name for name in self.text if name in self.documents}
         rest = {*names} - found
         return found | rest if self._alone(rest) and rest <= {*self.text} else found
 
@@ -170,7 +172,7 @@ class Wishes:
         for name in self.text:
             if known is not None and name not in known:
                 raise ValueError(f"`text`: {no_column(name, known)}")
-            if name in table.column_names and not alone:  # documents may be numerals
+            if name in table.column_names and name not in self.documents and not alone:
                 prose.check_text(name, table.column(name), self.missing)
 
     def _given(

@@ -126,7 +126,7 @@ def why_not(posterior: Posterior, table: pa.Table, label: Any = None) -> Iterato
     Each change is judged by the model itself, which scores the row that has it. Values that are
     tried are those of rows drawn from the model, so that they are plausible; of numbers the nearest
     that is enough is told. Terms are those that speak most for the class, among those that the text
-    does not have. Columns of text whose words are weighed by `AutoBayes` are left as they are.
+    does not have.
 
     Raises
     ------
@@ -149,6 +149,7 @@ class Tried:
         self.posterior = posterior
         self.without = unvaried_in(posterior)
         self.texts: dict[str, Any] = {}
+        self.told: dict[str, Any] = {}
         self.values: dict[str, list[Any]] = {}
         codes = np.arange(DRAWN) % len(posterior.classes)
         generator = np.random.default_rng(0)
@@ -157,10 +158,12 @@ class Tried:
             if block.family.summary.takes == "documents":
                 self.texts[block.names[0]] = part
                 continue
+            if part.has_texts:
+                self.told |= part.told_texts(block.names)
             drawn = decode_block(schema, block, part.sample(codes, generator))
             self.values |= {
                 name: _spread(column) for name, column in drawn.items()
-                if name not in self.without
+                if name not in self.without and name not in self.told
             }  # fmt: skip
 
     def row(self, row: pa.Table, label: Any) -> WhyNot:
@@ -179,7 +182,9 @@ class Tried:
             (one for one in changes if one is not None),
             key=lambda one: (not one.enough, -one.log_odds),
         )
-        terms = [one for name in self.texts for one in self._terms(row, name, a, b, base)]
+        terms = [
+            one for name in (*self.texts, *self.told) for one in self._terms(row, name, a, b, base)
+        ]
         terms = sorted(terms, key=lambda one: -one.log_odds)[:TERMS]
         together = self._together(row, terms, a)
         if self.posterior.feature_names is None:  # documents alone
@@ -219,24 +224,30 @@ class Tried:
 
     def _terms(self, row: pa.Table, name: str, a: int, b: int, base: float) -> list[Change]:
         """The terms that would add most to a text."""
-        own = self.texts[name].addable
-        if own.hashed:
-            return []  # names of hashed terms are not kept
         text = _text(row, name)
-        told = np.nan_to_num(_slopes(own, a) - _slopes(own, b), nan=0.0, posinf=1e300)
-        told[own.matrix(Documents.of([text]), SERIAL).indices] = -np.inf  # what it has already
-        places = np.argsort(-told, kind="stable")[:TERMS]
-        places = places[told[places] > 0]
-        if not len(places):
+        if name in self.told:
+            names = self.told[name].speaking(text, a, b, TERMS)
+        else:
+            names = self._addable(self.texts[name].addable, text, a, b)
+        if not names:
             return []
-        names = own.named(places)
-        joint, codes = self._with(row, name, to_array([f"{text} {term}" for term in names]))
+        joint, codes = self._with(row, name, to_array([f"{text} {term}".strip() for term in names]))
         added = _gained(joint, a, b, base)
         return [
             Change(name, None, term, gain, enough)
             for term, gain, enough in zip(names, added.tolist(), (codes == a).tolist(), strict=True)
             if gain > 0
         ]  # fmt: skip
+
+    def _addable(self, own: Any, text: str, a: int, b: int) -> list[str]:
+        """The terms that tell most for a class, of a model of documents."""
+        if own.hashed:
+            return []  # names of hashed terms are not kept
+        told = np.nan_to_num(_slopes(own, a) - _slopes(own, b), nan=0.0, posinf=1e300)
+        told[own.matrix(Documents.of([text]), SERIAL).indices] = -np.inf  # what it has already
+        places = np.argsort(-told, kind="stable")[:TERMS]
+        names: list[str] = own.named(places[told[places] > 0])
+        return names
 
     def _together(self, row: pa.Table, terms: list[Change], a: int) -> int | None:
         """How many terms, from the first on, make it of class a."""
