@@ -318,6 +318,23 @@ def test_columns_that_are_absent_new_or_constant(learned):
     assert drift(model, changed() | {"planet": ["mars"] * 600}).drifted == ["planet"]
 
 
+def test_a_column_without_a_value_in_old_and_new_rows():
+    rows = {"x": np.arange(200) % 9, "to": [None] * 200, "y": ["a", "b"] * 100}
+    model = naively.AutoBayes().fit(rows, "y")
+    assert drift(model, rows).drifted == []
+    assert drift(model, rows | {"to": ["me"] * 200}).drifted == ["to"]
+
+
+def test_words_of_short_texts_that_were_named():
+    draw = np.random.default_rng(0)
+    title = [" ".join(draw.choice(["the", "of", "car", "house", "tree"], 3)) for _ in range(400)]
+    rows = {"title": title, "x": draw.normal(size=400), "y": draw.choice(["a", "b"], 400)}
+    model = naively.AutoBayes(text=["title"]).fit(rows, "y")
+    found = drift(model, rows | {"title": [f"{one} prize" for one in title]})
+    assert found.drifted == ["title"]
+    assert found.columns[0].words[0].word == "prize"
+
+
 @pytest.mark.parametrize("value", [np.inf, 1e300, -1e300])
 def test_numbers_beyond_all_bounds(learned, value):
     found = drift(learned, changed(weight=lambda x: np.full(len(x), value)))

@@ -38,7 +38,7 @@ from naively.statistics.rows import RowStatistics
 from naively.statistics.sample import SampleStatistics
 from naively.statistics.terms import SampledTerms, TermStatistics
 from naively.study.marginals import Both, Cells, Marginal, Sums
-from naively.study.texts_beside import of_pooled, of_sampled, of_terms, prose
+from naively.study.texts_beside import as_texts, of_pooled, of_sampled, of_terms
 from naively.study.two_samples import CELLS
 from naively.workers import SERIAL, Workers
 
@@ -59,7 +59,8 @@ def marginals(model: Model, rows: Any, workers: Workers) -> list[Marginal]:
     found: dict[str, Marginal] = {}
     parts = [rows] if model.schema.is_single else rows.parts
     for part, learned, own in zip(model.schema.parts, model.parts, parts, strict=True):
-        for one in _known(learned, Both(part, learned, model.class_weight, own, workers)):
+        both = Both(part, learned, model.class_weight, own, workers, model.family.text)
+        for one in _known(learned, both):
             found.setdefault(one.name, one)
     return [found[name] for name in model.schema.ordered if name in found]
 
@@ -168,7 +169,7 @@ def _(learned: SampleStatistics, both: Both) -> Sequence[Marginal]:
         own = np.array([np.bincount(sums.codes[:, k], c, len(levels) + 1) for c in counts])
         codes = _codes(levels, X.levels[k], X.codes[:, k])
         cells = _cells(name, levels, own[:, :-1], own[:, -1], codes)
-        found.append(prose(cells, both.workers) or cells)
+        found.append(as_texts(cells, name in both.text, both.workers) or cells)
     return found
 
 

@@ -158,6 +158,8 @@ def _numbers(
 ) -> tuple[dict[str, str], float]:
     """(what is to be said of cells and ranks, the p-value of these)."""
     assert known.order is not None
+    if not len(cell):
+        return {"cells": "no values", "ranks": "no values"}, math.nan
     at = np.argsort(known.order, kind="stable")
     at = at[~np.isnan(known.order[at])]
     a, b = learned[at], new[at]

@@ -128,6 +128,7 @@ class Both:
     class_weight : ExactArray (C,), rows of each class.
     rows : the new rows, as the summary takes them.
     workers : Workers
+    text : names of columns that were named as text.
     """
 
     part: Counted
@@ -135,6 +136,7 @@ class Both:
     class_weight: ExactArray
     rows: Any
     workers: Workers
+    text: tuple[str | int, ...] = ()
 
     @cached_property
     def sums(self) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from naively.evidence.prose import DIFFERENT, PROSE
+from naively.evidence.prose import are_prose
 from naively.exact import Float64, Int64
 from naively.statistics.pooled_terms import PooledTerms
 from naively.statistics.terms import SampledTerms, TermStatistics
@@ -105,17 +105,15 @@ def _at_most(met: Float64, summary: Any) -> Float64:
     return met / np.log(2.0) if summary.weighting == "log" else met
 
 
-def prose(cells: Cells, workers: Workers) -> Terms | None:
-    """A column of levels as one of texts, if it has many words, mostly different ones."""
-    if cells.levels.dtype.kind != "T" or len(cells.levels) <= DIFFERENT * cells.counts.sum():
-        return None
-    texts = cells.levels.tolist()
-    words = np.array([len(text.split()) for text in texts])
+def as_texts(cells: Cells, named: bool, workers: Workers) -> Terms | None:
+    """A column of levels as one of texts, if it was named as one, or holds prose."""
     whole = cells.counts.sum(axis=0)
-    if whole @ words < PROSE * whole.sum():
+    if cells.levels.dtype.kind != "T" or not (named or are_prose(cells.levels, whole)):
         return None
     gone = np.array([cells.missing[:-1].sum(), cells.missing[-1]])
-    return _of_texts(cells.name, Documents.of(texts), cells.counts, Analysis(), gone, workers)
+    return _of_texts(
+        cells.name, Documents.of(cells.levels.tolist()), cells.counts, Analysis(), gone, workers
+    )
 
 
 def _of_texts(
