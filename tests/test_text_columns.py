@@ -127,6 +127,7 @@ def test_every_holder_gives_the_same_bits(learned, tmp_path):
         pa.Table.from_pandas(table),
         table.to_dict("list"),
         table.astype({"title": "category"}),
+        table.assign(title=[one and one.encode() for one in table["title"].to_list()]),
     ]
     for one in holders:
         assert_array_equal(model.predict_proba(one), whole)

@@ -43,7 +43,7 @@ def check_text(name: str, column: pa.Array | pa.ChunkedArray, missing: Collectio
         read = numbers(first, missing)
         whole = np.isfinite(read.values).any() and not (read.invalid.any() or read.truths)
         held = "numbers" if whole else ""
-    elif not pa.types.is_null(kind):
+    elif pa.types.is_nested(kind):
         held = str(kind)
     if held:
         raise ValueError(f"column {name!r} was named as text, and holds {held}")
