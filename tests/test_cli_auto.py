@@ -269,6 +269,14 @@ def test_a_leak_is_told(people, capsys):
     out, _ = fitted(capsys, data="leak.csv")
     assert "column paid alone tells nearly all about the class" in out
     assert "nearly all" not in fitted(capsys)[0]
+    # filled for one class only: that it is missing tells it
+    reason = [
+        None if one == people["rich"][0].as_py() else "moved" for one in people["rich"].to_pylist()
+    ]
+    table = people.append_column("why", pa.array(reason))
+    pyarrow.csv.write_csv(table, "leak.csv")
+    out, _ = fitted(capsys, data="leak.csv")
+    assert "column why alone tells nearly all about the class" in out
 
 
 def test_models_that_keep_fewer_rows_add_to_no_others(people):

@@ -170,3 +170,16 @@ def test_models_without_a_common_column_are_told_of(kind):
     with pytest.warns(UserWarning, match=r"no column in common: 'age'; 'plan'"):
         total = one + other
     assert total.model_.rows == 2 * len(FRAME)
+
+
+@pytest.mark.parametrize("kind", [AutoBayes, NaiveBayes])
+def test_the_target_s_name_is_suggested(kind):
+    with pytest.raises(ValueError, match="no column 'Age'; did you mean 'age'"):
+        kind().fit(FRAME[["age"]].assign(x=1.0), "Age")
+
+
+def test_an_sqlite_file_is_asked_by_a_query(folder, capsys):
+    Path("t.db").write_bytes(b"SQLite format 3\0" + bytes(100))
+    _, said, code = run(capsys, "fit", "t.db", "--target", "y", "-o", "m")
+    assert code == 1, said
+    assert '--database sqlite:t.db --sql "select * from TABLE"' in said

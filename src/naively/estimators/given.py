@@ -15,6 +15,7 @@ from naively.labels import check_whole
 from naively.tables import values
 from naively.tables.frames import SparseTable, is_named
 from naively.tables.inputs import is_untyped
+from naively.tables.names import no_column
 from naively.tables.targets import LabelCodes, coded, label_column
 
 Kind = Literal["pandas", "polars", "dict", "numbers", "objects", "arrow"]
@@ -34,7 +35,9 @@ def apart(table: Any, y: Any) -> tuple[Any, Any]:
     """
     if isinstance(y, str):
         if y not in table.column_names:
-            raise ValueError(f"y names {y!r}, which is no column of X")
+            raise ValueError(
+                f"y names {y!r}, which is no column of X: {no_column(y, table.column_names)}"
+            )
         column = values.flat(table.column(y))
         if is_untyped(table.schema.field(y)):  # blanks about a field are none of a label
             column = values.trimmed(column)

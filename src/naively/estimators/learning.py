@@ -177,7 +177,6 @@ class Learning(Rereads):
             return NotImplemented
         check_is_fitted(self)
         check_is_fitted(other)
-        self._warn_unlike(other)
         total = clone(self)
         noted = {name: getattr(self, name) for name in self._noted}
         total._keep(self.model_.copy(), noted)
@@ -185,6 +184,7 @@ class Learning(Rereads):
             total._go_on(other.model_, noted)
             own = [Saved(one.model_, parts=one._parts) for one in (self, other)]
             total._parts = parted.merged(total.model_, own)
+        self._warn_unlike(other)
         return total
 
     def _warn_unlike(self, other: Self) -> None:

@@ -211,11 +211,11 @@ class Parameters(ABC):
     claims_least: ClassVar[bool] = False
     """Whether these claim no more than was met, as frequencies do."""
 
-    def supposing_least(self) -> Self | None:
-        """The parameters that claim no more than was met, by which a feature may tell everything.
+    missing_tells: ClassVar[bool] = False
+    """Whether a missing value is evidence, too."""
 
-        None where a density may tell more than the rows do.
-        """
+    def supposing_least(self) -> Self | None:
+        """Those that claim no more than was met; None where a density may tell more than rows."""
         return self if self.claims_least else None
 
     def kinds(self) -> Int64 | int:

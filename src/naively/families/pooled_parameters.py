@@ -52,6 +52,7 @@ class PooledParameters(Parameters):
 
     bias: Float64
     claims_least = True
+    missing_tells = True
     not_linear = "the log-odds of pooled evidence are linear in no numbers: they are table look-ups"
 
     def __init__(self, made: Plan, rows: Entries | SampleStatistics | PlanStatistics) -> None:

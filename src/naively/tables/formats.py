@@ -15,8 +15,8 @@ from naively.tables.places import by_suffix
 
 FOREIGN = {
     b"PK\x03\x04": "a zip or Excel file", b"\xd0\xcf\x11\xe0": "an Excel file",
-    b"%PDF-": "a PDF file", b"SQLite format 3": "an SQLite file",
-    b"FEA1\0": "a Feather file of the first version", b"\xff\xfe": "text in UTF-16",
+    b"%PDF-": "a PDF file", b"FEA1\0": "a Feather file of the first version",
+    b"\xff\xfe": "text in UTF-16",
     b"\xfe\xff": "text in UTF-16",
 }  # fmt: skip
 PARQUET = re.compile(rb"PAR1[^\t\r\n -~]")  # a column may well be called PAR1
@@ -32,6 +32,11 @@ def recognised(source: Input, stream: Stream, options: Options) -> str:
         return "parquet"
     if head.startswith(b"ARROW1\0"):
         return "arrow"
+    if head.startswith(b"SQLite format 3"):
+        raise TableError(
+            f"{source.name}: this is an SQLite file; ask it for rows: --database "
+            f'sqlite:{source.name} --sql "select * from TABLE"'
+        )
     for magic, what in FOREIGN.items():
         if head.startswith(magic):
             raise TableError(f"{source.name}: this is {what}; save the table as CSV in UTF-8")

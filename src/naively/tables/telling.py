@@ -70,7 +70,8 @@ def nearly_all(model: Model, told: dict[str, float]) -> list[str]:
         sober = part.supposing_least()
         if sober is None or not any(told[name] >= least for name in block.names):
             continue
-        rows = weight.sum() - np.array([missing[name] for name in block.names])
+        gone = [0.0 if part.missing_tells else missing[name] for name in block.names]
+        rows = weight.sum() - np.array(gone)
         sure = (rows >= ROWS) & (2 * rows >= weight.sum()) & (rows >= PER_LEVEL * part.kinds())
         if sober is not part:
             sure &= _information(sober, posterior.log_prior, codes, share, generator) >= least
