@@ -114,7 +114,7 @@ class Held:
         for run in self.runs:
             first, *rest = (self.others[category, run] for category in group)
             rows = self.scan[(self.scan.run == run) & np.isin(self.scan.seen, group)]
-            yield sum(rest, first.set_params(tie=tie)), rows
+            yield sum(rest, first).set_params(tie=tie), rows
 
     def accuracies(self, groups: list[Any], tie: Any = "classes") -> np.ndarray:
         """(groups of categories, runs), in %."""

@@ -315,7 +315,8 @@ def test_a_sum_has_the_hyperparameters_of_the_left_model():
     z, y = (np.arange(40) * 0.5).tolist(), ["a", "b"] * 20
     a = fitted({"x": ["u"] * 40, "z": z}, y)
     b = fitted({"x": ["u", "v"] * 20, "z": z}, y, alpha=7.0, unseen="ignore")
-    assert (a + b).model_.schema.known["x"] == Categorical(alpha=1.0, unseen="smooth")
+    with pytest.warns(UserWarning, match="alpha=1.0, not 7.0, unseen='smooth', not 'ignore'"):
+        assert (a + b).model_.schema.known["x"] == Categorical(alpha=1.0, unseen="smooth")
     assert (b + a).model_.schema.known["x"] == Categorical(alpha=7.0, unseen="ignore")
 
 

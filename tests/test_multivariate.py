@@ -663,7 +663,7 @@ def test_what_cannot_be_learned_or_scored_is_named(covariance):
     names = ["height", "weight", "age"]
     classifier = GaussianBayes(covariance)
     for value in (np.inf, -np.inf):
-        bad = pd.DataFrame(X, columns=names)
+        bad = pd.DataFrame(X, columns=names, copy=True)
         bad.loc[31, "weight"] = value
         assert "infinity: row 31, column 'weight'" in refused(classifier, bad, y)
         fitted = GaussianBayes(covariance).fit(pd.DataFrame(X, columns=names), y)

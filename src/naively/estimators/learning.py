@@ -171,7 +171,8 @@ class Learning(Rereads):
         """The model that learned what both did, with the parameters of the left one.
 
         Those of the right one may be others, as long as they counted the same: its smoothing,
-        prior and the like. Warns if they are, and if the models have no column in common.
+        prior and the like. Warns if the right one was given another value that the sum does not
+        have, and if the models have no column in common.
         """
         if type(other) is not type(self):
             return NotImplemented
@@ -189,11 +190,14 @@ class Learning(Rereads):
 
     def _warn_unlike(self, other: Self) -> None:
         """Warn of what a sum of two models cannot have of both, at the line of the user."""
-        mine, theirs = self._said(), other._said()
+        mine, theirs, default = self._said(), other._said(), type(self)()._said()
+        # what the right model left at its default, it leaves to the left one; the families that
+        # `columns` names are compared where their statistics are added
         unlike = [
             f"{name}={mine[name]!r}, not {theirs[name]!r}"
             for name in mine
-            if name not in UNREAD and repr(mine[name]) != repr(theirs[name])
+            if name not in (*UNREAD, "columns")
+            and repr(theirs[name]) not in (repr(mine[name]), repr(default[name]))
         ]
         if unlike:
             said = f"the sum has the parameters of the left model: {', '.join(unlike)}"
