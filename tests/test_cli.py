@@ -1164,6 +1164,23 @@ assert "sklearn" not in sys.modules
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
+@pytest.mark.parametrize("own", [None, "20"])
+def test_the_threads_of_blas_wait_asleep_unless_the_user_says_otherwise(own, monkeypatch):
+    name = "OPENBLAS_THREAD_TIMEOUT"
+    monkeypatch.delenv(name, raising=False)
+    if own is not None:
+        monkeypatch.setenv(name, own)
+    code = f"""
+import os, sys
+from naively.cli import main
+assert "numpy" not in sys.modules, "it would not be read any more"
+main._load()
+print(os.environ["{name}"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [own or "4"]
+
+
 def test_the_program_reads_a_pipe(folder, capsys):
     fitted(capsys)
     done = program("predict", "m", input="a,b,c d\n0,0,0\n")

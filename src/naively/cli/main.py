@@ -30,6 +30,9 @@ from naively.cli.arrow import without_pandas
 from naively.cli.errors import UserError, printable
 
 COMMANDS = [one.__name__ for one in (ask, drift, export, follow, learn, page, serve, study, verify)]
+SLEEPY = "OPENBLAS_THREAD_TIMEOUT", "4"
+"""Threads of BLAS, which NumPy and SciPy start for each processor, wait for work asleep: else each
+keeps its processor busy for a tenth of a second, at first and after each product."""
 
 
 def run(tokens: Sequence[str] | None = None) -> int:
@@ -84,6 +87,7 @@ def main() -> None:
 
 def _load() -> None:
     """Load what commands share, without looking for garbage: modules are none, now and later."""
+    os.environ.setdefault(*SLEEPY)  # read by the libraries as they are loaded
     gc.disable()
     try:
         without_pandas()
