@@ -13,6 +13,8 @@ from sklearn.model_selection import StratifiedKFold
 
 import naively
 from naively import AutoBayes, GaussianNB, NaiveBayes
+from naively.evidence import entries
+from naively.statistics import sample_rows
 from naively.statistics.sample import Sample
 
 DATA = os.environ.get("NAIVELY_DATA")
@@ -269,7 +271,44 @@ def test_hashes_are_of_values_not_of_types():
     summary = AutoBayes().fit(codes, [0, 1, 1]).model_.parts[0]
     assert isinstance(AutoBayes().fit(codes, [0, 1, 1]).model_.schema.summary, Sample)
     numbers = AutoBayes().fit({"a": [1, 2], "b": [0.5, 1.5]}, [0, 1]).model_.parts[0]
-    assert set(numbers.hashes().tolist()) < set(summary.hashes().tolist())
+    assert set(numbers.rows.keys.tolist()) < set(summary.rows.keys.tolist())
+
+
+def test_different_rows_of_one_key_stay_apart(monkeypatch):
+    """Hashes of 64 bits are never met twice in a test: these have two."""
+    monkeypatch.setattr(sample_rows, "mixed", lambda states: states % np.uint64(4))
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.integers(0, 5, 300), "b": rng.choice(["u", "v", None], 300)})
+    y = rng.integers(0, 2, 300)
+    whole = AutoBayes().fit(X, y)
+    sample = whole.model_.parts[0]
+    assert len(sample.codes) == 15
+    assert sample.tables["count"].rounded().sum() == 300
+    for cut in ([30, 31], [20, 150], [299, 299]):
+        model = AutoBayes().fit(X[: cut[0]], y[: cut[0]])
+        for part in (slice(*cut), slice(cut[1], None)):
+            if len(X[part]):
+                model.partial_fit(X[part], y[part])
+        assert model.model_ == whole.model_
+        model.forget(X[:3], y[:3])
+        assert model.model_ == AutoBayes().fit(X[3:], y[3:]).model_
+
+
+def test_rows_that_were_met_often_are_dealt_to_fewer_parts(monkeypatch):
+    """The rows of each class and part stay even, and no weight is lost."""
+    X, y = normal_table(60)
+    X, y = pd.concat([X.round(1)] * 7), np.tile(y, 7)
+    weight = np.tile([1.0, 0.5, 3.0], 140)
+    for most in (1000, 250, 60):
+        monkeypatch.setattr(entries, "MOST", most)
+        model = AutoBayes().fit(X, y, sample_weight=weight)
+        found = entries.Entries.of(model.model_.parts[0])
+        assert len(found) <= most
+        np.testing.assert_allclose(found.class_weight().sum(axis=0), np.bincount(y, weight))
+        assert np.bincount(found.part, minlength=10).min() > len(found) // 15
+        pairs = np.column_stack([found.row, found.y, found.part])
+        assert len(np.unique(pairs, axis=0)) == len(pairs)
+        assert (model.predict(X) == y).mean() > 0.75
 
 
 # ---- what it says --------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from naively.statistics.sample import SampleStatistics
 
 PARTS = 10
 """Parts, each of which is left out once."""
+MOST = 1_000_000
+"""Entries, about, that are made of rows which were met many times."""
 HEAVIEST = 1e9
 """What a row weighs at most: all are scaled to that."""
 LIGHTEST = 1e-9
@@ -56,13 +58,14 @@ class Entries:
         weight = count[y, row]
         # weight w is dealt as w rows are, to one part after the other; what is left to the last
         whole = np.ceil(weight)
-        turns = np.minimum(whole, PARTS).astype(np.int64)
-        rest = np.fmod(whole, PARTS).astype(np.int64)
+        among = _parts_of_a_row(whole)
+        turns = np.minimum(whole, among).astype(np.int64)
         at = np.repeat(np.arange(len(row)), turns)
         turn = np.arange(len(at)) - np.repeat(np.cumsum(turns) - turns, turns)
-        share = np.floor((whole[at] - 1 - turn) / PARTS) + 1
-        share -= np.where(turn == (rest[at] - 1) % PARTS, whole[at] - weight[at], 0.0)
-        part = ((np.cumsum(rest) - rest)[at] + turn) % PARTS
+        share = np.floor((whole[at] - 1 - turn) / among) + 1
+        share -= np.where(turn == (whole[at] - 1) % among, whole[at] - weight[at], 0.0)
+        dealt = np.fmod(whole, PARTS).astype(np.int64) if among == PARTS else turns
+        part = ((np.cumsum(dealt) - dealt)[at] + turn) % PARTS
         return cls(statistics.codes, statistics.levels, row[at], y[at], share, part, count.shape[0])
 
     def __len__(self) -> int:
@@ -84,3 +87,11 @@ class Entries:
         found = np.zeros((PARTS, self.n_classes))
         np.add.at(found, (self.part, self.y), self.weight)
         return found
+
+
+def _parts_of_a_row(whole: Float64) -> int:
+    """Among how many parts equal rows are dealt: fewer, where that would make too many entries."""
+    for parts in range(PARTS, 1, -1):
+        if np.minimum(whole, parts).sum() <= MOST:
+            return parts
+    return 1

@@ -215,11 +215,12 @@ def normals(entries: Entries, columns: list[int]) -> Iterator[tuple[Normal, Floa
     if len(columns) < 2 or len(columns) > WIDEST["tied"]:
         return
     scale = Scale.of(columns, entries)
-    Z = scale.rows(entries.codes, entries.levels)[entries.row]
+    Z = scale.rows(entries.codes, entries.levels)
     parts = []
     for part in range(PARTS):
-        own = entries.part == part
-        parts.append(Moments.of(Z[own], entries.y[own], entries.weight[own], entries.n_classes))
+        own = np.flatnonzero(entries.part == part)
+        weight = entries.weight[own]
+        parts.append(Moments.of(Z[entries.row[own]], entries.y[own], weight, entries.n_classes))
     total = Moments(*(
         np.sum([getattr(one, name) for one in parts], axis=0)
         for name in ("weight", "total", "products")
@@ -230,6 +231,7 @@ def normals(entries: Entries, columns: list[int]) -> Iterator[tuple[Normal, Floa
             continue
         found = np.empty((len(entries), entries.n_classes))
         for part in range(PARTS):
-            own = entries.part == part
-            found[own] = (total - parts[part]).normal(kind, scale).evidence(Z[own])
+            own = np.flatnonzero(entries.part == part)
+            normal = (total - parts[part]).normal(kind, scale)
+            found[own] = normal.evidence(Z[entries.row[own]])
         yield total.normal(kind, scale), found

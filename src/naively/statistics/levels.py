@@ -189,7 +189,7 @@ def mixed_arrays(levels: list[Levels]) -> Arrays:
     return {
         "is_text": np.array([known.dtype.kind == "T" for known in levels], "<u1"),
         "level_counts": np.array([len(known) for known in levels], "<i8"),
-        "numbers": np.concatenate([np.empty(0), *numbers]).astype("<f8"),
+        "numbers": np.concatenate([np.empty(0), *numbers]).astype("<f8", copy=False),
         "text": np.frombuffer(b"".join(text), "<u1"),
         "text_lengths": np.array([len(one) for one in text], "<i8"),
     }
@@ -243,6 +243,14 @@ def union(a: Levels, b: Levels) -> tuple[Levels, Int64, Int64]:
     if _same(a, b) or len(a) == 0 or len(b) == 0:
         merged = b if len(a) == 0 else a
         return merged, np.arange(len(a)), np.arange(len(b))
+    if a.dtype.kind != "T":
+        at, met = find(a, b)
+        places = at + np.cumsum(~met) - ~met
+        own = np.ones(len(a) + int((~met).sum()), bool)
+        own[places[~met]] = False
+        merged = np.empty(len(own), np.result_type(a, b))
+        merged[own], merged[places] = a, b
+        return merged, np.flatnonzero(own), places
     both = np.concatenate([a, b])
     order = np.argsort(both, kind="stable")  # which merges two sorted runs in linear time
     ordered = both[order]

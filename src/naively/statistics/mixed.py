@@ -36,18 +36,20 @@ def _as_text(levels: Levels) -> tuple[Levels, Int64]:
 
 def used(codes: npt.NDArray[Any], levels: Levels) -> tuple[Codes, Levels]:
     """(codes of the levels that are met, these): numbers, if all of them are."""
-    met = np.bincount(codes, minlength=len(levels) + 1)[:-1] > 0
-    places, known = np.append(np.cumsum(met) - 1, met.sum()), levels[met]
+    met = np.zeros(len(levels) + 1, bool)
+    met[codes] = True
+    met[-1] = True  # the missing value comes after the last
+    places, known = (np.cumsum(met) - 1).astype(np.int32), levels[met[:-1]]
     if len(known) == 0:
-        return places[codes].astype(np.int32), np.empty(0, np.float64)
+        return places[codes], np.empty(0, np.float64)
     numbers = _as_numbers(known)
     if numbers is None and met.all():
         return codes, levels
     if numbers is not None:
         order = np.argsort(numbers, kind="stable")
         rank = np.append(np.argsort(order, kind="stable"), len(order))
-        places, known = rank[places], numbers[order]
-    return places[codes].astype(np.int32), known
+        places, known = rank[places].astype(np.int32), numbers[order]
+    return places[codes], known
 
 
 def _as_numbers(levels: Levels) -> npt.NDArray[np.float64] | None:

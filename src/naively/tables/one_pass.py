@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
+from naively.engines.memory import give_back
 from naively.engines.stream import in_order
 from naively.exact import Float64
 from naively.model import Model
@@ -191,6 +192,8 @@ def learn(
     for found in in_order(now.count, chain(begin, rest), threads):
         now.add(found)
     now.end()
+    now.total = now.total.canonical()  # once here: each estimate and each file asks for it
+    give_back()
     return settled(now.made, now.total), now.held
 
 
