@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,15 @@ class Coded:
     def cells(self, columns: Sequence[int], rows: npt.NDArray[np.intp] | None = None) -> Cells:
         """The cell of each row, or of some rows, in the table of some columns."""
         return kernel.cells_of(self.codes, self.sizes, columns, rows)
+
+    def size(self, columns: Sequence[int]) -> int:
+        """How many cells there are in the table of some columns."""
+        return math.prod([self._sizes[j] for j in columns])
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """Sizes as Python has them."""
+        return self.sizes.tolist()
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -95,13 +96,12 @@ class _Recipe:
         self.prior = (total + 0.5) / (total + 0.5).sum()
         self.base = _relative(np.log(self.priors))
         bins = [*map(Column.bins, self.columns, entries.levels)]
-        self.coded = [
-            Coded(one.codes.take(entries.row, axis=1), one.sizes)
-            for one in (
-                Lookup.of(self.columns, bins, way).coded(entries.codes)
-                for way in (FINE, PAIR, CLOSE, TRIPLE)
-            )
-        ]
+
+        def coded(way: int) -> Coded:
+            found = Lookup.of(self.columns, bins, way).coded(entries.codes)
+            return Coded(found.codes.take(entries.row, axis=1), found.sizes)
+
+        self.coded = workers.map(coded, (FINE, PAIR, CLOSE, TRIPLE))
         fine = self.coded[FINE].codes
         self.varied = [j for j, own in enumerate(fine) if (own != own[:1]).any()]
 
@@ -137,7 +137,11 @@ class _Recipe:
                 continue  # triples may tell what pairs do not
             if not more:
                 break
-            wider = known + [self._surprising(*one, expected) for one in more]
+            hoped, unsure = expected.weighed(self.entries.weight)
+            wider = known + self.workers.map(
+                lambda one: self._surprising(*one, hoped, unsure, expected.others),  # noqa: B023
+                more,
+            )
             flags = np.append(added, np.ones(len(more), bool))
             start = np.concatenate([found.of_blocks, np.full(len(more), 0.5), found.bias])
             better = self._weighed(wider, flags, ridge, start)
@@ -161,13 +165,7 @@ class _Recipe:
     def _first(self) -> list[_LeftOut]:
         """The evidence of columns, and of all numbers together."""
         entries = self.entries
-        known = []
-        for j in self.varied:
-            smooth = tree if self.columns[j].is_number else levels
-            found = self._told(self.coded[FINE].codes[j], int(self.coded[FINE].sizes[j]), smooth)
-            known.append(_LeftOut(Cells((j,), FINE, found[:, PARTS]), _relative(found)))
-            if self.columns[j].dated:
-                known += self._of_dates(j)
+        known = [*chain.from_iterable(self.workers.map(self._of_column, self.varied))]
         numbers = [
             j
             for j in self.varied
@@ -180,6 +178,13 @@ class _Recipe:
         for told in self.words.values():
             known += [_LeftOut(block, _relative(own)) for block, own in told]
         return known
+
+    def _of_column(self, j: int) -> list[_LeftOut]:
+        """What the bins of a column tell, and the parts of its dates."""
+        coded, smooth = self.coded[FINE], tree if self.columns[j].is_number else levels
+        found = self._told(coded.codes[j], int(coded.sizes[j]), smooth)
+        alone = _LeftOut(Cells((j,), FINE, found[:, PARTS]), _relative(found))
+        return [alone, *(self._of_dates(j) if self.columns[j].dated else ())]
 
     def _told(self, codes: npt.NDArray[Any], size: int, smooth: Smooth) -> Float64:
         """What bins tell, (bins, parts + 1, C): without each part, and by all."""
@@ -210,21 +215,16 @@ class _Recipe:
             return self.coded[one.block.way].cells(one.block.columns, rows)
         return None if one.cells is None else one.cells[rows]
 
-    def _surprising(self, one: Candidate, strength: float, told: Expected) -> _LeftOut:
+    def _surprising(
+        self, one: Candidate, strength: float, hoped: Float64, unsure: Float64, others: Float32
+    ) -> _LeftOut:
         """What a block tells beyond what is expected."""
         (way, block), entries = one, self.entries
-        cells, size = self.coded[way].cells(block), int(np.prod(self.coded[way].sizes[list(block)]))
-        shape = PARTS, size, entries.n_classes
-        counts, expected, doubt = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
-        kernel.fill(
-            cells, entries.part, entries.y, entries.weight,
-            told.proba * entries.weight[:, np.newaxis],
-            entries.weight * (1 - (told.proba * told.proba).sum(axis=1)), counts, expected, doubt,
+        known = kernel.table(
+            self.coded[way].cells(block), self.coded[way].size(block), PARTS, entries.part,
+            entries.y, entries.weight, hoped, unsure, others,
         )  # fmt: skip
-        others = np.zeros((size, PARTS, entries.n_classes), np.float32)
-        kernel.fill_others(cells, told.others, expected, others)
-        out = np.empty((size, PARTS + 1, entries.n_classes), np.float32)
-        kernel.left_out_surprises(counts, expected, others, doubt, self.prior, strength, out)
+        out = kernel.left_out_surprises(known, self.prior, strength)
         return _LeftOut(Cells(block, way, out[:, PARTS].astype(np.float64)), _relative(out))
 
     def _add(self, one: _LeftOut, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:

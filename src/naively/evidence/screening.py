@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +53,14 @@ class Expected:
 
     proba: Float64
     others: npt.NDArray[np.float32]
+
+    def weighed(self, weight: Float64, rows: Any = slice(None)) -> tuple[Float64, Float64]:
+        """(the weight expected of each class, (n, C); the doubt in it, (n,)) of entries, or some.
+
+        `weight` (n,) is theirs.
+        """
+        p = self.proba[rows]
+        return p * weight[:, np.newaxis], weight * (1 - (p * p).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -142,56 +149,58 @@ class Screening:
         off = -asked.hoped
         off[np.arange(len(off)), asked.y] += asked.weight
         told = np.column_stack([asked.hoped, off[:, 1:], asked.unsure]).astype(np.float32)
-        found = np.full(len(candidates), -np.inf)
-        for at, coded, blocks in self._groups(candidates, asked):
-            out = np.empty(len(at))
 
-            def some(start: int) -> None:
-                stop = min(start + TRIED, len(out))  # noqa: B023
-                kernel.rough_gains(
-                    coded.codes, coded.sizes, blocks, start, stop, told, STRENGTHS[1],  # noqa: B023
-                    out,  # noqa: B023
-                )  # fmt: skip
+        def rough(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
+            most = max(map(coded.size, blocks))
+            cells, sums = np.empty(len(told), np.uint32), np.empty(most * told.shape[1], np.float32)
+            columns, out = np.full((len(blocks), 3), kernel.NONE), np.empty(len(blocks))
+            for row, block in zip(columns, blocks, strict=True):
+                row[: len(block)] = block
+            kernel.rough_gains(
+                coded.codes, coded.sizes, columns, told, STRENGTHS[1], cells, sums, out
+            )
+            return out
 
-            self.workers.map(some, range(0, len(at), TRIED))
-            found[at] = out
-        return found
+        return self._each(candidates, asked, rough, -np.inf)
 
     def _gains(self, candidates: list[Candidate], asked: _Asked) -> Float64:
         """What each would gain by each strength, in nats, by some of the entries."""
-        found = np.zeros((len(candidates), len(STRENGTHS)))
-        for at, coded, blocks in self._groups(candidates, asked):
-            out = np.empty((len(at), len(STRENGTHS)))
 
-            def some(start: int) -> None:
-                stop = min(start + TRIED, len(out))  # noqa: B023
-                kernel.screen(
-                    coded.codes, coded.sizes, blocks, start, stop, asked.part, PARTS,  # noqa: B023
-                    asked.y, asked.weight, asked.hoped, asked.others, asked.unsure, self.prior,
-                    STRENGTHS, out,  # noqa: B023
-                )  # fmt: skip
+        def gain(coded: Coded, block: tuple[int, ...]) -> Float64:
+            known = kernel.table(
+                coded.cells(block), coded.size(block), PARTS, asked.part, asked.y, asked.weight,
+                asked.hoped, asked.unsure, asked.others,
+            )  # fmt: skip
+            return kernel.gains(known, self.prior, STRENGTHS)
 
-            self.workers.map(some, range(0, len(at), TRIED))
-            found[at] = out
-        return found
+        def gains(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
+            return np.array([gain(coded, block) for block in blocks])
 
-    def _groups(
-        self, candidates: list[Candidate], asked: _Asked
-    ) -> Iterator[tuple[list[int], Coded, Int64]]:
-        """(which candidates, how columns are cut for them, the columns of each)."""
+        return self._each(candidates, asked, gains, np.zeros(len(STRENGTHS)))
+
+    def _each(
+        self, candidates: list[Candidate], asked: _Asked,
+        gains: Callable[[Coded, list[tuple[int, ...]]], Float64], otherwise: float | Float64,
+    ) -> Float64:  # fmt: skip
+        """What each candidate would gain; something else of those whose tables are too large."""
+        found = np.tile(otherwise, (len(candidates), *[1] * np.ndim(otherwise)))
+        most = TABLE / (asked.hoped.shape[1] * PARTS)
         for way in (PAIR, CLOSE, TRIPLE):
-            coded = self.coded[way]
-            most, sizes = TABLE / (asked.hoped.shape[1] * PARTS), coded.sizes.tolist()
+            all_rows = self.coded[way]
             at = [
                 k for k, (own, block) in enumerate(candidates)
-                if own == way and math.prod(sizes[j] for j in block) < most
+                if own == way and all_rows.size(block) < most
             ]  # fmt: skip
-            if at:
-                blocks = np.full((len(at), 3), kernel.NONE)
-                for row, k in zip(blocks, at, strict=True):
-                    row[: len(candidates[k][1])] = candidates[k][1]
-                codes = np.ascontiguousarray(coded.codes[:, asked.rows])
-                yield at, Coded(codes, coded.sizes), blocks
+            if not at:
+                continue
+            coded = Coded(np.ascontiguousarray(all_rows.codes[:, asked.rows]), all_rows.sizes)
+            pieces = [at[start : start + TRIED] for start in range(0, len(at), TRIED)]
+            told = self.workers.map(
+                lambda piece: gains(coded, [candidates[k][1] for k in piece]),  # noqa: B023
+                pieces,
+            )
+            found[at] = np.concatenate(told)
+        return found
 
 
 @dataclass(frozen=True)
@@ -218,7 +227,7 @@ class _Asked:
     def of(cls, entries: Entries, expected: Expected, rows: npt.NDArray[np.intp]) -> Self:
         """Those entries."""
         rows = rows[np.argsort(entries.part[rows], kind="stable")]  # each part's table is small
-        p, weight = expected.proba[rows], entries.weight[rows]
-        hoped, unsure = p * weight[:, np.newaxis], weight * (1 - (p * p).sum(axis=1))
+        weight = entries.weight[rows]
+        hoped, unsure = expected.weighed(weight, rows)
         others = expected.others[rows] if len(expected.others) else expected.others
         return cls(rows, entries.part[rows], entries.y[rows], weight, hoped, others, unsure)

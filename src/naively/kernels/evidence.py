@@ -5,7 +5,7 @@ What NumPy does about as fast is no kernel: there is less to compile and to load
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,20 +19,6 @@ LEAST = 0.02  # part of a cell's rows that counts, however sure the model is of 
 VIRTUAL = 1e-6  # rows that are expected of each cell, spread as the prior
 STEEPEST = 1.5  # weight at which the gain of a block is looked at, at most
 BESIDE = 0.5  # rows that are expected besides of each class in a cell: no single row says much
-
-
-@jit
-def fill_cells(codes, sizes, columns, cells):
-    """Write the cell of each entry, in the table of some columns, to cells; say how many are."""
-    size = 1
-    cells[:] = 0
-    for j in columns:
-        if j >= 0:
-            wide, own = np.uint32(sizes[j]), codes[j]
-            size *= sizes[j]
-            for i in range(cells.size):
-                cells[i] = cells[i] * wide + own[i]
-    return size
 
 
 def cells_of(
@@ -56,6 +42,62 @@ def fill(cells, parts, y, weights, hoped, unsure, counts, expected, doubt):
         doubt[part, cell] += unsure[i]
         for c in range(hoped.shape[1]):
             expected[part, cell, c] += hoped[i, c]
+
+
+@jit
+def add_rows(cells, rows, sums):
+    """Add the numbers of each entry, of rows (n, numbers) float32, to those of its cell.
+
+    `sums` is float32, cell after cell.
+    """
+    told, width = rows.reshape(-1), rows.shape[1]
+    if width == 4:  # all at once
+        for i in range(cells.size):
+            cell, at = np.int64(cells[i]) * 4, i * 4
+            a, b = sums[cell] + told[at], sums[cell + 1] + told[at + 1]
+            c, d = sums[cell + 2] + told[at + 2], sums[cell + 3] + told[at + 3]
+            sums[cell], sums[cell + 1], sums[cell + 2], sums[cell + 3] = a, b, c, d
+        return
+    for i in range(cells.size):
+        cell, at = np.int64(cells[i]) * width, i * width
+        for k in range(width):  # of one index each, so that several are added at once
+            sums[cell + k] += told[at + k]
+
+
+class Table(NamedTuple):
+    """What is known of the cells of a block, part by part.
+
+    Attributes
+    ----------
+    counts : (parts, cells, C), the weight of entries.
+    expected : of their shape, what was expected of them.
+    others : (cells, parts, C) float32, what models without a part expect of the entries of others.
+    doubt : (parts, cells), in what is expected.
+    """
+
+    counts: Array
+    expected: Array
+    others: Array
+    doubt: Array
+
+
+def table(
+    cells: Array, size: int, n_parts: int, parts: Array, y: Array, weights: Array, hoped: Array,
+    unsure: Array, others: Array,
+) -> Table:  # fmt: skip
+    """What is known of so many cells.
+
+    Where `others` (n, parts, C) is empty, it is what models without their own parts expect.
+    """
+    shape = n_parts, size, hoped.shape[1]
+    counts, expected, doubt = np.zeros(shape), np.zeros(shape), np.zeros(shape[:2])
+    fill(cells, parts, y, weights, hoped, unsure, counts, expected, doubt)
+    without = np.zeros((size, n_parts, shape[2]), np.float32)
+    if len(others):
+        add_rows(cells, others.reshape(len(others), -1), without.reshape(-1))
+    else:
+        without[:] = (expected.sum(axis=0) - expected).transpose(1, 0, 2)
+    return Table(counts, expected, without, doubt)
 
 
 def count(
@@ -107,34 +149,10 @@ def surprise(met, q, strength, out):
 
 
 @jit
-def fill_others(cells, others, expected, out):
-    """Fill out[cell, p, class]: what a model without part p expects of the entries of other parts.
-
-    Where `others` (n, parts, classes) is empty, it is what models without their own parts expect.
-    """
-    parts, classes = out.shape[1:]
-    if others.shape[0] > 0:
-        flat, own, width = others.reshape(-1), out.reshape(-1), parts * classes
-        for i in range(cells.size):
-            cell = np.int64(cells[i]) * width
-            for k in range(width):  # of one index each, so that several are added at once
-                own[cell + k] += flat[i * width + k]
-        return
-    for cell in range(out.shape[0]):
-        for c in range(classes):
-            total = 0.0
-            for part in range(parts):
-                total += expected[part, cell, c]
-            for part in range(parts):
-                out[cell, part, c] = total - expected[part, cell, c]
-
-
-@jit
-def left_out_surprises(counts, expected, others, doubt, prior, strength, out):
+def fill_surprises(counts, expected, others, doubt, prior, strength, scratch, out):
     """out[cell, part] from all other parts; out[cell, parts] from all. out is float32."""
     parts, cells, classes = counts.shape
-    n, q, told = np.empty(classes), np.empty(classes), np.empty(classes)
-    met, expects = np.empty(classes), np.empty(classes)
+    n, q, told, met, expects = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
     for cell in range(cells):
         for left in range(parts + 1):
             n[:], q[:], v = 0.0, 0.0, 0.0
@@ -154,17 +172,20 @@ def left_out_surprises(counts, expected, others, doubt, prior, strength, out):
                 out[cell, left, c] = told[c]
 
 
-@jit
-def gains(counts, expected, others, doubt, prior, strengths, out):
-    """What the log-likelihood of left-out rows would gain by a block, for each strength: in nats.
+def left_out_surprises(known: Table, prior: Array, strength: float) -> npt.NDArray[np.float32]:
+    """What a block tells beyond what is expected, (cells, parts and all, C): without each part."""
+    parts, cells, classes = known.counts.shape
+    out = np.empty((cells, parts + 1, classes), np.float32)
+    fill_surprises(*known, prior, strength, np.empty((5, classes)), out)
+    return out
 
-    To the second order in the block's weight, by the evidence that each part has from the others.
-    """
+
+@jit
+def fill_slopes(counts, expected, others, doubt, prior, strengths, scratch, slope, bend):
+    """Add up how the log-likelihood of left-out rows moves with a block's weight, twice."""
     parts, cells, classes = counts.shape
-    all_n = np.empty(classes)
-    n, q, told = np.empty(classes), np.empty(classes), np.empty(classes)
-    met, expects = np.empty(classes), np.empty(classes)
-    slope, bend = np.zeros(strengths.size), np.zeros(strengths.size)
+    n, q, told, met, expects = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+    all_n = scratch[5]
     for cell in range(cells):
         all_n[:], all_v = 0.0, 0.0
         for part in range(parts):
@@ -194,79 +215,66 @@ def gains(counts, expected, others, doubt, prior, strengths, out):
                     square += p * told[c] * told[c]
                     mean += p * told[c]
                 bend[s] += share * (square - mean * mean / rows)
-    for s in range(strengths.size):
-        out[s] = 0.0
-        if slope[s] > 0.0 and bend[s] > 0.0:
-            step = min(slope[s] / bend[s], STEEPEST)
-            out[s] = step * slope[s] - 0.5 * step * step * bend[s]
+
+
+def gains(known: Table, prior: Array, strengths: Array) -> Array:
+    """What the log-likelihood of left-out rows would gain by a block, for each strength: in nats.
+
+    To the second order in the block's weight, by the evidence that each part has from the others.
+    """
+    slope, bend = np.zeros((2, len(strengths)))
+    fill_slopes(*known, prior, strengths, np.empty((6, len(prior))), slope, bend)
+    found = np.zeros(len(strengths))
+    uphill = (slope > 0.0) & (bend > 0.0)
+    slope, bend = slope[uphill], bend[uphill]
+    step = np.minimum(slope / bend, STEEPEST)
+    found[uphill] = step * slope - 0.5 * step * step * bend
+    return found
 
 
 @jit
-def rough_gains(codes, sizes, blocks, start, stop, told, strength, out):
-    """About what `gains` finds, of blocks start:stop: from all rows, less what chance gives.
+def rough_gains(codes, sizes, blocks, told, strength, cells, sums, out):
+    """About what `gains` finds of some blocks: from all rows, less what chance gives.
 
     To the second order in what each cell tells: for each class the square of what was met beyond
     what was expected, less its variance, over the rows expected. `told`, (n, 2 classes) float32,
     has of each entry what was expected of each class, what it is beyond that of each class but the
-    first, and the doubt.
+    first, and the doubt. `cells`, (n,) uint32, and `sums`, float32 for each number of each cell,
+    are room to work in. Blocks have three columns, or NONE in place of some.
     """
-    classes = told.shape[1] // 2
-    cells = np.empty(told.shape[0], np.uint32)
-    for k in range(start, stop):
-        size = fill_cells(codes, sizes, blocks[k], cells)
-        sums = np.zeros((size, 2 * classes), np.float32)
+    classes, width = told.shape[1] // 2, told.shape[1]
+    for k in range(out.size):
+        size = 1
+        for i in range(cells.size):
+            cells[i] = 0
+        for place in range(blocks.shape[1]):
+            j = blocks[k, place]
+            if j != NONE:
+                size *= sizes[j]
+                for i in range(cells.size):
+                    cells[i] = cells[i] * np.uint32(sizes[j]) + codes[j, i]
+        for at in range(size * width):
+            sums[at] = 0.0
         add_rows(cells, told, sums)
         total = 0.0
         for cell in range(size):
+            at = cell * width
             rows, beyond = 0.0, 0.0
             for c in range(classes):
-                rows += sums[cell, c]
+                rows += sums[at + c]
             if rows <= 0.0:
                 continue
             most = 0.0
             for c in range(classes):
-                most += sums[cell, c] * (1.0 - sums[cell, c] / rows)
-            share = min(1.0, max(LEAST, sums[cell, -1] / (most + 1e-12)))
+                most += sums[at + c] * (1.0 - sums[at + c] / rows)
+            share = min(1.0, max(LEAST, sums[at + width - 1] / (most + 1e-12)))
             for c in range(classes - 1, -1, -1):
-                q = np.float64(sums[cell, c])
-                own = np.float64(sums[cell, classes + c - 1]) if c > 0 else -beyond
+                q = np.float64(sums[at + c])
+                own = np.float64(sums[at + classes + c - 1]) if c > 0 else -beyond
                 beyond += own
                 chance = share * q * (1.0 - q / rows)
                 total += 0.5 * (own * own - chance) / (q * (share + strength / rows) + BESIDE)
         out[k] = total
-
-
-@jit
-def add_rows(cells, told, sums):
-    """Add each entry's numbers to those of its cell."""
-    if told.shape[1] == 4:  # all at once
-        for i in range(cells.size):
-            cell = cells[i]
-            a, b = sums[cell, 0] + told[i, 0], sums[cell, 1] + told[i, 1]
-            c, d = sums[cell, 2] + told[i, 2], sums[cell, 3] + told[i, 3]
-            sums[cell, 0], sums[cell, 1], sums[cell, 2], sums[cell, 3] = a, b, c, d
-        return
-    for i in range(cells.size):
-        cell = cells[i]
-        for k in range(told.shape[1]):
-            sums[cell, k] += told[i, k]
-
-
-@jit
-def screen(codes, sizes, blocks, start, stop, parts, n_parts, y, weights, hoped, others, unsure,
-           prior, strengths, out):  # fmt: skip
-    """`gains` of blocks start:stop, each three columns or fewer; out is (blocks, strengths)."""
-    classes = hoped.shape[1]
-    cells = np.empty(y.size, np.uint32)
-    for k in range(start, stop):
-        size = fill_cells(codes, sizes, blocks[k], cells)
-        counts = np.zeros((n_parts, size, classes))
-        expected = np.zeros((n_parts, size, classes))
-        doubt = np.zeros((n_parts, size))
-        fill(cells, parts, y, weights, hoped, unsure, counts, expected, doubt)
-        without = np.zeros((size, n_parts, classes), np.float32)
-        fill_others(cells, others, expected, without)
-        gains(counts, expected, without, doubt, prior, strengths, out[k])
 
 
 @jit
