@@ -74,7 +74,7 @@ def _checked_csr(X: Any) -> Any:
     values = _native(X.data)
     if not X.has_canonical_format:
         wide = np.float64 if values.dtype.kind == "f" else np.int64  # sums must not overflow
-        X = type(X)((values.astype(wide), X.indices, X.indptr), shape=X.shape, copy=True)
+        X = type(X)((values.astype(wide), X.indices.copy(), X.indptr.copy()), shape=X.shape)
         X.sum_duplicates()
     elif values is not X.data:
         X = type(X)((values, X.indices, X.indptr), shape=X.shape)
