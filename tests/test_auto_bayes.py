@@ -123,6 +123,14 @@ def test_xor_of_numbers_is_found():
     assert (model.predict(X[b]) == y[b]).mean() > 0.93
 
 
+@pytest.mark.parametrize(("order", "stripes"), [(2, 12), (3, 4)])
+def test_fine_rules_of_numbers_are_found_in_many_rows(order, stripes):
+    rng = np.random.default_rng(5)
+    X = rng.random((12_000, order + 2))
+    y = np.floor(X[:, :order] * stripes).sum(axis=1) % 2
+    assert AutoBayes().fit(X[:10_000], y[:10_000]).score(X[10_000:], y[10_000:]) > 0.75
+
+
 def test_a_class_of_three_rows_has_small_probabilities():
     X, y = normal_table()
     y = y.copy()

@@ -283,7 +283,7 @@ def changed(arrays, name, at, value):
 WRONG = [
     ("coarser", (0, 0), 65535, "a bin of column 0 is none that it has"),
     ("coarser", (2, -1), 0, "a bin of column 6 is none that it has"),
-    ("ways", 0, 4, "cut in an unknown way, 4"),
+    ("ways", 0, 7, "cut in an unknown way, 7"),
     ("ways", 0, 255, "'normal.0.centre' cannot be float64 of shape"),
     ("widths", 0, 0, "do not belong to the blocks"),
     ("widths", 0, 2**62, "do not belong to the blocks"),

@@ -22,10 +22,12 @@ from naively.statistics.row_encoding import texts
 Bins = npt.NDArray[np.uint16]
 Cells = npt.NDArray[np.uint32]
 
-FINE, PAIR, CLOSE, TRIPLE = 0, 1, 2, 3
-"""Ways to cut: columns alone; pairs; pairs that need it closer; triples."""
-NUMBERS = (64, 8, 16, 5)
-LEVELS = (65_000, 16, 32, 10)
+FINE = 0
+PAIRS = 1, 2, 3
+TRIPLES = 4, 5, 6
+"""Ways to cut: columns alone; pairs and triples, closer and closer."""
+NUMBERS = (64, 8, 16, 32, 5, 10, 20)
+LEVELS = (65_000, 16, 32, 64, 10, 20, 40)
 """Bins of numbers and of levels, at most, for each of these; a missing value has one more."""
 
 LOOKS = re.compile(ANY)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.bins import TRIPLE, Column, fine_bins
+from naively.evidence.bins import PAIRS, TRIPLES, Column, fine_bins
 from naively.evidence.calendars import PARTS, Calendar
 from naively.evidence.judged import Judged
 from naively.evidence.kept_words import read_words, stored_words
@@ -113,7 +113,9 @@ def _columns(kept: Arrays, n_columns: int) -> Iterator[Column]:
     sizes = [fine_bins(own) for own in levels]
     if max(sizes) > BINS:
         raise ValueError(f"a column has {max(sizes):,} bins, where {BINS:,} are the most")
-    coarser = _array(kept, "coarser", np.uint16, (3, sum(sizes))).astype(np.int64)
+    coarser = _array(kept, "coarser", np.uint16, (len(PAIRS + TRIPLES), sum(sizes))).astype(
+        np.int64
+    )
     dated = _array(kept, "dated", np.uint8, (n_columns,))
     if (dated > 1).any() or any(
         own.dtype.kind == "T" for own, at in zip(levels, dated, strict=True) if at
@@ -162,7 +164,7 @@ def _blocks(kept: Arrays, columns: list[Column], n_classes: int) -> Iterator[Blo
             continue
         part = way - CALENDAR
         is_dates = 0 <= part < len(PARTS)
-        if way > TRIPLE and not is_dates:
+        if way > max(TRIPLES) and not is_dates:
             raise ValueError(f"columns are cut in an unknown way, {way}")
         if is_dates and (width > 1 or not columns[block[0]].dated):
             raise ValueError(f"{PARTS[part][0]} are of a column that holds no dates")

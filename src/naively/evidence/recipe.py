@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.bins import CLOSE, FINE, PAIR, TRIPLE, Coded, Column, Lookup, columns_of
+from naively.evidence.bins import FINE, PAIRS, TRIPLES, Coded, Column, Lookup, columns_of
 from naively.evidence.blas import one_thread
 from naively.evidence.calendars import PARTS as PARTS_OF_DATES
 from naively.evidence.calendars import Calendar, values
@@ -101,7 +101,7 @@ class _Recipe:
             found = Lookup.of(self.columns, bins, way).coded(entries.codes)
             return Coded(found.codes.take(entries.row, axis=1), found.sizes)
 
-        self.coded = workers.map(coded, (FINE, PAIR, CLOSE, TRIPLE))
+        self.coded = workers.map(coded, (FINE, *PAIRS, *TRIPLES))
         fine = self.coded[FINE].codes
         self.varied = [j for j, own in enumerate(fine) if (own != own[:1]).any()]
 

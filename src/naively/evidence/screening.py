@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.bins import CLOSE, PAIR, TRIPLE, Coded
+from naively.evidence.bins import FINE, PAIRS, TRIPLES, Coded
 from naively.evidence.entries import PARTS, Entries
 from naively.exact import Float64, Int64
 from naively.kernels import evidence as kernel
@@ -28,11 +29,13 @@ ROWS = 50
 """Rows, at least, for each block that a round adds, and for a weight below 0 to be believed."""
 OFTEN = 4
 """Blocks of one round that a column is in, at most."""
-TRIPLES, WIDE = 4000, 20
+MANY, WIDE = 4000, 20
 """Triples that are tried, at most; columns up to which these are all that there are."""
+ENTRIES = 4
+"""Of each cell, for there to be closer ways to cut than the first."""
 TABLE = 4_000_000
 """Cells times classes times parts of a table that is tried, at most."""
-SCREENED, LEAST_SCREENED = 50_000_000, 10_000
+SCREENED, LEAST_SCREENED = 50_000_000, 20_000
 """Entries times blocks times classes by which blocks are screened, at most; but so many entries."""
 LIKELY = 4
 """Blocks that are tried in full, for each that may be added: the best of a rough look."""
@@ -104,12 +107,12 @@ class Screening:
         """
         candidates = [one for one in self._candidates(number, pairs) if one not in tried]
         sure = np.log(max(1, len(candidates))) + SURE
-        most = min(max(4, len(self.coded[PAIR].sizes)), int(self.entries.weight.sum()) // ROWS)
+        most = min(max(4, len(self.coded[FINE].sizes)), int(self.entries.weight.sum()) // ROWS)
         screened = SCREENED // max(1, len(candidates) * self.entries.n_classes)
         few = self.entries.first(max(LEAST_SCREENED, screened))
         asked = _Asked.of(self.entries, expected, few)
         likely = np.argsort(-self._rough(candidates, asked), kind="stable")[: LIKELY * most]
-        candidates = [candidates[k] for k in likely]
+        candidates = [candidates[k] for k in np.sort(likely)]
         gains = self._gains(candidates, asked)
         chosen: list[tuple[Candidate, float]] = []
         met, seen, gained = dict[int, int](), set[tuple[int, ...]](), 0.0
@@ -129,9 +132,7 @@ class Screening:
 
     def _candidates(self, number: int, pairs: Sequence[tuple[int, ...]]) -> Iterator[Candidate]:
         """What is tried in a round."""
-        for way in (PAIR, CLOSE)[: 1 + (number > 0)]:
-            for pair in itertools.combinations(self.varied, 2):
-                yield way, pair
+        yield from self._cut(PAIRS[: number + 1], itertools.combinations(self.varied, 2))
         if number < 2 or self.interactions == 2:
             return
         if len(self.varied) <= WIDE:
@@ -141,8 +142,20 @@ class Screening:
                 tuple(sorted((*pair, j)))
                 for pair in pairs[: 2 * len(self.varied)] for j in self.varied if j not in pair
             })  # fmt: skip
-        for triple in triples[:TRIPLES]:
-            yield TRIPLE, triple
+        yield from self._cut(TRIPLES, triples[:MANY])
+
+    def _cut(
+        self, ways: Sequence[int], blocks: Iterable[tuple[int, ...]]
+    ) -> Iterator[Candidate]:  # fmt: skip
+        """Blocks, cut closer and closer: as long as more is told apart, of entries enough."""
+        most = TABLE / (self.entries.n_classes * PARTS)
+        told_apart = dict.fromkeys(blocks, 0)
+        for way in ways:
+            for block, before in told_apart.items():
+                told_apart[block] = size = self.coded[way].size(block)
+                enough = not before or size * ENTRIES <= len(self.entries)
+                if before < size < most and enough:
+                    yield way, block
 
     def _rough(self, candidates: list[Candidate], asked: _Asked) -> Float64:
         """About what each would gain, quickly."""
@@ -161,7 +174,7 @@ class Screening:
             )
             return out
 
-        return self._each(candidates, asked, rough, -np.inf)
+        return np.array(self._each(candidates, asked, rough))
 
     def _gains(self, candidates: list[Candidate], asked: _Asked) -> Float64:
         """What each would gain by each strength, in nats, by some of the entries."""
@@ -176,30 +189,21 @@ class Screening:
         def gains(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
             return np.array([gain(coded, block) for block in blocks])
 
-        return self._each(candidates, asked, gains, np.zeros(len(STRENGTHS)))
+        return np.array(self._each(candidates, asked, gains)).reshape(-1, len(STRENGTHS))
 
     def _each(
         self, candidates: list[Candidate], asked: _Asked,
-        gains: Callable[[Coded, list[tuple[int, ...]]], Float64], otherwise: float | Float64,
-    ) -> Float64:  # fmt: skip
-        """What each candidate would gain; something else of those whose tables are too large."""
-        found = np.tile(otherwise, (len(candidates), *[1] * np.ndim(otherwise)))
-        most = TABLE / (asked.hoped.shape[1] * PARTS)
-        for way in (PAIR, CLOSE, TRIPLE):
-            all_rows = self.coded[way]
-            at = [
-                k for k, (own, block) in enumerate(candidates)
-                if own == way and all_rows.size(block) < most
-            ]  # fmt: skip
-            if not at:
-                continue
-            coded = Coded(np.ascontiguousarray(all_rows.codes[:, asked.rows]), all_rows.sizes)
-            pieces = [at[start : start + TRIED] for start in range(0, len(at), TRIED)]
-            told = self.workers.map(
-                lambda piece: gains(coded, [candidates[k][1] for k in piece]),  # noqa: B023
-                pieces,
-            )
-            found[at] = np.concatenate(told)
+        gains: Callable[[Coded, list[tuple[int, ...]]], Float64],
+    ) -> list[Any]:  # fmt: skip
+        """What each candidate would gain; those of one way to cut stand side by side."""
+        found: list[Any] = []
+        for way, of_way in itertools.groupby(candidates, itemgetter(0)):
+            codes, sizes = self.coded[way].codes, self.coded[way].sizes
+            coded = Coded(np.ascontiguousarray(codes[:, asked.rows]), sizes)
+            blocks = [block for _, block in of_way]
+            pieces = [blocks[k : k + TRIED] for k in range(0, len(blocks), TRIED)]
+            told = self.workers.map(lambda some: gains(coded, some), pieces)  # noqa: B023
+            found += itertools.chain.from_iterable(told)
         return found
 
 

@@ -46,7 +46,7 @@ from naively.prior import Prior
 from naively.statistics.base import Arrays
 from naively.workers import Workers
 
-VERSION = 2
+VERSION = 3
 KEY = "naively"
 ESTIMATE = "estimate."
 """What the names of tensors of an estimate begin with."""
