@@ -71,6 +71,17 @@ def test_whole_numbers_beyond_float64_are_levels_of_their_own(learned, tmp_path)
         assert found == expected, spelled
 
 
+@pytest.mark.parametrize("learned", [AutoBayes, NaiveBayes])
+def test_the_first_whole_number_beyond_float64_is_no_other_one(learned):
+    """As float64 it is 2**53, below which all are told apart: that is what a row alone was."""
+    x = WHOLE[:2]
+    model = learned().fit({"x": x * 20}, ["u", "v"] * 20)
+    assert model.predict({"x": x}).tolist() == ["u", "v"]
+    for one, expected in zip(x, model.predict_proba({"x": x}).tolist(), strict=True):
+        for form in ([one], [str(one)], [Decimal(one)], [None, one]):
+            assert model.predict_proba({"x": form})[-1].tolist() == expected
+
+
 @given(st.lists(st.decimals(-(10**9), 10**9, places=3), min_size=1, max_size=20))
 def test_decimals_are_the_numbers_that_they_read_as(x):
     """Arrow's own conversion gives 3.1000000000000001 for 3.10."""
