@@ -63,8 +63,9 @@ export function predictor(model) {
   }
 
   function numberCut(cut) {
+    const truths = cut.starts.every((one) => one === 0 || one === 1);
     return (row) => {
-      const x = number(row, cut.column, false);
+      const x = number(row, cut.column, truths);
       if (Number.isNaN(x) || cut.starts.length === 0) return cut.missing;
       let low = 0, high = cut.starts.length; // starts[low] <= x < starts[high], as if both ends were there
       while (high - low > 1) {
