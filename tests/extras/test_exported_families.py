@@ -123,3 +123,15 @@ def test_truth_values_are_one_and_zero(model, learned, way, tmp_path):
         assert_allclose(
             ask(export, model, rows, tmp_path), expected, rtol=0, atol=1e-12, err_msg=name
         )
+
+
+@pytest.mark.parametrize("way", EXPORTS)
+@pytest.mark.parametrize("model", [NaiveBayes(), NaiveBayes({"x": "categorical"})], ids=str)
+def test_a_negative_zero_is_the_level_zero(model, way, tmp_path):
+    """What rounds to 0 from below is -0.0, and was a level that nobody had met in DuckDB."""
+    model = clone(model).fit({"x": [0.0, 0.0, 1.0, 2.0] * 10}, [1, 1, 0, 0] * 10)
+    export, ask = EXPORTS[way](model.model_), {"sql": by_sql, "js": by_js, "onnx": by_onnx}[way]
+    rows = pd.DataFrame({"x": [-0.0, 0.0, 1.0]})
+    expected = model.predict_proba(rows)
+    assert expected[0].tolist() == expected[1].tolist()
+    assert_allclose(ask(export, model, rows, tmp_path), expected, rtol=0, atol=1e-12)
