@@ -147,3 +147,16 @@ def test_truth_values_ask_for_the_same_as_one_and_zero(columns, learned):
         assert found == expected, name
         one = model.predict_proba({"x": form(x[:1]), "z": ["p"]}).tolist()
         assert one == expected[:1], name
+
+
+@pytest.mark.parametrize("kind", [NaiveBayes, AutoBayes])
+def test_rows_may_be_named_by_numbers(kind):
+    """A list of dicts whose keys are no text was a table without a value, in silence."""
+    x, y = [1.5, 2.5, 3.5, 5.0] * 10, list("uuvv") * 10
+    model = kind().fit({0: x, ("b", 2): x[::-1]}, y)
+    rows = [{0: one, ("b", 2): other} for one, other in zip(x, x[::-1], strict=True)]
+    assert kind().fit(rows, y).model_ == model.model_
+    expected = model.predict_proba(pd.DataFrame({"0": x, "('b', 2)": x[::-1]}))
+    assert np.array_equal(model.predict_proba(rows), expected)
+    with pytest.raises(ValueError, match="more than one is called '0'"):
+        kind().fit([{0: 1.0, "0": 2.0}] * 40, y)
