@@ -141,6 +141,28 @@ def test_one_class_is_learned(name, data):
             classifier.set_params(alpha="auto").fit(X, ["a"] * 12)
 
 
+NAT = np.array(["2020-01-01", "NaT"] * 6, "datetime64[D]")
+
+
+@pytest.mark.parametrize(("labels", "message"), [
+    (["a", float("nan")] * 6, "the label of row 1 is missing"),
+    (("a", float("nan")) * 6, "the label of row 1 is missing"),
+    (["a", np.float64("nan"), "b"] * 4, "the label of row 1 is missing"),
+    (NAT, "the label of row 1 is missing"),
+    ([1, "1"] * 6, "y mixes labels that cannot be compared: int, str"),
+    ([b"a", "a"] * 6, "y mixes labels that cannot be compared: bytes, str"),
+    (np.array([1, "1"] * 6, object), "y mixes labels that cannot be compared: int, str"),
+])  # fmt: skip
+@one_each_family
+def test_numpy_makes_no_text_of_labels(name, labels, message, data):
+    """A missing label was the class "nan" where the labels were a list, 1 and "1" one class."""
+    X, _ = data
+    learned = new(name).fit(X, ["a", "b"] * 6)
+    for method in (new(name).fit, new(name).partial_fit, learned.partial_fit):
+        with pytest.raises(ValueError, match=message):
+            method(X, labels)
+
+
 @pytest.mark.parametrize(("weights", "message"), [
     (-np.ones(12), "row 0 weighs -1"),
     (np.r_[np.ones(11), -0.5], "row 11 weighs -0.5"),

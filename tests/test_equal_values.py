@@ -71,6 +71,17 @@ def test_whole_numbers_beyond_float64_are_levels_of_their_own(learned, tmp_path)
         assert found == expected, spelled
 
 
+@pytest.mark.parametrize("learned", [AutoBayes, NaiveBayes])
+def test_the_first_whole_number_beyond_float64_is_no_other_one(learned):
+    """As float64 it is 2**53, below which all are told apart: that is what a row alone was."""
+    x = WHOLE[:2]
+    model = learned().fit({"x": x * 20}, ["u", "v"] * 20)
+    assert model.predict({"x": x}).tolist() == ["u", "v"]
+    for one, expected in zip(x, model.predict_proba({"x": x}).tolist(), strict=True):
+        for form in ([one], [str(one)], [Decimal(one)], [None, one]):
+            assert model.predict_proba({"x": form})[-1].tolist() == expected
+
+
 @given(st.lists(st.decimals(-(10**9), 10**9, places=3), min_size=1, max_size=20))
 def test_decimals_are_the_numbers_that_they_read_as(x):
     """Arrow's own conversion gives 3.1000000000000001 for 3.10."""
@@ -136,3 +147,16 @@ def test_truth_values_ask_for_the_same_as_one_and_zero(columns, learned):
         assert found == expected, name
         one = model.predict_proba({"x": form(x[:1]), "z": ["p"]}).tolist()
         assert one == expected[:1], name
+
+
+@pytest.mark.parametrize("kind", [NaiveBayes, AutoBayes])
+def test_rows_may_be_named_by_numbers(kind):
+    """A list of dicts whose keys are no text was a table without a value, in silence."""
+    x, y = [1.5, 2.5, 3.5, 5.0] * 10, list("uuvv") * 10
+    model = kind().fit({0: x, ("b", 2): x[::-1]}, y)
+    rows = [{0: one, ("b", 2): other} for one, other in zip(x, x[::-1], strict=True)]
+    assert kind().fit(rows, y).model_ == model.model_
+    expected = model.predict_proba(pd.DataFrame({"0": x, "('b', 2)": x[::-1]}))
+    assert np.array_equal(model.predict_proba(rows), expected)
+    with pytest.raises(ValueError, match="more than one is called '0'"):
+        kind().fit([{0: 1.0, "0": 2.0}] * 40, y)

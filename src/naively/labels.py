@@ -31,9 +31,19 @@ def encode_labels(y: Labels) -> Coded:
     try:
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError:
-        kinds = sorted({type(label).__name__ for label in y.tolist()})
-        raise ValueError(f"y mixes labels that cannot be compared: {', '.join(kinds)}") from None
+        raise _mixed(y) from None
     return classes, codes.astype(np.int64, copy=False)
+
+
+def check_kinds(y: Labels) -> None:
+    """Raise ValueError if there is text among labels of other kinds."""
+    if y.dtype.kind == "O" and len({isinstance(label, str) for label in y.tolist()}) > 1:
+        raise _mixed(y)
+
+
+def _mixed(y: Labels) -> ValueError:
+    kinds = sorted({type(label).__name__ for label in y.tolist()})
+    return ValueError(f"y mixes labels that cannot be compared: {', '.join(kinds)}")
 
 
 def check_whole(labels: Labels, called: str = "y") -> None:

@@ -6,8 +6,9 @@ import pytest
 from exported import fed
 from node import NODE, Node
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
-from naively import NaiveBayes
+from naively import AutoBayes, NaiveBayes
 from naively.families.registry import FAMILIES
 
 duckdb = pytest.importorskip("duckdb", reason="needs naively[sql]")
@@ -93,3 +94,44 @@ def test_a_family_answers_as_in_python_or_is_refused(family, way, tmp_path):
     proba = model.predict_proba(rows)
     assert np.ptp(proba[:, 0]) > 0.1
     assert_allclose(np.array(found, float), proba, rtol=0, atol=1e-9)
+
+
+TRUTHS = {
+    "truth values": [True, False],
+    "numbers": [1, 0],
+    "floats": [1.0, 0.0],
+    "text": ["True", "FALSE"],
+}
+
+
+@pytest.mark.parametrize("way", EXPORTS)
+@pytest.mark.parametrize("learned", TRUTHS)
+@pytest.mark.parametrize("model", [AutoBayes(), NaiveBayes({"x": "categorical"})], ids=str)
+def test_truth_values_are_one_and_zero(model, learned, way, tmp_path):
+    """SQLite has no truth values, and a form may send 1: they were levels that nobody had met."""
+    model = clone(model).fit(
+        {"x": TRUTHS[learned] * 20 + TRUTHS[learned][:1] * 9}, [1, 0] * 24 + [1]
+    )
+    export, ask = EXPORTS[way](model.model_), {"sql": by_sql, "js": by_js, "onnx": by_onnx}[way]
+    numbers = isinstance(model, AutoBayes) and learned in ("numbers", "floats")
+    for name, pair in TRUTHS.items():
+        if name == "text" and numbers and way != "js":
+            continue  # a column of numbers takes none
+        rows = pd.DataFrame({"x": pair})
+        expected = model.predict_proba(rows)
+        assert abs(expected[0, 0] - expected[1, 0]) > 0.1
+        assert_allclose(
+            ask(export, model, rows, tmp_path), expected, rtol=0, atol=1e-12, err_msg=name
+        )
+
+
+@pytest.mark.parametrize("way", EXPORTS)
+@pytest.mark.parametrize("model", [NaiveBayes(), NaiveBayes({"x": "categorical"})], ids=str)
+def test_a_negative_zero_is_the_level_zero(model, way, tmp_path):
+    """What rounds to 0 from below is -0.0, and was a level that nobody had met in DuckDB."""
+    model = clone(model).fit({"x": [0.0, 0.0, 1.0, 2.0] * 10}, [1, 1, 0, 0] * 10)
+    export, ask = EXPORTS[way](model.model_), {"sql": by_sql, "js": by_js, "onnx": by_onnx}[way]
+    rows = pd.DataFrame({"x": [-0.0, 0.0, 1.0]})
+    expected = model.predict_proba(rows)
+    assert expected[0].tolist() == expected[1].tolist()
+    assert_allclose(ask(export, model, rows, tmp_path), expected, rtol=0, atol=1e-12)

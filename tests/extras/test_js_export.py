@@ -328,3 +328,19 @@ def test_every_way_to_write_a_value(same, column):
 @pytest.mark.parametrize("value", ["1e400", "inf", "-Infinity", "NaN", math.inf, -math.inf])
 def test_no_end_is_no_number(same, value):
     same(pa.table({"size": [value], "width": [value]}))
+
+
+@pytest.mark.parametrize("value", [1e153, 1e160, -1e175, 1e200, -1e308])
+def test_levels_do_not_outweigh_a_number_that_is_too_large(value, tmp_path):
+    """Where squares have no number, all is scaled down: but tables of levels were not."""
+    draw = np.random.default_rng(2)
+    y = draw.integers(0, 2, 200)
+    table = pd.DataFrame(
+        {"x": draw.normal(y, 1.0), "level": np.where(draw.random(200) < 0.8, y, 1 - y)}
+    )
+    model = NaiveBayes({"level": "categorical"}).fit(table, np.array(["b", "a"])[y])
+    rows = pd.DataFrame({"x": value, "level": [0, 1]})
+    expected = model.predict(rows).tolist()
+    assert expected[0] == expected[1]  # the number decides
+    with Node(model.model_, tmp_path) as node:
+        assert [row["label"] for row in node.ask(rows.to_dict("records"))] == expected

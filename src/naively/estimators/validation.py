@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from naively.exact import Float64
-from naively.labels import check_ends, check_whole
+from naively.labels import check_ends, check_kinds, check_whole
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.statistics.base import Data
@@ -125,7 +125,10 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
         return y
     refuse_masked("y", y)
     if not isinstance(y, np.ndarray) or y.dtype.kind == "O":  # before NumPy makes text of them
-        check_ends(np.asarray(y, object).ravel())
+        cells = np.asarray(y, object)
+        check_ends(cells.ravel())
+        if len({isinstance(one, str) for one in cells.ravel()}) > 1:
+            y = cells  # NaN would be "nan", and 1 the class "1"
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
         raise ValueError(
@@ -138,12 +141,15 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
             raise ValueError(f"Input y contains infinity: in row {int(infinite.argmax())}")
     elif y.dtype.kind == "O":
         missing = np.fromiter(map(_is_missing, y.tolist()), bool, len(y))
+    elif y.dtype.kind in "mM":
+        missing = np.isnat(y)
     else:
         missing = np.zeros(1, bool)
     if missing.any():
         row = int(missing.argmax())
         raise ValueError(f"Input y contains NaN: the label of row {row} is missing")
     check_whole(y)
+    check_kinds(y)
     check_classification_targets(y)
     return y.astype(y.dtype.newbyteorder("="), copy=False)
 

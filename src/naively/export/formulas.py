@@ -51,7 +51,9 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
 
 
 def spelled(level: str) -> list[str]:
-    """How others may write a level: 5 as 5.0, and true as they like."""
+    """How others may write a level: 5 as 5.0, 0 as -0.0, and true as they like."""
+    if level == "0":
+        return ["0", "0.0", "-0", "-0.0"]
     if is_whole(level) and int(float(level)) == int(level):
         return [level, f"{level}.0"]
     return [level, level.title(), level.upper()] if level in ("true", "false") else [level]

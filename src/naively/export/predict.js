@@ -24,7 +24,7 @@ export function predictor(model) {
   const cuts = model.cuts.map((cut) => cut.levels ? levelCut(cut) : numberCut(cut));
   const classes = model.classes.length;
   const made = (term) => ({ table, line, parabola, density, text, doubted })[term.type](term);
-  const terms = model.terms.map(made);
+  const terms = model.terms.map(scaled);
 
   // ---- what a cell means ----------------------------------------------------------------------
 
@@ -63,8 +63,9 @@ export function predictor(model) {
   }
 
   function numberCut(cut) {
+    const truths = cut.starts.every((one) => one === 0 || one === 1);
     return (row) => {
-      const x = number(row, cut.column, false);
+      const x = number(row, cut.column, truths);
       if (Number.isNaN(x) || cut.starts.length === 0) return cut.missing;
       let low = 0, high = cut.starts.length; // starts[low] <= x < starts[high], as if both ends were there
       while (high - low > 1) {
@@ -76,6 +77,13 @@ export function predictor(model) {
   }
 
   // ---- what a term adds: a list of [columns, part of a text or null, nats of each class] ----------
+
+  /** What a term adds, times a scale: lines and parabolas take it themselves, before they are too large. */
+  function scaled(term) {
+    const added = made(term);
+    if (term.type === "line" || term.type === "parabola") return added;
+    return (row, bins, scale) => added(row, bins).map(([columns, part, nats]) => [columns, part, nats.map((one) => one * scale)]);
+  }
 
   function table(term) {
     const columns = term.cuts.map((k) => model.cuts[k].column);
@@ -176,7 +184,8 @@ export function predictor(model) {
 
   function scores(row, scale) {
     const bins = cuts.map((cut) => cut(row));
-    const parts = [[[], null, model.base], ...terms.flatMap((term) => term(row, bins, scale))];
+    const base = model.base.map((one) => one * scale);
+    const parts = [[[], null, base], ...terms.flatMap((term) => term(row, bins, scale))];
     return [parts, range(classes).map((c) => sum(parts.map((part) => part[2][c])))];
   }
 

@@ -272,7 +272,8 @@ class CategoricalParameters(Parameters):
             added = np.concatenate([self.log_theta(j, levels).T, unseen, np.zeros_like(unseen)])
             if not np.isfinite(added).all():
                 raise ValueError(IMPOSSIBLE)
-            cut = LevelCut(name, texts, np.arange(n), n, n + 1)
+            made = LevelCut.of if levels.dtype.kind == "T" else LevelCut
+            cut = made(name, texts, np.arange(n), n, n + 1)
             terms.append(Table((cut,), (n + 2,), added))
         return Formula(np.zeros(self.classes), terms)
 

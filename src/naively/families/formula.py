@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from naively.exact import Float64, Int64
+from naively.statistics.levels import twins
 from naively.text.analysis import Analysis
 
 
@@ -56,6 +57,13 @@ class LevelCut:
     bins: Int64
     other: int
     missing: int
+
+    @classmethod
+    def of(cls, column: str, levels: list[str], bins: Int64, other: int, missing: int) -> LevelCut:
+        """Of levels that are text: 1 and 0 are true and false where these alone are known."""
+        own = dict(zip(levels, bins.tolist(), strict=True))
+        own |= {name: own[level] for name, level in twins(levels).items() if level in own}
+        return cls(column, [*own], np.array([*own.values()], np.int64), other, missing)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -282,12 +283,18 @@ def spelled_as(known: Levels, levels: Levels) -> Levels:
 
     A database without truth values gives numbers for them.
     """
-    names = {*known.tolist()} if 0 < len(known) <= len(TRUTHS) else {"none"}
+    said = twins(known.tolist())
+    if not said:
+        return levels
+    return np.array([said.get(level, level) for level in levels.tolist()], known.dtype)
+
+
+def twins(known: Sequence[str]) -> dict[str, str]:
+    """What levels are called elsewhere, {"1": "true", "0": "false"}, if no others are known."""
     for own in (TRUTHS, {number: truth for truth, number in TRUTHS.items()}):
-        if names <= {*own}:
-            said = {other: level for level, other in own.items()}
-            return np.array([said.get(level, level) for level in levels.tolist()], known.dtype)
-    return levels
+        if 0 < len(known) <= len(own) and {*known} <= {*own}:
+            return {other: level for level, other in own.items()}
+    return {}
 
 
 def _same(a: Levels, b: Levels) -> bool:

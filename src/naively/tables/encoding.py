@@ -152,7 +152,7 @@ def _plain_numbers(column: pa.Array, missing: Collection[str]) -> Float64 | None
     if read.truths or read.invalid.any() or (values.is_text(kind) and values.any_code(known)):
         return None
     finite = read.values[np.isfinite(read.values)]
-    if len(finite) and np.abs(finite).max() > 2**53 and not pa.types.is_floating(kind):
+    if len(finite) and np.abs(finite).max() >= 2**53 and not pa.types.is_floating(kind):
         return None
     return read.values
 

@@ -77,7 +77,7 @@ def to_arrow(X: Any) -> pa.Table:
     elif hasattr(X, "__arrow_c_array__"):
         table = pa.Table.from_batches([_from_array(X)])
     elif isinstance(X, list) and X and isinstance(X[0], Mapping):
-        names = list(dict.fromkeys(str(name) for row in X for name in row))
+        names = list(dict.fromkeys(name for row in X for name in row))
         table = _columns((name, [row.get(name) for row in X]) for name in names)
     else:
         table = _rows(X)

@@ -264,8 +264,8 @@ class Wishes:
 
 
 def _told_apart(distinct: Any, column: pa.Array, missing: tuple[str, ...]) -> bool:
-    """Whether numbers are different ones as float64 too, as those beyond 2**53 may not be."""
-    if len(distinct) == 0 or np.abs(distinct[[0, -1]]).max() <= 2**53:
+    """Whether numbers are different ones as float64 too, as those from 2**53 on may not be."""
+    if len(distinct) == 0 or np.abs(distinct[[0, -1]]).max() < 2**53:
         return True
     return len(values.levels(column, missing)[1]) <= len(distinct)
 
