@@ -96,6 +96,14 @@ def misread(model: Model) -> dict[str, str]:
     return {name: said for name, said in found.items() if said}
 
 
+def by_remark(found: dict[str, str]) -> dict[str, list[str]]:
+    """What is said of columns, each once, with their names."""
+    said: dict[str, list[str]] = {}
+    for name, how in found.items():
+        said.setdefault(how, []).append(name)
+    return said
+
+
 def texts(model: Model) -> dict[str, str]:
     """The columns of levels that look like short texts, with what to do."""
     found = short_texts(model)
