@@ -18,6 +18,9 @@ from naively.tables.telling import bits, missing_weight, nearly_all
 from naively.tables.wordy import short_texts
 from naively.tables.written import written
 
+WEIGHED = ("weighed_text", "pooled_text")
+"""Families of documents whose evidence is weighed."""
+
 
 @dataclass
 class Column:
@@ -138,7 +141,7 @@ def remedy(model: Model) -> str:
     """What may help probabilities that are worse than none."""
     schema = model.schema
     known = schema.known
-    if any(family.summary.takes == "documents" for family in known.values()):
+    if any(family.name in WEIGHED for family in known.values()):
         return ": use its labels alone"
     if any(schema.reason(name).kind == "array" for name in known):
         return ""
