@@ -183,3 +183,17 @@ def test_an_sqlite_file_is_asked_by_a_query(folder, capsys):
     _, said, code = run(capsys, "fit", "t.db", "--target", "y", "-o", "m")
     assert code == 1, said
     assert '--database sqlite:t.db --sql "select * from TABLE"' in said
+
+
+def test_other_files_than_tables_are_told_of(folder, capsys):
+    """A model where rows belong, and a database of another kind."""
+    _, said, code = run(capsys, "fit", "cust.csv", "--target", "churn", "-o", "m")
+    assert code == 0, said
+    for command in (["fit", "m", "--target", "y", "-o", "n"], ["predict", "m", "m"]):
+        _, said, code = run(capsys, *command)
+        assert code == 1
+        assert said == "naively: m: this is a model file of naively, where rows are expected\n"
+    Path("t.duckdb").write_bytes(bytes(8) + b"DUCK" + bytes(100))
+    _, said, code = run(capsys, "fit", "t.duckdb", "--target", "y", "-o", "m")
+    assert code == 1
+    assert '--database duckdb:t.duckdb --sql "select * from TABLE"' in said
