@@ -197,3 +197,15 @@ def test_other_files_than_tables_are_told_of(folder, capsys):
     _, said, code = run(capsys, "fit", "t.duckdb", "--target", "y", "-o", "m")
     assert code == 1
     assert '--database duckdb:t.duckdb --sql "select * from TABLE"' in said
+
+
+def test_what_lacks_its_labels_is_offered_no_feature_as_such(folder, capsys):
+    FRAME.assign(churns=FRAME["age"], churned=LABELS).to_csv("more.csv", index=False)
+    run(capsys, "fit", "more.csv", "--target", "churned", "-o", "m")
+    FRAME.assign(churns=FRAME["age"]).to_csv("new.csv", index=False)
+    FRAME.assign(churns=FRAME["age"], Churned=LABELS).to_csv("late.csv", index=False)
+    said = "without the true labels there is nothing to compare: there is no column 'churned'"
+    _, error, code = run(capsys, "evaluate", "m", "new.csv")
+    assert (error, code) == (f"naively: new.csv: {said}\n", 1)
+    _, error, code = run(capsys, "evaluate", "m", "late.csv")
+    assert (error, code) == (f"naively: late.csv: {said}; did you mean 'Churned'?\n", 1)
