@@ -508,8 +508,10 @@ def test_a_text_that_is_weighed_beside_others_is_typed():
     y = rng.integers(0, 2, 80)
     note = [" ".join([*rng.choice(words, 8), ("sorry", "great")[k]]) for k in y]
     rows = {"job": rng.choice(["boss", "clerk"], 80).tolist(), "note": note}
+    rows["key"] = [f"C{k}" for k in range(80)]  # tells nothing, and is nobody's business
     state = State.of(0, AutoBayes().fit(rows, y).model_)
     told = {one["name"]: one for one in form(state)["columns"]}
+    assert [*told] == ["job", "note"]
     assert told["note"] == {"name": "note", "kind": "text"}
     assert told["job"]["levels"] == ["boss", "clerk"]
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from naively.serve.state import State
 from naively.tables.encoding import decode
+from naively.tables.inference import MANY
 
 DRAWN, SHOWN, LEVELS = 400, 24, 1000
 """Rows that are drawn from the model, values of a column that are shown, and levels."""
@@ -34,6 +35,8 @@ def form(state: State) -> dict[str, Any]:
         known = levels.get(name)
         if takes == "cells" and known is not None and known.dtype.kind == "T":
             kind = "text" if name in worded else "level"
+            if kind == "level" and len(known) == model.rows >= MANY:
+                continue  # another value in each row, which tells nothing
         values = [one for one in drawn.get(name, []) if one is not None]
         if model.schema.why[name] == "whole numbers":
             values = [float(round(one)) for one in values]
