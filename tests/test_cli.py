@@ -23,6 +23,7 @@ from sklearn import metrics
 import naively
 from naively.families.categorical import Categorical
 from naively.tables.holdout import Draw
+from naively.tables.inputs import MISSING
 from naively.tables.targets import coded
 
 COMMAND = [sys.executable, "-m", "naively"]
@@ -288,11 +289,19 @@ def test_missing_spellings(folder, capsys):
     Path("n.csv").write_text("x,y\n" + rows)
     first = json.loads(fitted(capsys, "--json", data="n.csv", target="y")[0])["columns"][0]
     assert (first["why"], first["missing"]) == ("text, 3 levels", 10)
-    other = json.loads(
-        fitted(capsys, "--json", "--missing", "-", "--missing", "?", data="n.csv", target="y")[0]
-    )["columns"][0]
-    assert (other["why"], other["missing"]) == ("text, 2 levels", 20)
-    assert naively.load("m").missing == ("", "-", "?")
+    for said, missing, spelled in (
+        (["-"], 20, ("-", *MISSING)),  # a hint tells to add it: "?" stays missing
+        (["-", "?"], 20, ("-", *MISSING)),
+        (["", "-"], 10, ("", "-")),
+        ([""], 0, ("",)),
+    ):
+        options = [f"--missing={one}" for one in said]
+        (other,) = json.loads(fitted(capsys, "--json", *options, data="n.csv", target="y")[0])[
+            "columns"
+        ]
+        levels = 4 - missing // 10
+        assert (other["why"], other["missing"]) == (f"text, {levels} levels", missing)
+        assert naively.load("m").missing == spelled
 
 
 def test_unseen_levels(folder, capsys):

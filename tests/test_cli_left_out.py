@@ -268,6 +268,22 @@ def test_worse_than_the_prior_says_what_to_do(tmp_path, monkeypatch, capsys):
     assert (f"{worse}these rows do not show" in out) == found["worse_than_prior"]
 
 
+def test_naive_words_beside_columns_are_not_to_be_trusted_for_labels(tmp_path, monkeypatch, capsys):
+    """They err more than who always says the same: what helps is to weigh."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(300) < 0.05, "b", "a")
+    words = np.array(
+        ["slow", "rude", "quick", "late", "never", "always", "phone", "card", "help", "thanks"]
+    )
+    table = {f"x{k}": x for k, x in enumerate(rng.normal(size=(30, 300)))}
+    table["note"] = [" ".join(rng.choice(words, 12)) for _ in y]
+    pyarrow.csv.write_csv(pa.table({**table, "y": y.tolist()}), "t.csv")
+    out, _ = said(capsys, "fit", "t.csv", "-t", "y", "-o", "m", "--naive")
+    worse = "its probabilities are worse than the class prior's"
+    assert f"{worse}: `naively fit` without --naive may do better" in out
+
+
 # ---- columns that number the rows ----------------------------------------------------------------
 
 

@@ -130,6 +130,27 @@ def test_neither_is_there_where_families_are_given_or_text(table):
     assert by_name(skipped)["AutoBayes"].error[-1] > 0.35
 
 
+def test_why_neither_is_there_is_told(table, capsys, tmp_path):
+    """Nobody takes the best of the others for the best there is."""
+    X, y = table
+    noted = X.assign(note=[f"{k} green bottles hanging on the wall" for k in range(len(X))])
+    told = "AutoBayes and gradient boosting take no part, as note is text"
+    assert told in " ".join(str(compare(noted, y, splits=2)).split())
+    with pytest.raises(ValueError, match=f"'autobayes': {told}; there are majority class"):
+        compare(noted, y, splits=2, only=["autobayes"])
+    given = compare(X, y, splits=2, columns={"age": "gamma"})
+    assert "take no part, as age was given a family" in " ".join(str(given).split())
+    wide = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (60, 201))).add_prefix("x")
+    found = compare(wide, np.arange(60) % 2, splits=2, only=["naive Bayes"])
+    assert found.apart == ""  # nobody asked
+    noted.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    assert run(["compare", str(tmp_path / "t.csv"), "-t", "y", "--splits", "2"]) == 0
+    assert told in " ".join(capsys.readouterr().out.split())
+    assert diagnose(noted, y).recommendation.endswith("AutoBayes was not tried, as note is text.")
+    assert "not tried" not in diagnose(X, y).recommendation
+    assert "take no part" not in str(compare(X, y, splits=2, sizes=[10]))
+
+
 def test_diagnose_has_it_as_a_rung(table, capsys, tmp_path):
     X, y = table
     found = diagnose(X.drop(columns=["day", "empty"]), y)

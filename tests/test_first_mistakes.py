@@ -183,3 +183,29 @@ def test_an_sqlite_file_is_asked_by_a_query(folder, capsys):
     _, said, code = run(capsys, "fit", "t.db", "--target", "y", "-o", "m")
     assert code == 1, said
     assert '--database sqlite:t.db --sql "select * from TABLE"' in said
+
+
+def test_other_files_than_tables_are_told_of(folder, capsys):
+    """A model where rows belong, and a database of another kind."""
+    _, said, code = run(capsys, "fit", "cust.csv", "--target", "churn", "-o", "m")
+    assert code == 0, said
+    for command in (["fit", "m", "--target", "y", "-o", "n"], ["predict", "m", "m"]):
+        _, said, code = run(capsys, *command)
+        assert code == 1
+        assert said == "naively: m: this is a model file of naively, where rows are expected\n"
+    Path("t.duckdb").write_bytes(bytes(8) + b"DUCK" + bytes(100))
+    _, said, code = run(capsys, "fit", "t.duckdb", "--target", "y", "-o", "m")
+    assert code == 1
+    assert '--database duckdb:t.duckdb --sql "select * from TABLE"' in said
+
+
+def test_what_lacks_its_labels_is_offered_no_feature_as_such(folder, capsys):
+    FRAME.assign(churns=FRAME["age"], churned=LABELS).to_csv("more.csv", index=False)
+    run(capsys, "fit", "more.csv", "--target", "churned", "-o", "m")
+    FRAME.assign(churns=FRAME["age"]).to_csv("new.csv", index=False)
+    FRAME.assign(churns=FRAME["age"], Churned=LABELS).to_csv("late.csv", index=False)
+    said = "without the true labels there is nothing to compare: there is no column 'churned'"
+    _, error, code = run(capsys, "evaluate", "m", "new.csv")
+    assert (error, code) == (f"naively: new.csv: {said}\n", 1)
+    _, error, code = run(capsys, "evaluate", "m", "late.csv")
+    assert (error, code) == (f"naively: late.csv: {said}; did you mean 'Churned'?\n", 1)

@@ -62,7 +62,15 @@ def test_what_looks_like_nothing(levels):
 def test_a_few_strays_among_numbers_and_dates():
     numbers = [str(k / 2) for k in range(40)]
     assert "numbers, but for 'abc':" in written([*numbers, "abc"])
-    assert "numbers, but for 'abc' and 1 more:" in written([*numbers, "abc", "x"])
+    assert written([*numbers, "abc", "x"]) == (
+        "numbers, but for 'abc' and 'x': so all are levels; if these are missing, --missing abc "
+        "--missing x"
+    )
+    assert written([*numbers, "a, b"]).endswith("if it is missing, --missing 'a, b'")
+    assert written([*numbers, "--"]).endswith("if it is missing, --missing=--")
+    many = [str(k / 2) for k in range(90)]
+    assert "for 'a' and 3 more: so all are levels; see --missing" in written([*many, *"abcd"])
+    assert written([*numbers, "a remark of some length"]).endswith("; see --missing")
     assert written([*numbers, *"abcdefg"]) is None
     days = [f"2020-01-{k:02d}" for k in range(1, 30)]
     assert "dates or times, but for 'soon':" in written([*days, "soon"])
@@ -88,8 +96,11 @@ def test_digits_with_leading_zeros_are_not_spelled_missing():
     numbers = [str(k) for k in range(20000, 20100)]
     for strays in (["01023", "04118"], ["01023", "n/a"]):
         said = written(sorted([*numbers, *strays]))
-        assert said == "numbers, but for '01023' and 1 more: so all are levels"
-    assert written([*numbers, "n/a"]).endswith("see --missing")
+        assert said == "numbers, but for '01023' and 1 more: digits with leading zeros are text"
+    assert written(["-", *numbers, "01023"]).startswith(
+        "numbers, but for '01023' and 1 more: digits"
+    )
+    assert written([*numbers, "n/a"]).endswith("if it is missing, --missing n/a")
 
 
 @given(st.lists(st.text(max_size=12), max_size=30))
@@ -117,6 +128,30 @@ def test_fit_says_so(tmp_path, monkeypatch, capsys):
     assert "column some holds numbers, but for 'broken'" in capsys.readouterr().out
     assert run(["inspect", "m"]) == 0
     assert "column some holds numbers, but for 'broken'" in capsys.readouterr().out
+
+
+def test_the_same_is_said_once_and_what_it_says_helps(tmp_path, monkeypatch, capsys):
+    """Twelve columns with the same two words for what is missing: one remark, one command."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(200, 12)).round(3)).add_prefix("x").astype(str)
+    table[::20], table[1::20], table[2::20] = "-", "unknown", "?"
+    table["y"] = rng.integers(0, 2, 200)
+    table.to_csv("t.csv", index=False)
+    assert run(["fit", "t.csv", "-t", "y", "-o", "m"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    hint = "--missing=- --missing unknown"
+    assert (
+        "columns x0, x1, x2, x3, x4, x5, x6, x7 and 4 more hold numbers, but for '-' and "
+        f"'unknown': so all are levels; if these are missing, {hint}"
+    ) in said
+    assert said.count("so all are levels") == 1
+    assert run(["diagnose", "t.csv", "-t", "y"]) == 0
+    assert capsys.readouterr().err.count("so all are levels") == 1
+    assert run(["fit", "t.csv", "-t", "y", "-o", "m", *hint.split()]) == 0
+    said = capsys.readouterr().out
+    assert "so all are levels" not in said
+    assert "--missing" not in said
 
 
 # ---- stray values --------------------------------------------------------------------------------

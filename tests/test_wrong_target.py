@@ -49,6 +49,32 @@ def test_half_as_many_classes_as_rows_are_learned(tmp_path, monkeypatch, capsys)
         assert "is it a class?" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("weighed", [[], ["--naive"]])
+def test_amounts_as_classes_are_asked_about(tmp_path, monkeypatch, capsys, weighed):
+    ages = [str(20 + k % 40) if k % 50 else "unknown" for k in range(800)]
+    few = [k % 20 for k in range(800)]
+    written(tmp_path, monkeypatch, x=np.arange(800) % 7, age=ages, digit=few)
+    assert run(["fit", "t.csv", "-t", "age", "-o", "m", *weighed]) == 0
+    said = capsys.readouterr().err
+    assert "40 of the labels of 'age' are numbers, and each is a class of its own" in said
+    assert run(["fit", "t.csv", "-t", "digit", "-o", "m", *weighed]) == 0
+    assert "labels of" not in capsys.readouterr().err
+
+
+def test_lists_of_labels_are_asked_about_where_they_can_be_learned(tmp_path, monkeypatch, capsys):
+    topics = ["grain", "grain; money", "money", "trade"] * 50
+    body = [f"the {one} rose again today by {k} in the port" for k, one in enumerate(topics)]
+    for columns, asked in (({"body": body}, True), ({"x": np.arange(200) % 7}, False)):
+        written(tmp_path, monkeypatch, topics=topics, **columns)
+        assert run(["fit", "t.csv", "-t", "topics", "-o", "m"]) == 0
+        said = "labels such as 'grain; money' name several that are labels themselves: with"
+        assert (said in capsys.readouterr().err) == asked
+    written(tmp_path, monkeypatch, topics=[one.replace("trade", "oil, gas") for one in topics],
+            body=body)  # fmt: skip
+    assert run(["fit", "t.csv", "-t", "topics", "-o", "m", "--multilabel"]) == 0
+    assert "themselves" not in capsys.readouterr().err
+
+
 def test_labels_of_the_first_rows_may_come_again():
     """Only all of them once is too many there."""
     question = Question("y", Wishes({}), repeated=True)

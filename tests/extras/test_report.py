@@ -265,6 +265,21 @@ def test_text_beside_other_columns_and_dates(tmp_path):
     )
 
 
+def test_columns_that_may_be_numbers_are_told_of(tmp_path, table_page):
+    draw = np.random.default_rng(2)
+    y = draw.integers(0, 2, 200)
+    price = [f"${one:,.2f}" for one in draw.normal(9000, 10, 200).round(2)]
+    frame = pd.DataFrame({"price": price, "size": draw.normal(size=200) + y, "y": y})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert run(["fit", str(tmp_path / "t.csv"), "-t", "y", "-o", str(tmp_path / "m")]) == 0
+    cards = texts(check_alone(page_of(tmp_path, tmp_path / "m")), ".//section[@id='data']/div/div")
+    (card,) = [one for one in cards if "Not read as numbers or dates" in one]
+    assert "price" in card
+    assert "amounts of money, write 1234.5" in card
+    assert "size" not in card
+    assert "Not read as" not in table_page[0].read_text("utf-8")
+
+
 def test_of_many_files_it_is_said_how_many(tmp_path):
     for k in range(5):
         TABLE[20 * k : 20 * k + 20].assign(y=LABELS[20 * k : 20 * k + 20]).to_csv(

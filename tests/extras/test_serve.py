@@ -27,15 +27,17 @@ pytest.importorskip("fastapi", reason="needs naively[serve]")
 pytest.importorskip("prometheus_client", reason="needs naively[serve]")
 
 import naively  # noqa: E402
-from naively import GaussianNB, MultilabelNB, NaiveBayes, TextNB  # noqa: E402
+from naively import AutoBayes, GaussianNB, MultilabelNB, NaiveBayes, TextNB  # noqa: E402
 from naively.cli.errors import UserError  # noqa: E402
 from naively.cli.main import run  # noqa: E402
 from naively.cli.serving import service_of  # noqa: E402
 from naively.files import safetensors  # noqa: E402
 from naively.serve.app import application  # noqa: E402
 from naively.serve.bodies import ARROW  # noqa: E402
+from naively.serve.form import form  # noqa: E402
 from naively.serve.page import HTML, POLICY  # noqa: E402
 from naively.serve.running import listening  # noqa: E402
+from naively.serve.state import State  # noqa: E402
 
 TOKEN = "0123456789abcdef0123"
 LIMITS = 1 << 20, 200
@@ -482,6 +484,12 @@ def test_what_the_documentation_shows_can_be_asked(table, tmp_path):
         }  # fmt: skip
 
 
+def test_rows_of_none_of_the_columns_are_refused_in_plain_words(client):
+    told = client.post("/predict", json=[{"foo": 1}]).json()["detail"]
+    assert told.startswith("the rows have none of the columns that were learned: '")
+    assert "' '" not in told
+
+
 def test_columns_are_told_with_their_levels(client, texts):
     told = {one["name"]: one for one in client.get("/columns").json()["columns"]}
     assert told["job"]["levels"] == ["boss", "clerk"]
@@ -489,6 +497,23 @@ def test_columns_are_told_with_their_levels(client, texts):
     assert 20 < told["age"]["typical"] < 62
     with client_of(texts) as other:
         assert other.get("/columns").json()["text"] == "text"
+
+
+def test_a_text_that_is_weighed_beside_others_is_typed():
+    """No choice among the texts that were learned, which nobody else should read."""
+    rng = np.random.default_rng(0)
+    words = np.array(
+        ["slow", "rude", "quick", "late", "never", "always", "phone", "card", "help", "thanks"]
+    )
+    y = rng.integers(0, 2, 80)
+    note = [" ".join([*rng.choice(words, 8), ("sorry", "great")[k]]) for k in y]
+    rows = {"job": rng.choice(["boss", "clerk"], 80).tolist(), "note": note}
+    rows["key"] = [f"C{k}" for k in range(80)]  # tells nothing, and is nobody's business
+    state = State.of(0, AutoBayes().fit(rows, y).model_)
+    told = {one["name"]: one for one in form(state)["columns"]}
+    assert [*told] == ["job", "note"]
+    assert told["note"] == {"name": "note", "kind": "text"}
+    assert told["job"]["levels"] == ["boss", "clerk"]
 
 
 def test_prometheus_is_told_of_requests(table):

@@ -29,7 +29,7 @@ app = App(
     'pattern such as "data/*.csv", several of them, or - for standard input. Columns may hold '
     "anything; empty cells, ?, NA and the like are missing values. Documents do as well: a folder "
     "of folders, one a class; files of lines, as ham.txt and spam.txt; .eml, mbox, Maildir.",
-    help_format="plaintext",
+    help_format="markdown",
     default_parameter=Parameter(negative=""),
     help_epilogue="Begin with: naively demo",
     suppress_keyboard_interrupt=False,

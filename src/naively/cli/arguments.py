@@ -36,8 +36,8 @@ Skip = Annotated[Names, Parameter(help="A column to leave out; may be repeated."
 Missing = Annotated[
     Names,
     Parameter(
-        help="Text that means a missing value, instead of ?, NA, null and the like; may be "
-        "repeated."
+        help="Text that means a missing value, beside ?, NA, null and the like; may be repeated. "
+        'With --missing "" these are none, but empty cells are.'
     ),
 ]
 Format = Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from naively.model import Model
 from naively.tables.telling import entropy
 
 LEAKS = 3  # columns that tell nearly all, a line each
+SHOWN = 8  # columns that are named where the same is said of several
 
 
 def print_columns(out: Console, model: Model, columns: list[Column], limit: int) -> None:
@@ -29,14 +30,24 @@ def print_columns(out: Console, model: Model, columns: list[Column], limit: int)
     for name in inside.row_numbers(model)[:LEAKS]:
         what = f"column {clean(name, 24)} has another whole number in each row"
         out.print(Text(f"{what}: if it only counts the rows, --skip it", style="yellow"))
-    for name, how in list((inside.misread(model) | inside.texts(model)).items())[:limit]:
-        out.print(Text(f"column {clean(name, 24)} holds {clean(how, 160)}", style="yellow"))
+    remarks = inside.by_remark(inside.misread(model) | inside.texts(model))
+    for how, names in list(remarks.items())[:limit]:
+        out.print(Text(held(names, how), style="yellow"))
     skipped = left_out(model)
     for name, reason in list(skipped.items())[:limit]:
         out.print(note(f"left out: {clean(name)} ({clean(reason, 160)})"))
     if len(skipped) > limit:
         rest = counted(len(skipped) - limit, "more column" if limit else "column")
         out.print(note(f"left out: {rest}"))
+
+
+def held(names: Sequence[str], how: str) -> str:
+    """What columns hold that people may mean as something else."""
+    if not names[1:]:
+        return f"column {clean(names[0], 24)} holds {clean(how, 160)}"
+    shown = [clean(name, 24) for name in names[:SHOWN]]
+    rest = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else f" and {shown.pop()}"
+    return f"columns {', '.join(shown)}{rest} hold {clean(how, 160)}"
 
 
 def _print_leaks(out: Console, model: Model, columns: list[Column]) -> None:

@@ -11,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from naively.cli import layout, progress
+from naively.cli.columns import held
 from naively.cli.errors import printable
+from naively.cli.inside import by_remark
 from naively.cli.layout import clean, new_table, room_beside
 from naively.cli.sources import Opened
 from naively.cli.work import sampled
@@ -34,22 +36,25 @@ def run(source: Opened, question: Question) -> Diagnosis:
     rows = sampled(source, question)
     with progress.doing() as tell:
         found = examine(rows, question.wishes, question.seed, tell)
-    for name in found.columns:
-        if found.columns[name] == "levels" and name not in question.wishes.columns:
-            alone = len(found.columns) == 1
-            _note_levels(name, rows.table.column(name), question.wishes.missing, alone)
+    alone, missing = len(found.columns) == 1, question.wishes.missing
+    remarks = {
+        name: _meant(name, rows.table.column(name), missing, alone)
+        for name, kind in found.columns.items()
+        if kind == "levels" and name not in question.wishes.columns
+    }
+    for how, names in by_remark({name: how for name, how in remarks.items() if how}).items():
+        progress.note(held(names, how))
     return found
 
 
-def _note_levels(name: str, column: pa.ChunkedArray, missing: Sequence[str], alone: bool) -> None:
-    """A note on levels that people may mean as something else."""
+def _meant(name: str, column: pa.ChunkedArray, missing: Sequence[str], alone: bool) -> str | None:
+    """What people may mean by levels, with what to do."""
     codes, known = values.levels(values.flat(column), missing)
     levels, weights = known.tolist(), np.bincount(codes, minlength=len(known) + 1)[:-1]
     how = None if as_dates(known) is not None else written(levels)
     if how is None and alone and wordy(levels, weights.astype(np.float64)):
         how = f"{said(len(levels))}--columns {shlex.quote(f'{name}=text')}"
-    if how is not None:
-        progress.note(f"column {clean(name, 24)} holds {clean(how, 160)}")
+    return how
 
 
 def diagnosed(found: Diagnosis, limit: int) -> None:

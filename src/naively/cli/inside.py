@@ -18,6 +18,9 @@ from naively.tables.telling import bits, missing_weight, nearly_all
 from naively.tables.wordy import short_texts
 from naively.tables.written import written
 
+WEIGHED = ("weighed_text", "pooled_text")
+"""Families of documents whose evidence is weighed."""
+
 
 @dataclass
 class Column:
@@ -96,6 +99,14 @@ def misread(model: Model) -> dict[str, str]:
     return {name: said for name, said in found.items() if said}
 
 
+def by_remark(found: dict[str, str]) -> dict[str, list[str]]:
+    """What is said of columns, each once, with their names."""
+    said: dict[str, list[str]] = {}
+    for name, how in found.items():
+        said.setdefault(how, []).append(name)
+    return said
+
+
 def texts(model: Model) -> dict[str, str]:
     """The columns of levels that look like short texts, with what to do."""
     found = short_texts(model)
@@ -130,7 +141,7 @@ def remedy(model: Model) -> str:
     """What may help probabilities that are worse than none."""
     schema = model.schema
     known = schema.known
-    if any(family.summary.takes == "documents" for family in known.values()):
+    if any(family.name in WEIGHED for family in known.values()):
         return ": use its labels alone"
     if any(schema.reason(name).kind == "array" for name in known):
         return ""

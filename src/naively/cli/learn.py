@@ -76,6 +76,7 @@ def fit(
     from naively.cli import multilabel as labelled
     from naively.cli.checkpoints import begun, check
     from naively.cli.errors import UsageError
+    from naively.cli.odd_labels import odd
     from naively.cli.options import noted, weighing
     from naively.files import locks, parted
     from naively.files.safetensors import Saved
@@ -133,6 +134,8 @@ def fit(
             f"the model knows one class: `naively update {output}{label}` adds others; until then "
             "all rows are predicted to be of it"
         )
+    for remark in odd(fitted.model) if like is None else ():
+        progress.note(remark)
     if json:
         layout.print_json(report.fit_json(fitted, str(output)))
     else:

@@ -85,8 +85,11 @@ def weighing(question: Question, options: LearningOptions, size: int | None) -> 
 
 
 def missing_of(options: LearningOptions) -> tuple[str, ...]:
-    """What a missing value is spelled as."""
-    return MISSING if options.missing is None else ("", *options.missing)
+    """What a missing value is spelled as: as usual, too, unless "" is among what was said."""
+    own = tuple(one for one in options.missing or () if one)
+    if options.missing is not None and "" in options.missing:
+        return ("", *own)
+    return (*(one for one in own if one not in MISSING), *MISSING)
 
 
 def prior_of(options: LearningOptions) -> Prior:

@@ -68,7 +68,8 @@ def report_of(saved: Saved, path: Path, source: Opened | None) -> Report:
         shapes_note=note,
         words=_words(model),
         missing=_missing(model, columns),
-        left_out=_left_out(model),
+        left_out=_told("Left out", "why", inside.left_out(model)),
+        misread=_told("Not read as numbers or dates", "holds", inside.misread(model)),
         examples=[] if looked is None else looked.examples,
         mistakes=[] if looked is None else looked.mistakes,
         examples_note="" if looked is None else looked.examples_note,
@@ -283,8 +284,9 @@ def _missing(model: Model, columns: list[Column]) -> Table | None:
     return Table("Missing values", heads, lines, 1, "", bars) if gone else None
 
 
-def _left_out(model: Model) -> Table | None:
-    left = [[name, why] for name, why in inside.left_out(model).items()]
-    rest = len(left) - LISTED
+def _told(title: str, head: str, found: dict[str, str]) -> Table | None:
+    """What is said of some columns."""
+    lines = [[name, what] for name, what in found.items()]
+    rest = len(lines) - LISTED
     note = f"and {rest:,} more" if rest > 0 else ""
-    return Table("Left out", ["column", "why"], left[:LISTED], 2, note) if left else None
+    return Table(title, ["column", head], lines[:LISTED], 2, note) if lines else None

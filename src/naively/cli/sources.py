@@ -210,12 +210,12 @@ def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
     """The column of true labels, with which those of a model are compared."""
     if target is None:
         raise UsageError("the model file does not name its target: give it with --target COLUMN")
+    features = models.features_of(saved)
     if target not in table.names:
-        raise UserError(
-            f"{table.name}: {no_column(target, table.names)}; without the true labels there is "
-            "nothing to compare"
-        )
-    if target in models.features_of(saved):
+        others = [name for name in table.names if name not in features]
+        why = no_column(target, others) if others else f"there is no column {target!r}"
+        raise UserError(f"{table.name}: without the true labels there is nothing to compare: {why}")
+    if target in features:
         raise UserError(f"{target!r} is a feature of the model, and cannot be its target")
     return target
 

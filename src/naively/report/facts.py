@@ -158,6 +158,7 @@ class Report:
     shapes_note : what is not shown.
     words : most telling words, a table a class and column.
     missing, left_out : columns with missing values; those that are left out, and why.
+    misread : columns that people may have meant as numbers or dates, and what they hold.
     examples, mistakes : rows that were given.
     examples_note, mistakes_note : which rows these are.
     form : the columns for a row to try, as JSON takes them; None if there is none.
@@ -182,6 +183,7 @@ class Report:
     words: list[Table]
     missing: Table | None
     left_out: Table | None
+    misread: Table | None = None
     examples: list[Example] = field(default_factory=list)
     mistakes: list[Example] = field(default_factory=list)
     examples_note: str = ""

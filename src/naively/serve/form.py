@@ -8,6 +8,7 @@ import numpy as np
 
 from naively.serve.state import State
 from naively.tables.encoding import decode
+from naively.tables.inference import MANY
 
 DRAWN, SHOWN, LEVELS = 400, 24, 1000
 """Rows that are drawn from the model, values of a column that are shown, and levels."""
@@ -24,7 +25,7 @@ def form(state: State) -> dict[str, Any]:
     if len(model.classes) == 0:
         return {**told, "columns": []}
     drawn, generator = _drawn(state), np.random.default_rng(0)
-    levels = _levels(state)
+    levels, worded = _levels(state), _worded(state)
     columns = []
     for name in state.columns:
         if name in state.without:
@@ -33,7 +34,9 @@ def form(state: State) -> dict[str, Any]:
         kind = {"documents": "text", "levels": "level"}.get(takes, "number")
         known = levels.get(name)
         if takes == "cells" and known is not None and known.dtype.kind == "T":
-            kind = "level"
+            kind = "text" if name in worded else "level"
+            if kind == "level" and len(known) == model.rows >= MANY:
+                continue  # another value in each row, which tells nothing
         values = [one for one in drawn.get(name, []) if one is not None]
         if model.schema.why[name] == "whole numbers":
             values = [float(round(one)) for one in values]
@@ -73,6 +76,12 @@ def _levels(state: State) -> dict[str, Any]:
         if part.summary.of_levels or part.summary.takes == "cells"
         for name, levels in zip(part.names, counted.levels, strict=True)
     }
+
+
+def _worded(state: State) -> set[str]:
+    """The columns of text whose words are weighed beside other columns."""
+    blocks = (one for one in state.posterior.blocks if one[1].has_texts)
+    return {name for block, own in blocks for name in own.told_texts(block.names)}
 
 
 def _typical(values: list[Any], kind: str) -> Any:

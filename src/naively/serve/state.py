@@ -79,11 +79,9 @@ class State:
         schema = self.model.schema
         lacking, _ = other_columns(schema, self.model.target, table.column_names)
         if len(lacking) == len(schema.names):
-            own = few(table.column_names) or "unknown to it"
             raise RefusedError(
-                422, f"the rows have none of the columns that were learned, {few(lacking)}; their "
-                f"own are {own}",
-            )  # fmt: skip
+                422, f"the rows have none of the columns that were learned: {few(lacking)}"
+            )
         rows, invalid = encode_for(self.posterior, table, self.without)
         said = [f"the rows lack {few(lacking)}: counted as missing"] if lacking else []
         return rows, said + unread(self.model, invalid, "read")

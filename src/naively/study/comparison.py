@@ -20,7 +20,7 @@ from naively.study.alternatives import BOOSTING, Alternative, Refits, alternativ
 from naively.study.report import Report, failures, loss_cell
 from naively.study.results import Candidate, candidate, candidate_name
 from naively.study.rows import LabelledRows, of_any
-from naively.study.rungs import AUTO, Rung, kinds, ladder, weighed
+from naively.study.rungs import AUTO, Rung, kinds, ladder, unweighed, weighed
 from naively.study.splits import Splits, growing
 from naively.study.trial import Trial
 from naively.tables.inference import Columns, Wishes, infer
@@ -48,6 +48,7 @@ class Comparison(Report):
     candidates : list of Candidate: the majority class, naive Bayes and the other rungs, then the
         classifiers of scikit-learn.
     advice : is naive Bayes enough, and would more rows help? One sentence.
+    apart : why `AutoBayes` and gradient boosting take no part; empty if they may.
     """
 
     left_out: dict[str, str]
@@ -55,6 +56,7 @@ class Comparison(Report):
     splits: int
     candidates: list[Candidate]
     advice: str
+    apart: str = ""
 
     def __str__(self) -> str:
         shown = places(self.sizes, SHOWN)
@@ -172,8 +174,9 @@ def examine(
     # a covariance that is not shrunk is the same but where rows are few: there it has no density
     rungs = [rung for rung in rungs if rung.name not in shrunk]
     others = [one for one in others if whole is not None or not one.boosts]
+    apart = unweighed(wishes, rows, rule) or ""
     if only:
-        rungs, others = _chosen(only, rungs, others)
+        rungs, others = _chosen(only, rungs, others, apart)
     steps = len(splits.tests) * len(splits.sizes)
     with progress("naive Bayes and the other rungs", len(rungs) * steps) as done:
         curves = trial.curves(rungs, done, seconds)
@@ -190,6 +193,7 @@ def examine(
         splits=len(splits.tests),
         candidates=found,
         advice=sentence(found, splits.sizes),
+        apart="" if only else apart,
     )
 
 
@@ -214,7 +218,7 @@ def checked_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _chosen(
-    only: Sequence[str], rungs: Sequence[Rung], others: Sequence[Alternative]
+    only: Sequence[str], rungs: Sequence[Rung], others: Sequence[Alternative], apart: str
 ) -> tuple[list[Rung], list[Alternative]]:
     """Those with these names, in capitals or not, and the majority class.
 
@@ -226,7 +230,9 @@ def _chosen(
     names = [candidate_name(rung) for rung in rungs] + [one.name for one in others]
     for name in only:
         if name.lower() not in map(str.lower, names):
-            raise ValueError(f"no candidate is called {name!r}; there are {', '.join(names)}")
+            why = f": {_absent(apart)}" if apart and name.lower() in map(str.lower, EVERY) else ""
+            there = ", ".join(names)
+            raise ValueError(f"no candidate is called {name!r}{why}; there are {there}")
     return (
         [one for one in rungs if not one.blocks or candidate_name(one).lower() in wanted],
         [one for one in others if one.name.lower() in wanted],
@@ -281,4 +287,10 @@ def notes(found: Comparison, accuracy: bool = False) -> list[str]:
     if found.left_out and every:
         verb = "are" if every[1:] else "is"
         said.append(f"{' and '.join(every)} {verb} given all columns but those to be skipped")
+    if found.apart:
+        said.append(_absent(found.apart))
     return said
+
+
+def _absent(apart: str) -> str:
+    return f"{' and '.join(EVERY)} take no part, as {apart}"

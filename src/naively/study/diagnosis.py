@@ -18,7 +18,7 @@ from naively.study.pairs import LEVEL, ColumnPair, features, most_telling, pairs
 from naively.study.report import Report, failures, loss_cell
 from naively.study.results import RungResult, rung_results
 from naively.study.rows import LabelledRows, of_any
-from naively.study.rungs import kinds, ladder, weighed
+from naively.study.rungs import AUTO, kinds, ladder, unweighed, weighed
 from naively.study.splits import Splits
 from naively.study.trial import Trial
 from naively.study.words import words
@@ -162,7 +162,7 @@ def examine(
     tested = pairs(chosen, rows.codes, classes)
     trial = Trial(rows, rule, Splits(rows.codes, FOLDS, seed=seed), workers(None))
     tell("trying the rungs of the ladder")
-    whole = weighed(wishes, rows, rule)
+    whole, apart = weighed(wishes, rows, rule), unweighed(wishes, rows, rule)
     tried = rung_results(trial, ladder(rule, numbers, levels, classes, whole))
     return Diagnosis(
         **rows.facts,
@@ -176,7 +176,8 @@ def examine(
         words={name: [one.name for one in own if one in chosen] for name, own in told.items()},
         pairs=tested,
         rungs=tried,
-        recommendation=advice.recommendation(rows.target, tested, tried, what),
+        recommendation=advice.recommendation(rows.target, tested, tried, what)
+        + (f" {AUTO} was not tried, as {apart}." if apart else ""),
     )
 
 

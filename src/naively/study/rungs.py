@@ -47,6 +47,8 @@ GAUSSIANS: dict[str, AnyFamily] = {
 
 AUTO, WIDE = "AutoBayes", 200
 """The rung of which nothing is to be chosen, and the columns up to which it is tried."""
+FEW = 3
+"""Columns of text that are named."""
 
 EVENTS: dict[Event, str] = {
     "multinomial": "naive Bayes, multinomial",
@@ -143,14 +145,24 @@ def _has_powers(family: AnyFamily) -> bool:
     return family.summary == Gaussian.summary
 
 
-def weighed(wishes: Wishes, rows: LabelledRows, rule: Schema) -> Schema | None:
-    """All columns in the one block of `AutoBayes`; None if some have families, or are text.
+def unweighed(wishes: Wishes, rows: LabelledRows, rule: Schema) -> str | None:
+    """Why `AutoBayes` does not take these columns, many times over; None if it does.
 
-    Nor is it tried, many times over, on more than 200 columns: it screens all their pairs.
+    Of more than 200 columns it would screen all pairs.
     """
-    asked = [family for family in wishes.columns.values() if family != "skip"]
-    wide = rows.table.num_columns > WIDE
-    if wide or asked or any(map(_is_text, rule.blocks)):
+    texts = [name for block in rule.blocks if _is_text(block) for name in block.names]
+    asked = [name for name, family in wishes.columns.items() if family != "skip"]
+    if rows.table.num_columns > WIDE:
+        return f"there are more than {WIDE} columns"
+    if texts:
+        few = ", ".join(texts[:FEW]) + ", ..." * (len(texts) > FEW)
+        return f"{few} {'are' if texts[1:] else 'is'} text"
+    return f"{asked[0]} was given a family" if asked else None
+
+
+def weighed(wishes: Wishes, rows: LabelledRows, rule: Schema) -> Schema | None:
+    """All columns in the one block of `AutoBayes`; None if it does not take them."""
+    if unweighed(wishes, rows, rule):
         return None
     found = infer(replace(wishes, whole=Pooled()), rows.table, (rows.classes, rows.codes)).varying
     return found if found.blocks else None

@@ -19,6 +19,8 @@ FOREIGN = {
     b"\xff\xfe": "text in UTF-16",
     b"\xfe\xff": "text in UTF-16",
 }  # fmt: skip
+MODEL = b'{"__metadata__":{"naively"'
+"""How a model file goes on after the length of its header."""
 PARQUET = re.compile(rb"PAR1[^\t\r\n -~]")  # a column may well be called PAR1
 RELATION = re.compile(rb"(?:\s|%[^\n]*\n)*@(?:relation|attribute)\b", re.I)
 
@@ -37,6 +39,13 @@ def recognised(source: Input, stream: Stream, options: Options) -> str:
             f"{source.name}: this is an SQLite file; ask it for rows: --database "
             f'sqlite:{source.name} --sql "select * from TABLE"'
         )
+    if head[8:].startswith(b"DUCK"):
+        raise TableError(
+            f"{source.name}: this is a DuckDB file; ask it for rows: --database "
+            f'duckdb:{source.name} --sql "select * from TABLE"'
+        )
+    if head[8:].startswith(MODEL):
+        raise TableError(f"{source.name}: this is a model file of naively, where rows are expected")
     for magic, what in FOREIGN.items():
         if head.startswith(magic):
             raise TableError(f"{source.name}: this is {what}; save the table as CSV in UTF-8")

@@ -7,6 +7,7 @@ March or in April. A cell has one meaning here, so these have none but their tex
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 
 from naively import numerals
@@ -16,6 +17,8 @@ LOOKED_AT = 10_000
 """Levels, about as many at most."""
 FEWEST, MOST_OF = 3, 0.9
 """Levels that look alike, at least; part of all levels."""
+SPELLED, LONGEST = 3, 16
+"""Strays that are all named, and their characters, at most."""
 
 SIGN = r"[$€£¥₹₽₩₺]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD|CNY|SEK|NOK|DKK|PLN|kr|zł|R\$"
 NUMBER = r"(?:\d+(?:[.,]\d+)?|\d{1,3}(?:[.,' \u00a0\u202f]\d{3})+(?:[.,]\d+)?)"
@@ -59,16 +62,34 @@ def written(levels: Sequence[str]) -> str | None:
         strays = [level for level in some if not (level and pattern.fullmatch(level))]
         if not strays:
             return None
-        more = f" and {len(strays) - 1:,} more" if len(strays) > 1 else ""
         if len(some) - len(strays) > few and (meant := _meant(strays, few, forms)):
-            return f"{what}, but for {meant[0]!r}{more}: so all are levels; {meant[1]}"
+            return f"{what}, but for {_named(strays, meant[0])}: so all are levels; {meant[1]}"
         if len(strays) <= few:
-            codes = any(CODE.fullmatch(level) for level in strays)
-            hint = "" if codes else "; see --missing"
-            return f"{what}, but for {strays[0]!r}{more}: so all are levels{hint}"
+            code = next((level for level in strays if CODE.fullmatch(level)), None)
+            hint = _spelled(strays) if code is None else ": digits with leading zeros are text"
+            return f"{what}, but for {_named(strays, code)}{hint}"
     if meant := _meant(some, few, PATTERNS):
         return f"levels such as {meant[0]!r}: {meant[1]}"
     return None
+
+
+def _named(strays: Sequence[str], first: str | None) -> str:
+    """The strays if they are few; else one of them, and how many more."""
+    shown = [repr(one) for one in strays]
+    if first is None and 1 < len(shown) <= SPELLED:
+        return f"{', '.join(shown[:-1])} and {shown[-1]}"
+    more = f" and {len(shown) - 1:,} more" if shown[1:] else ""
+    return f"{shown[0] if first is None else repr(first)}{more}"
+
+
+def _spelled(strays: Sequence[str]) -> str:
+    """What to write if the strays mean missing values."""
+    so = ": so all are levels; "
+    if len(strays) > SPELLED or any(not 0 < len(one) <= LONGEST for one in strays):
+        return f"{so}see --missing"
+    those = "these are" if strays[1:] else "it is"
+    options = (f"--missing{'=' if one[0] == '-' else ' '}{shlex.quote(one)}" for one in strays)
+    return f"{so}if {those} missing, {' '.join(options)}"
 
 
 def _meant(
