@@ -12,7 +12,7 @@ from kit import with_block, with_family
 from safetensors.numpy import save_file
 
 import naively
-from naively.files.safetensors import KEY, ModelFileError, Saved, VERSION, load, save
+from naively.files.safetensors import KEY, VERSION, ModelFileError, Saved, load, save
 from naively.statistics.base import InvalidValueError
 
 RNG = np.random.default_rng(0)
