@@ -101,7 +101,7 @@ def test_a_noisy_copy_of_the_label_is_believed_as_far_as_it_is_right():
             assert abs(y[b][rows].mean() - proba[rows].mean()) < 0.07
 
 
-@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize("order", [2, 3, 4])
 def test_parity_is_found(order):
     rng = np.random.default_rng(order)
     X = rng.integers(0, 2, (1500, 5))

@@ -158,7 +158,7 @@ def explain(
         Say instead what would make the rows be of this class, by the model: which change of one
         column, which terms in a text.
     by_block
-        Show pairs, triples and all columns that tell something together as themselves, in place of
+        Show columns that tell something together as themselves, in place of
         each column's share of them. The sum is the same.
     output
         Write a flat table, a line for each column or word of a row, instead of printing: .csv,
@@ -217,7 +217,7 @@ def inspect(
         how many words of each class.
     column
         Show what each bin or level of a column adds to the scores, and the rows behind it, of a
-        model that weighs evidence; of a pair or triple, name all its columns.
+        model that weighs evidence; of columns together, name all.
     plot
         Draw that too, in a file such as shapes.png, or what moves the scores most; needs
         naively[plot].

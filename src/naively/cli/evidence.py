@@ -60,7 +60,7 @@ def _columns(columns: Sequence[Column], own: dict[str, list[Evidence | None]], w
 
 
 def _together(several: Sequence[Evidence], width: int) -> Table:
-    """Pairs, triples, and all numbers together."""
+    """Two to four columns, and all numbers, together."""
     names = [
         " × ".join(clean(name, 24) for name in one.names)
         if len(one.names) <= NUMBERS else f"{len(one.names):,} numbers"

@@ -88,7 +88,7 @@ def judged(model: Model, kept: Kept, question: Question) -> LeftOutScores | None
         and model.prior == Prior()
         and (texts or model.rows * model.n_features > SMALL or characters(model) > SHORT)
     ):
-        return _of_evidence(model, own, "smoothing" if texts else "pairs and triples")
+        return _of_evidence(model, own, "smoothing" if texts else "columns together")
     if model.statistics.nbytes > HEAVY:
         raise ValueError(f"the model takes more than {HEAVY >> 20:,} MB")
     rows = kept.learnable(model, question)

@@ -30,7 +30,7 @@ def fit(
 ) -> None:
     """Learn from the rows of a table, and write the model to a file.
 
-    The evidence of columns is weighed, and that of pairs and triples where they
+    The evidence of columns is weighed, and that of two to four together where they
     tell more: an `AutoBayes`. The file holds the rows, each distinct one once.
 
     With --naive each column gets the family that fits it, and all are multiplied:

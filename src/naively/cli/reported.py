@@ -138,7 +138,7 @@ def _quality(
     share = model.class_weight.rounded() / model.class_weight.rounded().sum()
     known = share[share > 0]
     prior = losses["prior"] if found is not None else -float((known * np.log(known)).sum())
-    how = judged.EVIDENCE.format("smoothing" if of_text else "pairs and triples")
+    how = judged.EVIDENCE.format("smoothing" if of_text else "columns together")
     return [
         Quality(
             f"On {_rows(own.rows, model)}, left out in turn", own.accuracy, float(share.max()),

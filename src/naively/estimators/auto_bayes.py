@@ -21,7 +21,7 @@ class AutoBayes(TableClassifier):
     """Naive Bayes for any table whose probabilities can be bet on: nothing to choose.
 
     The score of class c is log π_c + b_c + Σ_k w_k e_kc(x): the evidence e of each column, weighed,
-    and that of pairs and triples of columns where they tell more than their columns do. Numbers,
+    and that of two to four columns together where they tell more than each by itself. Numbers,
     dates and times are cut into bins; all numbers together are evidence too, as normal densities,
     and so are the words of each column of text.
     Weights and pairs are chosen by how rows are predicted by evidence that is not their own:
@@ -33,8 +33,8 @@ class AutoBayes(TableClassifier):
 
     Parameters
     ----------
-    interactions : "auto" or 3 for pairs and triples of columns where they tell more, 2 for pairs, 0
-        for none.
+    interactions : "auto" for pairs, triples and fours of columns where they tell more, 3 for pairs
+        and triples, 2 for pairs, 0 for none.
     text : sequence of str, optional
         Names of columns that are texts, whose words are evidence, however short the texts are:
         titles, names of products. Longer texts, of six words or more on average and mostly

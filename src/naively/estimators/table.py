@@ -311,7 +311,7 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         ----------
         X : the rows.
         by_block : bool
-            Show pairs, triples and all columns that tell something together as themselves, in place
+            Show columns that tell something together as themselves, in place
             of each column's share of them. The sum is the same.
         """
         posterior = self._posterior()

@@ -25,7 +25,8 @@ Cells = npt.NDArray[np.uint32]
 FINE = 0
 PAIRS = 1, 2, 3
 TRIPLES = 4, 5, 6
-"""Ways to cut: columns alone; pairs and triples, closer and closer."""
+FOURS = TRIPLES[:1]
+"""Ways to cut: columns alone; pairs, triples and fours, closer and closer."""
 NUMBERS = (64, 8, 16, 32, 5, 10, 20)
 LEVELS = (65_000, 16, 32, 64, 10, 20, 40)
 """Bins of numbers and of levels, at most, for each of these; a missing value has one more."""
@@ -146,6 +147,10 @@ class Lookup:
         pairs = zip(columns, bins, strict=True)
         sizes = np.array([column.size(way) for column in columns], np.int64)
         return cls([column.coarser[way][own].astype(np.uint16) for column, own in pairs], sizes)
+
+    def met(self) -> list[int]:
+        """How many bins of each column have a level."""
+        return [len(np.unique(own[:-1])) for own in self.bins]
 
     def coded(self, codes: npt.NDArray[Any]) -> Coded:
         """Rows (n, d) of places in the levels."""

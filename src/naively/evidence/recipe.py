@@ -1,4 +1,4 @@
-"""The recipe: evidence of columns, weighted; then what pairs and triples tell beyond it."""
+"""The recipe: evidence of columns, weighted; then what two to four tell beyond it."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def plan(
 
     1. The evidence of each column, log p(c | bin) - log π_c, and of all numbers together.
     2. Weights, by how rows are predicted whose own part gave no evidence.
-    3. Pairs and triples: what a cell tells beyond what the model so far expects of its rows. Those
-       that gain most are added and weighed with all others, as long as left-out rows gain.
+    3. Two to four columns: what a cell tells beyond what the model so far expects of its rows.
+       Those that gain most are added and weighed with all others, as long as left-out rows gain.
     """
     with one_thread():  # with more threads it adds in another order
         return _Recipe(entries, interactions, text, workers).made()
@@ -97,11 +97,14 @@ class _Recipe:
         self.base = _relative(np.log(self.priors))
         bins = [*map(Column.bins, self.columns, entries.levels)]
 
-        def coded(way: int) -> Coded:
-            found = Lookup.of(self.columns, bins, way).coded(entries.codes)
+        cuts = [Lookup.of(self.columns, bins, way) for way in (FINE, *PAIRS, *TRIPLES)]
+        self.met = [cut.met() for cut in cuts]
+
+        def coded(cut: Lookup) -> Coded:
+            found = cut.coded(entries.codes)
             return Coded(found.codes.take(entries.row, axis=1), found.sizes)
 
-        self.coded = workers.map(coded, (FINE, *PAIRS, *TRIPLES))
+        self.coded = workers.map(coded, cuts)
         fine = self.coded[FINE].codes
         self.varied = [j for j, own in enumerate(fine) if (own != own[:1]).any()]
 
@@ -125,16 +128,16 @@ class _Recipe:
         added = np.zeros(len(known), bool)
         ridge, tried = found.ridge, set[Candidate]()
         screening = Screening(
-            self.entries, self.coded, self.varied, self.prior, self.interactions, self.workers
+            self.entries, self.coded, self.met, self.varied, self.prior, self.interactions,
+            self.workers,
         )  # fmt: skip
         for number in range(ROUNDS if self.interactions != 0 and len(self.varied) > 1 else 0):
             expected = self._expected(known, found)
-            blocks = [one.block for one in known]
-            pairs = [b.columns for b in blocks if isinstance(b, Cells) and len(b.columns) == 2]
+            has = [one.block.columns for one in known if isinstance(one.block, Cells)]
             least = ONE_MORE * found.log_loss
-            more = screening.best(number, expected, pairs, tried, least)
-            if not more and number < 2:
-                continue  # triples may tell what pairs do not
+            more = screening.best(number, expected, has, tried, least)
+            if not more and number + 1 < screening.widest:
+                continue  # triples may tell what pairs do not, and fours what triples do not
             if not more:
                 break
             hoped, unsure = expected.weighed(self.entries.weight)

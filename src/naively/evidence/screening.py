@@ -1,8 +1,9 @@
-"""Screening: which pairs and triples of columns would add most to what is known."""
+"""Screening: which columns together would add most to what is known."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -11,7 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.bins import FINE, PAIRS, TRIPLES, Coded
+from naively.evidence.bins import FINE, FOURS, PAIRS, TRIPLES, Coded
 from naively.evidence.entries import PARTS, Entries
 from naively.exact import Float64, Int64
 from naively.kernels import evidence as kernel
@@ -29,10 +30,12 @@ ROWS = 50
 """Rows, at least, for each block that a round adds, and for a weight below 0 to be believed."""
 OFTEN = 4
 """Blocks of one round that a column is in, at most."""
-MANY, WIDE = 4000, 20
-"""Triples that are tried, at most; columns up to which these are all that there are."""
+FOUR = 4
+"""Columns of a block, at most, of any table."""
+MANY, ALL = 4000, 1200
+"""Triples, or fours, that are tried, at most; up to how many all that there are."""
 ENTRIES = 4
-"""Of each cell, for there to be closer ways to cut than the first."""
+"""Of each cell, for four columns together, and for closer ways to cut than the first."""
 TABLE = 4_000_000
 """Cells times classes times parts of a table that is tried, at most."""
 SCREENED, LEAST_SCREENED = 50_000_000, 20_000
@@ -74,6 +77,7 @@ class Screening:
     ----------
     entries : Entries
     coded : their columns, for each way to cut.
+    met : how many bins of each column have a level, for each way to cut.
     varied : the columns that vary.
     prior : (C,) the class prior.
     interactions : as `Pooled` has them.
@@ -82,16 +86,22 @@ class Screening:
 
     entries: Entries
     coded: Sequence[Coded]
+    met: Sequence[Sequence[int]]
     varied: Sequence[int]
     prior: Float64
     interactions: Interactions
     workers: Workers
 
+    @property
+    def widest(self) -> int:
+        """Columns of a block, at most."""
+        return FOUR if self.interactions == "auto" else self.interactions
+
     def best(
         self,
         number: int,
         expected: Expected,
-        pairs: Sequence[tuple[int, ...]],
+        known: Sequence[tuple[int, ...]],
         tried: set[Candidate],
         least: float,
     ) -> list[tuple[Candidate, float]]:
@@ -101,11 +111,11 @@ class Screening:
         ----------
         number : of the round.
         expected : Expected, of each entry.
-        pairs : those that it has.
-        tried : blocks that it has.
+        known : the columns of the blocks that it has.
+        tried : blocks that were added.
         least : nats a row that they must gain together: what each would gain is hardly more.
         """
-        candidates = [one for one in self._candidates(number, pairs) if one not in tried]
+        candidates = [one for one in self._candidates(number, known) if one not in tried]
         sure = np.log(max(1, len(candidates))) + SURE
         most = min(max(4, len(self.coded[FINE].sizes)), int(self.entries.weight.sum()) // ROWS)
         screened = SCREENED // max(1, len(candidates) * self.entries.n_classes)
@@ -130,31 +140,35 @@ class Screening:
             gained += gains[k].max()
         return chosen if gained > least * asked.weight.sum() else []
 
-    def _candidates(self, number: int, pairs: Sequence[tuple[int, ...]]) -> Iterator[Candidate]:
+    def _candidates(self, number: int, known: Sequence[tuple[int, ...]]) -> Iterator[Candidate]:
         """What is tried in a round."""
         yield from self._cut(PAIRS[: number + 1], itertools.combinations(self.varied, 2))
-        if number < 2 or self.interactions == 2:
-            return
-        if len(self.varied) <= WIDE:
-            triples: list[tuple[int, ...]] = list(itertools.combinations(self.varied, 3))
-        else:  # those that hold a pair which tells something
-            triples = sorted({
-                tuple(sorted((*pair, j)))
-                for pair in pairs[: 2 * len(self.varied)] for j in self.varied if j not in pair
-            })  # fmt: skip
-        yield from self._cut(TRIPLES, triples[:MANY])
+        for width, ways in ((3, TRIPLES), (FOUR, FOURS)):
+            if width <= min(self.widest, number + 1):
+                yield from self._cut(ways, self._wide(width, known)[:MANY])
+
+    def _wide(self, width: int, known: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """Blocks of so many columns: all, or those that hold one of a column less that tells."""
+        if math.comb(len(self.varied), width) <= ALL:
+            return [*itertools.combinations(self.varied, width)]
+        narrower = [one for one in known if len(one) == width - 1][: 2 * len(self.varied)]
+        return sorted({
+            tuple(sorted((*one, j))) for one in narrower for j in self.varied if j not in one
+        })  # fmt: skip
 
     def _cut(
         self, ways: Sequence[int], blocks: Iterable[tuple[int, ...]]
     ) -> Iterator[Candidate]:  # fmt: skip
         """Blocks, cut closer and closer: as long as more is told apart, of entries enough."""
         most = TABLE / (self.entries.n_classes * PARTS)
+        enough = len(self.entries) / ENTRIES
         told_apart = dict.fromkeys(blocks, 0)
         for way in ways:
             for block, before in told_apart.items():
-                told_apart[block] = size = self.coded[way].size(block)
-                enough = not before or size * ENTRIES <= len(self.entries)
-                if before < size < most and enough:
+                told_apart[block] = met = math.prod([self.met[way][j] for j in block])
+                coarse = not before and len(block) < FOUR
+                fits = self.coded[way].size(block) < most
+                if before < met and fits and (coarse or met <= enough):
                     yield way, block
 
     def _rough(self, candidates: list[Candidate], asked: _Asked) -> Float64:
@@ -166,7 +180,7 @@ class Screening:
         def rough(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
             most = max(map(coded.size, blocks))
             cells, sums = np.empty(len(told), np.uint32), np.empty(most * told.shape[1], np.float32)
-            columns, out = np.full((len(blocks), 3), kernel.NONE), np.empty(len(blocks))
+            columns, out = np.full((len(blocks), FOUR), kernel.NONE), np.empty(len(blocks))
             for row, block in zip(columns, blocks, strict=True):
                 row[: len(block)] = block
             kernel.rough_gains(

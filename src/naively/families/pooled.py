@@ -1,4 +1,4 @@
-"""Evidence pooled: weighted log-probabilities of columns, pairs and triples of columns."""
+"""Evidence pooled: weighted log-probabilities of columns, and of two to four together."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Pooled(Family[Any, PooledParameters]):
 
         log π_c + b_c + Σ_k w_k e_kc(x)
 
-    with e_kc(x) = log p(c | x_k) - log π_c the evidence of a block: a column, a pair or a triple of
+    with e_kc(x) = log p(c | x_k) - log π_c the evidence of a block: a column, two to four of
     columns, or all numbers together. Naive Bayes has w = 1 and b = 0. Here both maximise the
     likelihood of rows by evidence that is not their own: docs/evidence.md has the recipe.
 
@@ -38,7 +38,8 @@ class Pooled(Family[Any, PooledParameters]):
 
     Parameters
     ----------
-    interactions : "auto" or 3 for pairs and triples of columns, 2 for pairs, 0 for none.
+    interactions : "auto" for pairs, triples and fours of columns, 3 for pairs and triples, 2 for
+        pairs, 0 for none.
     limit : distinct rows that are kept, at most; see `naively.statistics.sample.Sample`.
     text : columns whose words are evidence, however short their texts are: by name, and by number
         where columns are estimated from.

@@ -173,7 +173,7 @@ class PooledParameters(Parameters):
         return list(dict.fromkeys(block.columns for block in self.plan.blocks))
 
     def by_block(self, X: Data) -> Float64:
-        """What each of these adds, (n, C, K): a pair or triple by itself."""
+        """What each of these adds, (n, C, K): columns together by themselves."""
         X, places = encoded(X), {columns: k for k, columns in enumerate(self.blocks())}
         total = np.zeros((len(X.codes), len(self.bias), len(places)))
         for block, weight, own in self._each(X):
@@ -324,7 +324,7 @@ class PooledParameters(Parameters):
         return f"{met[:-1].sum():,} {kind}"  # the last is the missing value
 
     def described(self, names: Sequence[str]) -> Section:
-        """What each column has of weight, and the pairs and triples that it is in."""
+        """What each column has of weight, and the blocks of several that it is in."""
         blocks = list(zip(self.plan.blocks, self.plan.weights, strict=True))
         words = {}
         for j, name in enumerate(names):

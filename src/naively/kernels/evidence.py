@@ -240,7 +240,7 @@ def rough_gains(codes, sizes, blocks, told, strength, cells, sums, out):
     what was expected, less its variance, over the rows expected. `told`, (n, 2 classes) float32,
     has of each entry what was expected of each class, what it is beyond that of each class but the
     first, and the doubt. `cells`, (n,) uint32, and `sums`, float32 for each number of each cell,
-    are room to work in. Blocks have three columns, or NONE in place of some.
+    are room to work in. Blocks are as wide as the widest, with NONE in place of columns.
     """
     classes, width = told.shape[1] // 2, told.shape[1]
     for k in range(out.size):
