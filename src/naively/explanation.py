@@ -38,7 +38,7 @@ MOST = 30
 """Features that are listed, those with the largest log-odds."""
 BLOCK = 256
 """Rows whose cells are read together."""
-LONGEST = 3
+LONGEST = 4
 """Features of a block that are named."""
 
 Cells = Callable[[range], Sequence[Sequence[str | None]]]

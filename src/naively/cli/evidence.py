@@ -17,7 +17,7 @@ from naively.model import Model
 
 MOVES = "moves: nats by which it shifts a class's score; mean of learned rows and classes"
 BELOW = "a weight below 0 takes back what other columns count twice"
-NUMBERS = 3
+NUMBERS = 4
 """Columns of one block that are named; of more, how many there are is said."""
 
 
