@@ -96,7 +96,6 @@ class _Recipe:
         self.prior = (total + 0.5) / (total + 0.5).sum()
         self.base = _relative(np.log(self.priors))
         bins = [*map(Column.bins, self.columns, entries.levels)]
-
         cuts = [Lookup.of(self.columns, bins, way) for way in (FINE, *PAIRS, *TRIPLES)]
         self.met = [cut.met() for cut in cuts]
 
@@ -136,7 +135,7 @@ class _Recipe:
             has = [one.block.columns for one in known if isinstance(one.block, Cells)]
             least = ONE_MORE * found.log_loss
             more = screening.best(number, expected, has, tried, least)
-            if not more and number + 1 < screening.widest:
+            if not more and number + 1 < screening.last:
                 continue  # triples may tell what pairs do not, and fours what triples do not
             if not more:
                 break

@@ -32,8 +32,8 @@ OFTEN = 4
 """Blocks of one round that a column is in, at most."""
 FOUR = 4
 """Columns of a block, at most, of any table."""
-MANY, ALL = 4000, 1200
-"""Triples, or fours, that are tried, at most; up to how many all that there are."""
+MANY, WHOLE = 4000, {3: 20, FOUR: 12}
+"""Triples, or fours, that are tried, at most; columns up to which all of them are."""
 ENTRIES = 4
 """Of each cell, for four columns together, and for closer ways to cut than the first."""
 TABLE = 4_000_000
@@ -97,6 +97,11 @@ class Screening:
         """Columns of a block, at most."""
         return FOUR if self.interactions == "auto" else self.interactions
 
+    @property
+    def last(self) -> int:
+        """Columns of the widest blocks that are tried where narrower ones tell nothing."""
+        return self.widest if len(self.varied) <= WHOLE[FOUR] else min(self.widest, 3)
+
     def best(
         self,
         number: int,
@@ -149,7 +154,7 @@ class Screening:
 
     def _wide(self, width: int, known: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
         """Blocks of so many columns: all, or those that hold one of a column less that tells."""
-        if math.comb(len(self.varied), width) <= ALL:
+        if len(self.varied) <= WHOLE[width]:
             return [*itertools.combinations(self.varied, width)]
         narrower = [one for one in known if len(one) == width - 1][: 2 * len(self.varied)]
         return sorted({
