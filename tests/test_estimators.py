@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -41,6 +41,14 @@ def test_duplicate_entries_are_summed_before_they_can_overflow(dtype):
     matrix = sp.csr_matrix((entries, [0, 0, 1], [0, 2, 3]), shape=(2, 2))
     counts = MultinomialNB().fit(matrix, [0, 1]).feature_count_
     assert counts[0, 0] == entries[:2].astype(float).sum()
+
+
+@pytest.mark.parametrize("width", [4, 2**24 + 1])
+@pytest.mark.parametrize("columns", [[2, 0, 1, 3, 0], [2, 0, 1, 3, 1], [2, 0, 0, 3, 1]])
+def test_entries_in_any_order_are_learned_as_sorted_ones(columns, width):
+    matrix = sp.csr_matrix((np.arange(1.0, 6), columns, [0, 3, 5]), shape=(2, width))
+    counts = MultinomialNB().fit(matrix, [0, 1]).feature_count_
+    assert_array_equal(counts[:, :4], matrix.tocsc()[:, :4].toarray())
 
 
 @pytest.mark.parametrize("gamma", [Decimal("0.9"), Fraction(1, 3), np.float32(0.5), 1])

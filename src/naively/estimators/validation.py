@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from naively.exact import Float64
+from naively.kernels import deposits
 from naively.labels import check_ends, check_kinds, check_whole
 from naively.model import Model
 from naively.posterior import Posterior
@@ -23,6 +24,7 @@ from naively.tables.frames import refuse_path
 from naively.text.documents import Documents
 from naively.workers import Workers
 
+MOST_COLUMNS = 2**24  # of which one can be looked up in a table of 128 MiB
 KERNEL_TYPES = {np.dtype(code) for code in ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4")}
 
 
@@ -72,13 +74,24 @@ def _checked_csr(X: Any) -> Any:
     if bad or unsigned.max(initial=0) >= max(X.shape[1], 1):
         raise ValueError(f"X is no valid CSR matrix: its indices do not fit its shape, {X.shape}")
     values = _native(X.data)
-    if not X.has_canonical_format:
+    if not X.has_canonical_format and _has_duplicates(X):
         wide = np.float64 if values.dtype.kind == "f" else np.int64  # sums must not overflow
         X = type(X)((values.astype(wide), X.indices.copy(), X.indptr.copy()), shape=X.shape)
         X.sum_duplicates()
     elif values is not X.data:
         X = type(X)((values, X.indices, X.indptr), shape=X.shape)
     return X
+
+
+def _has_duplicates(X: Any) -> bool:
+    """Whether two entries of a row are in one column; True unasked if there are too many columns.
+
+    Much faster than sorting all rows, which is needed only to add entries up.
+    """
+    if X.shape[1] > MOST_COLUMNS:
+        return True
+    last = np.zeros(X.shape[1], np.int64)
+    return bool(deposits.has_duplicates(X.indices, X.indptr, last))
 
 
 def documents_of(X: Any) -> Documents:

@@ -133,3 +133,15 @@ def total_weights(codes, weights, totals, size, low):
     """Add each row's weight to its class."""
     for i in range(codes.size):
         add_value(totals, codes[i] * size, low, weights[i])
+
+
+@jit
+def has_duplicates(indices, indptr, last):
+    """Whether a CSR row has two entries in one column; `last` is one 0 for each column."""
+    for i in range(indptr.size - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            column = np.uint64(indices[p])
+            if last[column] == i + 1:
+                return True
+            last[column] = i + 1
+    return False
