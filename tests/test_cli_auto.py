@@ -128,7 +128,9 @@ def test_like_gives_the_plan_to_the_next_shard(people, capsys):
         pyarrow.csv.write_csv(part, f"{name}.csv")
     fitted(capsys, data="a.csv", output="a")
     said(capsys, "fit", "b.csv", "--like", "a", "-o", "like")
-    assert "not known: the plan was given" in said(capsys, "inspect", "like")[0]
+    shown = said(capsys, "inspect", "like")[0]
+    assert "not known: the plan was given" in shown
+    assert "in all" not in shown  # no rows are kept
     first = AutoBayes().fit(people.slice(0, 250), "rich")
     assert_same("like", AutoBayes().fit(people.slice(250), "rich", like=first), people)
     said(capsys, "merge", "a", "like", "-o", "sum")
@@ -240,6 +242,23 @@ def test_moves_are_what_explanations_say(tmp_path, monkeypatch, capsys):
     off -= (off @ prior)[:, np.newaxis]
     assert block["moves"] == pytest.approx((np.abs(off) @ prior).mean())
     assert block["moves"] > 0.1
+
+
+def test_columns_are_told_by_all_that_explanations_give_them(people, capsys):
+    found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")["evidence"]["columns"]
+    added = AutoBayes().fit(people, "rich").explain(people.drop_columns("rich"))
+    y = np.array(people["rich"].to_pylist()) == "rich"
+    prior = np.array([1 - y.mean(), y.mean()])
+    expected = {}
+    for name, own in zip(added.features, np.moveaxis(added.contributions, -1, 0), strict=True):
+        off = own - own.mean(axis=0)
+        off -= (off @ prior)[:, np.newaxis]
+        expected[name] = (np.abs(off) @ prior).mean()
+    assert found == pytest.approx(expected)
+    assert min(found["left"], found["right"]) > 10 * found["planet"]
+    out = said(capsys, "inspect", "m")[0]
+    assert "in all" in out
+    assert max(map(out.index, ("left ", "right "))) < min(map(out.index, ("age ", "id ")))
 
 
 def test_explanations_add_up(people, capsys):

@@ -16,6 +16,7 @@ from naively.families.describing import Evidence, Evidences
 from naively.model import Model
 
 MOVES = "moves: nats by which it shifts a class's score; mean of learned rows and classes"
+IN_ALL = "in all: the same with its share of what it tells together with others"
 BELOW = "a weight below 0 takes back what other columns count twice"
 NUMBERS = 4
 """Columns of one block that are named; of more, how many there are is said."""
@@ -27,15 +28,17 @@ def tables(columns: list[Column], found: Evidences, limit: int, width: int) -> G
     for one in found.blocks:
         if len(one.names) == 1:
             own.setdefault(one.names[0], []).append(one)
-    places = {name: place for place, name in enumerate(own)}
-    order = sorted(columns, key=lambda column: places.get(column.name, len(own)))
+    places = found.columns or {name: -place for place, name in enumerate(own)}
+    order = sorted(columns, key=lambda column: -places.get(column.name, -len(own)))
     several = [one for one in found.blocks if len(one.names) > 1]
     if not order:
         return Group(note("no column tells anything"))
     if limit == 0:
         said = f"{counted(len(order), 'column')}, {counted(len(several), 'block')} of several"
         return Group(note(f"{said}; --features shows them"))
-    shown: list[Any] = [_columns(order[:limit], own, width), note(MOVES)]
+    shown: list[Any] = [_columns(order[:limit], own, found.columns, width), note(MOVES)]
+    if found.columns is not None:
+        shown.append(note(IN_ALL))
     if any(one.weight < 0 for one in found.blocks):
         shown.append(note(BELOW))
     if len(order) > limit:
@@ -47,16 +50,22 @@ def tables(columns: list[Column], found: Evidences, limit: int, width: int) -> G
     return Group(*shown)
 
 
-def _columns(columns: Sequence[Column], own: dict[str, list[Evidence | None]], width: int) -> Table:
+def _columns(
+    columns: Sequence[Column], own: dict[str, list[Evidence | None]],
+    in_all: dict[str, float] | None, width: int,
+) -> Table:  # fmt: skip
     """A line for all that a column tells by itself: of dates also their parts."""
     rows, names = [], []
     for column in columns:
+        total = [] if in_all is None else [f"{in_all[column.name]:.3f}"]
         for one in own.get(column.name, [None]):
             what = "with others" if one is None else one.what
             missing = f"{column.missing:,.10g}" if column.missing else "·"
-            rows.append((what, missing, *_numbers(one)))
+            rows.append((what, missing, *_numbers(one), *total))
             names.append(column.name)
-    return _table("column", ("told apart", "missing", "weight", "moves"), names, rows, width)
+            total = ["·"] * len(total)
+    heads = ("told apart", "missing", "weight", "moves") + ("in all",) * (in_all is not None)
+    return _table("column", heads, names, rows, width)
 
 
 def _together(several: Sequence[Evidence], width: int) -> Table:
@@ -106,9 +115,10 @@ def losses_in_words(model: Model, found: Evidences) -> str:
 
 def as_json(model: Model, found: Evidences) -> dict[str, Any]:
     """All evidence, for programs."""
+    in_all = {} if found.columns is None else {"columns": found.columns}
     blocks = [
         {"columns": list(one.names), "told_apart": one.what, "weight": one.weight,
          "moves": one.moves}
         for one in found.blocks
     ]  # fmt: skip
-    return {"log_loss": losses(model, found), "blocks": blocks}
+    return {"log_loss": losses(model, found), "blocks": blocks, **in_all}

@@ -170,8 +170,8 @@ def _ranked(model: Model, columns: list[Column], found: Evidences | None) -> lis
         note = "bits: what the column alone tells about the class (mutual information)"
         return [Table("Columns", ["column", "family", "bits"], rows, 2, note, bars)]
     most = max((one.moves for one in found.blocks), default=0.0) or 1.0
-    tables = []
-    for title, head, several in (("Columns", "column", False), ("Together", "columns", True)):
+    tables = [] if found.columns is None else [_in_all(found.columns)]
+    for title, head, several in (("Alone", "column", False), ("Together", "columns", True)):
         blocks = [one for one in found.blocks if (len(one.names) > 1) == several][:LISTED]
         if not blocks:
             continue
@@ -185,6 +185,19 @@ def _ranked(model: Model, columns: list[Column], found: Evidences | None) -> lis
         heads = [head, "told apart", "weight", "moves"]
         tables.append(Table(title, heads, rows, 2, note, [one.moves / most for one in blocks]))
     return tables
+
+
+def _in_all(columns: dict[str, float]) -> Table:
+    """The columns by all that they tell, alone and with others."""
+    told = sorted(columns.items(), key=lambda one: -one[1])[:LISTED]
+    most = max(columns.values(), default=0.0) or 1.0
+    rows = [[name, f"{moves:.3f}"] for name, moves in told]
+    bars = [moves / most for _, moves in told]
+    note = (
+        "Moves: nats by which all that the column tells, alone and its share of what it tells "
+        "together with others, shifts a class's score; mean of learned rows and classes."
+    )
+    return Table("Columns", ["column", "moves"], rows, 1, note, bars)
 
 
 def _sentence(said: str) -> str:

@@ -131,6 +131,19 @@ class Evidence:
     moves: float
 
 
+def moved(added: Float64, share: Float64, prior: Float64) -> float:
+    """What `Evidence.moves` is of what is added to the scores of rows, (C, n), in nats.
+
+    Parameters
+    ----------
+    share : (n,) of each row among all.
+    prior : (C,) of each class.
+    """
+    off = added - (added @ share)[:, np.newaxis]  # what all rows have tells nothing
+    off -= prior @ off
+    return float(prior @ np.abs(off) @ share)
+
+
 @dataclass(frozen=True)
 class Evidences:
     """All evidence of a model.
@@ -138,10 +151,13 @@ class Evidences:
     Attributes
     ----------
     blocks : those first that move the scores most.
+    columns : by how much all moves the scores that a column adds, alone and with others, shared as
+        explanations share it; None if no rows are known.
     judged : how rows were predicted, each by evidence and weights of others; None if not known.
     """
 
     blocks: Sequence[Evidence]
+    columns: dict[str, float] | None
     judged: Judged | None
 
 

@@ -10,6 +10,7 @@ from naively.evidence.calendars import Calendar
 from naively.evidence.fixed import FixedPlan, PlanStatistics
 from naively.evidence.plan import Cells
 from naively.exact import ExactArray, Float64, Int64
+from naively.families.describing import moved
 from naively.families.pooled_parameters import PooledParameters
 from naively.invalid import Invalid
 from naively.labels import Labels
@@ -83,10 +84,12 @@ class PlannedParameters(PooledParameters):
             own = next(counts)
             share = own.sum(axis=1) / max(own.sum(), 1e-300)
             prior = own.sum(axis=0) / max(own.sum(), 1e-300)
-            off = block.table.T - (block.table.T @ share)[:, np.newaxis]
-            off -= prior @ off
-            found.append(abs(weight) * float(prior @ np.abs(off) @ share))
+            found.append(abs(weight) * moved(block.table.T, share, prior))
         return found
+
+    @property
+    def _in_all(self) -> None:
+        """Not known: the rows are not there."""
 
     def _met(self, block: Cells) -> Float64:
         """The counts of a block."""

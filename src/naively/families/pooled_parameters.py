@@ -22,7 +22,7 @@ from naively.evidence.unread import unread
 from naively.evidence.words import Words
 from naively.exact import Float64, Int64
 from naively.families.base import SCORED, Parameters
-from naively.families.describing import Evidence, Evidences, Section
+from naively.families.describing import Evidence, Evidences, Section, moved
 from naively.families.formula import Formula
 from naively.families.pooled_formula import formula_of
 from naively.families.pooled_texts import ToldTerms, explained_texts, told_texts
@@ -37,8 +37,8 @@ from naively.text.explained import ExplainedTerms
 
 Translated = tuple[dict[int, Lookup], dict[int, Float64], list[Int64]]
 """(bins of levels by the way to cut; evidence of levels by the block: words, dates; fine bins)."""
-LOOKED_AT = 4096
-"""Rows that tell how much evidence matters."""
+LOOKED_AT, CELLS = 4096, 1 << 24
+"""Rows that tell how much evidence matters; numbers of their reasons, at most."""
 
 
 class PooledParameters(Parameters):
@@ -234,17 +234,23 @@ class PooledParameters(Parameters):
     @cached_property
     def _moves(self) -> list[float]:
         """By how much each block moves the scores of the first rows: see `Evidence`."""
+        X, share, prior = self._first(LOOKED_AT)
+        return [abs(weight) * moved(own, share, prior) for _, weight, own in self._each(X)]
+
+    @cached_property
+    def _in_all(self) -> list[float] | None:
+        """By how much all that a column adds moves these scores."""
+        most = CELLS // (len(self.bias) * max(1, len(self.plan.columns)))
+        X, share, prior = self._first(max(1, min(LOOKED_AT, most)))
+        return [moved(own, share, prior) for own in self.contributions(X).T]
+
+    def _first(self, most: int) -> tuple[Encoded, Float64, Float64]:
+        """(the first rows that were learned, the share of each, the share of each class)."""
         entries = self.entries
-        some = entries.first(LOOKED_AT)
-        X = Encoded(entries.codes[entries.row[some]], entries.levels)
+        some = entries.first(most)
         share = entries.weight[some] / max(entries.weight[some].sum(), 1e-300)
-        prior = np.bincount(entries.y[some], share, entries.n_classes)
-        found = []
-        for _, weight, own in self._each(X):
-            off = own - (own @ share)[:, np.newaxis]  # what all rows have tells nothing
-            off -= prior @ off
-            found.append(abs(weight) * float(prior @ np.abs(off) @ share))
-        return found
+        prior: Float64 = np.bincount(entries.y[some], share, entries.n_classes)  # type: ignore[assignment]
+        return Encoded(entries.codes[entries.row[some]], entries.levels), share, prior
 
     def evidence(self, names: Sequence[str]) -> Evidences:
         """The blocks with their weights, and how much they matter."""
@@ -252,7 +258,8 @@ class PooledParameters(Parameters):
             Evidence([names[j] for j in block.columns], self._what(block), weight, moves)
             for block, weight, moves in self._ranked()
         ]
-        return Evidences(found, self.judged)
+        in_all = None if self._in_all is None else dict(zip(names, self._in_all, strict=True))
+        return Evidences(found, in_all, self.judged)
 
     @property
     def judged(self) -> Judged | None:  # type: ignore[override]
