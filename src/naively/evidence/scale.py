@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -53,8 +54,8 @@ ASPECTS = 2 + len(DOUBTS)
 """By which terms are weighed: 1, their surprise, what they tell."""
 SMALL = 1 << 12
 """Counts of which logarithms are made once."""
-TRIED = 2000
-"""Documents by which α and γ are chosen, at most."""
+TRIED, TOGETHER = 2000, 256
+"""Documents by which α and γ are chosen, at most; and those that a thread takes in one go."""
 FARTHEST = 300.0
 """Nats by which a class can be behind the first."""
 
@@ -148,19 +149,33 @@ class Counted:
             equal=self.equal[:most],
         )  # fmt: skip
 
-    def told(self, alpha: Any) -> tuple[Float64, Float64]:
-        """(evidence (n, 4 G, C) of each document without it, surprise in units; lengths (n,))."""
-        given = self.alpha is not None
-        alpha_whole = self.alpha_whole if given else alpha * self.n_terms
+    @cached_property
+    def sums(self) -> Float64:
+        """(V, D) what the terms tell of the classes, to be had without a document."""
+        found = np.empty((len(self.counts), len(DOUBTS)))
+        kernel.all_sums(self.counts, self.of_class, DOUBTS, found)
+        return found
+
+    def told(self, alpha: Any, most: int, workers: Workers) -> tuple[Float64, Float64]:
+        """(evidence (n, 4 G, C) of the first documents, each without itself; lengths (n,))."""
+        n, sums = min(most, len(self.y)), self.sums
+        alpha_whole = alpha * self.n_terms if self.alpha is None else self.alpha_whole
         smoothing = np.asarray(alpha, np.float64)
         logs = np.log(np.arange(SMALL) + smoothing) if smoothing.ndim == 0 else np.empty(0)
-        found = np.zeros((len(self.y), ASPECTS * self.n_groups, self.counts.shape[1]))
-        lengths = np.zeros(len(self.y))
-        kernel.left_out(
-            self.rows.indptr, self.rows.indices, self.rows.data, self.equal, self.counts,
-            logs, np.broadcast_to(smoothing, len(self.counts)), float(self.of_class.sum()),
-            self.group, alpha_whole, self.of_class, DOUBTS, found, lengths,
-        )  # fmt: skip
+        found = np.zeros((n, ASPECTS * self.n_groups, self.counts.shape[1]))
+        lengths, spread = np.zeros(n), np.broadcast_to(smoothing, len(self.counts))
+        log_counts, totals = np.empty(self.counts.shape, np.float32), self.counts.sum(axis=1)
+        kernel.all_logs(self.counts, spread, logs, log_counts)
+
+        def some(start: int) -> None:
+            kernel.left_out(
+                start, min(start + TOGETHER, n), self.rows.indptr, self.rows.indices,
+                self.rows.data, self.equal, self.counts, totals, sums, log_counts, logs, spread,
+                float(self.of_class.sum()), self.group, alpha_whole, self.of_class, DOUBTS,
+                found, lengths,
+            )  # fmt: skip
+
+        workers.map(some, range(0, n, TOGETHER))
         found[:, self.n_groups : 2 * self.n_groups] /= self.unit
         return found, lengths
 
@@ -191,10 +206,21 @@ class Counted:
             return few.pool(falling(evidence, lengths, quarters), few.added, workers).alone()[0]
 
         alphas: Sequence[Any] = ALPHAS if self.alpha is None else [self.alpha]
-        tried = [few.told(one) for one in alphas]
+        tried = [self.told(one, TRIED, workers) for one in alphas]
         best = int(np.argmin([loss(*one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
         quarters = min(QUARTERS, key=lambda one: loss(*tried[best], one))
-        return alphas[best], quarters, falling(*self.told(alphas[best]), quarters)
+        evidence = falling(*self.told(alphas[best], len(self.y), workers), quarters)
+        return alphas[best], quarters, evidence
+
+
+def narrowed(rows: scipy.sparse.csr_matrix) -> tuple[scipy.sparse.csr_matrix, Int64]:
+    """(documents by those terms alone that one of them has, which these are)."""
+    met = np.zeros(rows.shape[1], bool)
+    met[rows.indices] = True
+    terms = np.flatnonzero(met)
+    places = np.cumsum(met, dtype=rows.indices.dtype) - 1
+    shape = rows.shape[0], len(terms)
+    return scipy.sparse.csr_matrix((rows.data, places[rows.indices], rows.indptr), shape), terms
 
 
 def falling(evidence: Float64, lengths: Float64, quarters: int) -> Float64:

@@ -25,6 +25,7 @@ from naively.evidence.scale import (
     Counted,
     Scale,
     falling,
+    narrowed,
     unit_of,
 )
 from naively.evidence.weights import GROUPS
@@ -253,9 +254,7 @@ class _Texts:
 
     def counted(self, some: npt.NDArray[np.integer], y: Int64, weight: Float64) -> Counted:
         """Some of the texts, of these classes, and the counts of their terms."""
-        rows = self.rows[some]
-        own, places = np.unique(rows.indices, return_inverse=True)
-        rows = scipy.sparse.csr_matrix((rows.data, places, rows.indptr), (len(some), len(own)))
+        rows, own = narrowed(self.rows[some])
         return Counted(
             rows, y, weight, self.equal[some].toarray(), self.counts[own].toarray(), self.of_class,
             self.of_texts + 0.5, None, len(self.total), 0.0, self.group[own], self.n_groups,
@@ -303,7 +302,7 @@ class _Texts:
             mine = order[start : start + AT_ONCE]
             some, place = np.unique(self.at[mine], return_inverse=True)
             own = self.counted(some, np.zeros(len(some), np.int64), np.ones(len(some)))
-            told = falling(*own.told(alpha), quarters)
+            told = falling(*own.told(alpha, len(some), SERIAL), quarters)
             for k, weights in enumerate(chosen.apart):
                 those = group[mine] == k
                 evidence = np.ascontiguousarray(np.einsum("nkc,k->nc", told, weights).T)

@@ -8,12 +8,19 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import scipy
 
 from naively.evidence.doubt import Doubt, LabelDoubt
 from naively.evidence.entries import LIGHTEST
 from naively.evidence.label_scale import LabelsCounted, label_scale
-from naively.evidence.scale import ASPECTS, Counted, Scale, read_scale, scales_of, unit_of
+from naively.evidence.scale import (
+    ASPECTS,
+    Counted,
+    Scale,
+    narrowed,
+    read_scale,
+    scales_of,
+    unit_of,
+)
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import AnyFamily
 from naively.families.labelled_text import LabelledParameters, LabelTerms, Weighing
@@ -180,12 +187,11 @@ class WeighedText(Text):
         alpha: Any = None if self.alpha is None else smoothing_of(terms.vocabulary, self.alpha)
         first = FIRST if alpha is None else alpha
         known = Estimated(LabelTerms(terms.total, first), *terms, first)
-        rows = TextParameters(self.counts, known).matrix(sample.documents[row], workers)
-        own, places = np.unique(rows.indices, return_inverse=True)
+        parameters = TextParameters(self.counts, known)
+        rows, own = narrowed(parameters.matrix(sample.documents[row], workers))
         total = np.asarray(terms.total.gather(0, 0).rounded())
         documents = Counted(
-            scipy.sparse.csr_matrix((rows.data, places, rows.indptr), (len(row), len(own))),
-            np.zeros(len(row), np.int64), kept[0, row], np.ascontiguousarray(kept[:, row].T),
+            rows, np.zeros(len(row), np.int64), kept[0, row], np.ascontiguousarray(kept[:, row].T),
             np.ascontiguousarray(terms.total.gather(1, own).rounded().T),
             terms.total.summed(1).rounded(), present,
             alpha if np.ndim(alpha) == 0 else np.asarray(alpha)[own], len(total),
@@ -254,13 +260,11 @@ class WeighedText(Text):
         """What was counted of the terms of some documents."""
         known, met = own.known, documents.met
         total = np.asarray(known.total.summed(0).rounded())
-        rows = TextParameters(self.counts, known).matrix(documents.texts, workers)
-        terms, places = np.unique(rows.indices, return_inverse=True)
+        parameters = TextParameters(self.counts, known)
+        rows, terms = narrowed(parameters.matrix(documents.texts, workers))
         alpha = known.alpha if np.ndim(known.alpha) == 0 else np.asarray(known.alpha)[terms]
-        shape = len(documents.y), len(terms)
         return Counted(
-            scipy.sparse.csr_matrix((rows.data, places, rows.indptr), shape),
-            documents.y, documents.weight, documents.equal,
+            rows, documents.y, documents.weight, documents.equal,
             np.ascontiguousarray(known.total.gather(1, terms).rounded()[met].T),
             known.total.summed(1).rounded()[met], own.present.rounded()[met], alpha, len(total),
             0.0 if self.chooses else float(np.broadcast_to(known.alpha, len(total)).sum()),

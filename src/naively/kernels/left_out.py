@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from naively.kernels import words
 from naively.kernels.jit import jit
 
 ROUNDING = 1e-9  # part of a count that is no more than rounding
+AHEAD = 8  # terms that are fetched early
 
 
 @jit
@@ -15,41 +17,56 @@ def log_count(count, alpha, logs):
 
 
 @jit
-def aspects_of(counts, n, log_whole, share, log_share, doubts, met, out):
-    """What a term is weighed by: 1, its surprise, and what it tells of the classes.
+def part_of(count, doubt, share, log_share):
+    """a log (a / p_c) with a = n_tc + d p_c, what a class adds to the sums of `sums_of`."""
+    a = count + doubt * share
+    return a * (np.log(a) - log_share) if a > 0 and share > 0 else 0.0
+
+
+@jit
+def sums_of(counts, share, log_share, doubts, out):
+    """out[j] = Σ_c a log (a / p_c), a = n_tc + d_j p_c, of a term.
 
     Parameters
     ----------
     counts : (C,) n_tc, how often the term was met in each class.
+    share, log_share : (C,) p_c, the share of each class of all terms; above 0 where n_tc is.
+    doubts : (D,) d_j, how often the term seems to be met once more as all terms are.
+    """
+    for j in range(doubts.size):
+        doubt, known, found = doubts[j], 0.0, 0.0
+        for k in range(counts.size):  # most terms were met in few classes
+            if counts[k] > 0:
+                known += share[k]
+                found += part_of(counts[k], doubt, share[k], log_share[k])
+        out[j] = found + max(1.0 - known, 0.0) * doubt * np.log(doubt)
+
+
+@jit
+def all_sums(counts, of_class, doubts, out):
+    """out[t] = `sums_of` each term, by their counts (V, C), and those of all terms, (C,)."""
+    share = of_class / of_class.sum()
+    log_share = np.log(share)
+    for t in range(len(counts)):
+        sums_of(counts[t], share, log_share, doubts, out[t])
+
+
+@jit
+def aspects_of(sums, n, log_whole, doubts, out):
+    """What a term is weighed by: 1, its surprise, and what it tells of the classes.
+
+    Parameters
+    ----------
+    sums : (D,) as of `sums_of`.
     n : Σ_c n_tc, above 0.
     log_whole : log of how often all terms were met.
-    share, log_share : (C,) p_c, the share of each class of that; above 0 where n_tc is.
-    doubts : (D,) how often the term seems to be met once more as all terms are.
-    met : (C,) int64, into whose first numbers the classes go that have the term.
+    doubts : (D,)
     out : (2 + D,) of 1, log (whole / n), and Σ_c p log (p / p_c) with p = (n_tc + d p_c) / (n + d).
-
-    Returns
-    -------
-    How many classes have the term.
     """
     out[0] = 1.0
     out[1] = log_whole - np.log(n)
-    classes, known = 0, 0.0
-    for k in range(counts.size):  # most terms were met in few classes
-        met[classes] = k
-        classes += counts[k] > 0
-    for q in range(classes):
-        known += share[met[q]]
     for j in range(doubts.size):
-        doubt, found = doubts[j], 0.0
-        for q in range(classes):
-            k = met[q]
-            p = (counts[k] + doubt * share[k]) / (n + doubt)
-            if p > 0 and share[k] > 0:  # which they are, but for the smallest of all weights
-                found += p * (np.log(p) - log_share[k])
-        p = doubt / (n + doubt)  # times p_c, in all classes that do not have it
-        out[2 + j] = found + max(1.0 - known, 0.0) * p * np.log(p)
-    return classes
+        out[2 + j] = sums[j] / (n + doubts[j]) - np.log(n + doubts[j])
 
 
 @jit
@@ -60,18 +77,19 @@ def term_weights(counts, whole, share, doubts, group, weights, out):
     ----------
     counts : (V, C) n_tc.
     whole : Σ n_tc of all terms, these and others.
-    share : (C,) as of `aspects_of`.
+    share, doubts : (C,), (D,) as of `sums_of`.
     group : (V,) which group each term is of.
     weights : (2 + D, G) of each aspect, for terms of each group.
     """
     aspects, log_whole, log_share = np.zeros(len(weights)), np.log(whole), np.log(share)
-    met = np.empty(share.size, np.int64)
+    sums = np.empty(doubts.size)
     for t in range(out.size):
         n = counts[t].sum()
         aspects[:] = 0.0
         aspects[0] = 1.0
         if n > 0:
-            aspects_of(counts[t], n, log_whole, share, log_share, doubts, met, aspects)
+            sums_of(counts[t], share, log_share, doubts, sums)
+            aspects_of(sums, n, log_whole, doubts, aspects)
         total = 0.0
         for a in range(aspects.size):
             total += weights[a, group[t]] * aspects[a]
@@ -79,24 +97,34 @@ def term_weights(counts, whole, share, doubts, group, weights, out):
 
 
 @jit
+def all_logs(counts, alpha, logs, out):
+    """out[t, c] = log (n_tc + l_t); the others as of `left_out`."""
+    for t in range(len(counts)):
+        for k in range(counts.shape[1]):
+            out[t, k] = log_count(counts[t, k], alpha[t], logs)
+
+
+@jit
 def left_out(
-    indptr, terms, values, weights, counts, logs, alpha, whole, group, alpha_whole, of_class,
-    doubts, told, lengths,
+    start, stop, indptr, terms, values, weights, counts, totals, sums, log_counts, logs, alpha,
+    whole, group, alpha_whole, of_class, doubts, told, lengths,
 ):  # fmt: skip
     """told[i, k, c] = Σ x log θ_c of the terms of document i, by counts without the document.
 
     Parameters
     ----------
+    start, stop : of the documents i.
     indptr, terms, values : the documents as CSR rows; terms are places in the tables below.
     weights : (n, C) how many documents of each class are equal to each, all of which are left out.
-    counts : (V, C) n_tc.
+    counts, totals : (V, C) n_tc, and (V,) n_t.
+    sums, log_counts : (V, D), (V, C) as of `all_sums` and `all_logs`.
     logs : log (k + l) of small integers k; empty if l differs from term to term.
     alpha : (V,) l_t.
     whole : Σ_t Σ_c n_tc, of all terms.
     group : (V,) which group each term is of.
     alpha_whole : Σ l_t.
     of_class : (C,) n_c.
-    doubts : (D,) as of `aspects_of`.
+    doubts : (D,) as of `sums_of`.
     told : (n, A groups, C), zeros: times each aspect of the terms, which are `aspects_of` them by
         the counts of others; of each group.
     lengths : (n,) Σ x of the terms that are known without the document.
@@ -104,38 +132,52 @@ def left_out(
     classes, size = counts.shape[1], 2 + doubts.size
     groups = told.shape[1] // size
     share, log_whole = of_class / of_class.sum(), np.log(whole)
-    log_share, having = np.log(share), np.empty(classes, np.int64)
-    log_theta = np.empty(classes)
-    met, aspects = np.empty(told.shape[1]), np.empty(size)
-    mine, others = np.empty(classes), np.empty(classes)
-    for i in range(lengths.size):
-        met[:], mine[:], alone = 0.0, 0.0, 0.0
+    log_share, log_theta = np.log(share), np.empty(classes)
+    equal, left = np.empty(classes, np.int64), np.empty(classes)
+    met, aspects, others = np.empty(told.shape[1]), np.empty(size), np.empty(doubts.size)
+    for i in range(start, stop):
+        met[:], alone, length, own = 0.0, 0.0, 0.0, 0
+        for k in range(classes):  # those that lose something: mostly one
+            equal[own] = k
+            own += weights[i, k] > 0
         for p in range(indptr[i], indptr[i + 1]):
+            later = terms[min(p + AHEAD, terms.size - 1)]
+            words.prefetch(log_counts, np.int64(later) * classes)
+            words.prefetch(counts, np.int64(later) * classes + equal[0])
+            words.prefetch(sums, np.int64(later) * doubts.size)
+            words.prefetch(totals, np.int64(later))
             t, x = terms[p], values[p]
-            total, rest = 0.0, 0.0
-            for k in range(classes):
-                others[k] = max(counts[t, k] - weights[i, k] * x, 0.0)
-                total += counts[t, k]
-                rest += others[k]
-                mine[k] += weights[i, k] * x
-            if rest <= ROUNDING * total:  # nobody else has it
+            length += x
+            rest = totals[t]
+            for q in range(own):
+                k = equal[q]
+                left[q] = max(counts[t, k] - weights[i, k] * x, 0.0)
+                rest -= counts[t, k] - left[q]
+            if rest <= ROUNDING * totals[t]:  # nobody else has it
                 alone += alpha[t]
                 continue
             lengths[i] += x
-            n = aspects_of(others, rest, log_whole, share, log_share, doubts, having, aspects)
+            for k in range(classes):
+                log_theta[k] = log_counts[t, k]
+            others[:] = sums[t]
+            for q in range(own):
+                k = equal[q]
+                log_theta[k] = log_count(left[q], alpha[t], logs)
+                for j in range(doubts.size):
+                    others[j] -= part_of(counts[t, k], doubts[j], share[k], log_share[k])
+                    others[j] += part_of(left[q], doubts[j], share[k], log_share[k])
+            aspects_of(others, rest, log_whole, doubts, aspects)
             for a in range(size):
-                met[a * groups + group[t]] += x * aspects[a]
-            log_theta[:] = x * log_count(0.0, alpha[t], logs)
-            for q in range(n):
-                k = having[q]
-                log_theta[k] = x * log_count(others[k], alpha[t], logs)
-            for a in range(size):
-                own, aspect = told[i, a * groups + group[t]], aspects[a]
+                scale, row = x * aspects[a], told[i, a * groups + group[t]]
+                met[a * groups + group[t]] += scale
                 for k in range(classes):
-                    own[k] += aspect * log_theta[k]
+                    row[k] += scale * log_theta[k]
+        left[:] = 0.0
+        for q in range(own):
+            left[equal[q]] = weights[i, equal[q]] * length
         rest_alpha = max(alpha_whole - alone, 1e-300)
         for k in range(classes):
-            log_rest = np.log(max(of_class[k] - mine[k], 0.0) + rest_alpha)
+            log_rest = np.log(max(of_class[k] - left[k], 0.0) + rest_alpha)
             for g in range(met.size):
                 if met[g] != 0.0:
                     told[i, g, k] -= met[g] * log_rest

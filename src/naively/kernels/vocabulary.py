@@ -12,6 +12,7 @@ from naively.kernels.jit import jit
 
 DONE, FULL = 0, 1
 CHUNK = 64  # n-grams whose slots are fetched at once
+FEW, DIGIT = 512, 11  # ids that are compared to be sorted; bits of ids that are sorted by at once
 P0, P1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 NUMBER = np.uint64(0xFFFFFFFF)
 
@@ -171,12 +172,40 @@ def drop_unknown(ids, indptr):
 
 
 @jit
-def distinct(ids, indptr, counts):
-    """Sort the ids of each document and count equal ones, in place; returns how many are left."""
-    kept, last = 0, 0
+def sort_ids(ids, below, spare, ends):
+    """Sort ids under `below`, in place: some bits of them at a time, the lowest ones first."""
+    for shift in range(0, 32, DIGIT):
+        if below >> shift == 0:
+            break
+        ends[:] = 0
+        for p in range(ids.size):
+            ends[ids[p] >> shift & (ends.size - 1)] += 1
+        total = 0
+        for d in range(ends.size):
+            total, ends[d] = total + ends[d], total
+        for p in range(ids.size):
+            d = ids[p] >> shift & (ends.size - 1)
+            spare[ends[d]] = ids[p]
+            ends[d] += 1
+        ids[:] = spare[: ids.size]
+
+
+@jit
+def distinct(ids, indptr, below, counts):
+    """Sort the ids of each document and count equal ones, in place; returns how many are left.
+
+    All ids are under `below`.
+    """
+    kept, last, most = 0, 0, 0
+    for i in range(indptr.size - 1):
+        most = max(most, indptr[i + 1] - indptr[i])
+    spare, ends = np.empty(most, ids.dtype), np.empty(1 << DIGIT, np.int64)
     for i in range(indptr.size - 1):
         first, last = last, indptr[i + 1]
-        ids[first:last].sort()
+        if last - first < FEW:
+            ids[first:last].sort()
+        else:
+            sort_ids(ids[first:last], below, spare, ends)
         for p in range(first, last):
             if p > first and ids[p] == ids[kept - 1]:
                 counts[kept - 1] += 1.0

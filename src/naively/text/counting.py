@@ -91,7 +91,7 @@ class Indexer:
         shape = last - first, self.buckets or len(self.vocabulary)
         if merged:
             data = np.empty(len(ids))
-            kept = kernel.distinct(ids, indptr, data)
+            kept = kernel.distinct(ids, indptr, shape[1], data)
             return DocumentRows(data[:kept], ids[:kept], indptr, shape)
         if len(self._ones) < len(ids):
             self._ones = np.ones(len(self._ids))
@@ -259,8 +259,8 @@ def rows_and_vocabulary(
     indices = np.concatenate([np.empty(0, np.int32), *numbers])
     indptr = np.concatenate([np.zeros(1, np.int64), *ends])
     data = np.empty(len(indices))
-    kept = kernel.distinct(indices, indptr, data)
     shape = len(documents), buckets or len(whole)
+    kept = kernel.distinct(indices, indptr, shape[1], data)
     return DocumentRows(data[:kept], indices[:kept], indptr, shape), whole
 
 

@@ -196,8 +196,8 @@ class Vocabulary:
         """How many words, or characters, each term has, (V,)."""
         arena, lengths = self.packed()
         units = arena == ord(" ") if words else arena & 0xC0 != 0x80  # the rest of a character
-        before = np.append(0, np.cumsum(units, dtype=np.int64))
-        return np.diff(before[np.append(0, np.cumsum(lengths))]) + words
+        before = np.searchsorted(np.flatnonzero(units), np.cumsum(lengths))
+        return np.diff(before, prepend=0) + words
 
     def __eq__(self, other: object) -> bool:
         """Whether another one has the same terms in the same order."""
