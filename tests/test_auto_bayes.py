@@ -332,6 +332,22 @@ def test_contributions_add_up_to_the_log_odds():
     np.testing.assert_allclose(odds, log_proba[:, 0] - log_proba[:, 1], atol=1e-9)
 
 
+def test_columns_have_no_part_of_what_a_class_is_too_far_behind_to_have():
+    rng = np.random.default_rng(0)
+    n = 1000  # of class 0 nearly all are in one place: others are thousands of nats away
+    X = rng.normal(size=(2 * n, 3))
+    X[:n, 0] *= rng.random(n) < 0.01
+    X[:n, 1] *= 0.01
+    model = AutoBayes().fit(X, np.repeat([0, 1], n))
+    far = np.array([[-2.0, 2.0, 0.0], [2.0, -3.0, 1.0], [0.0, 4.0, -1.0]])
+    columns = np.diff(model.explain(far).contributions, axis=1)[:, 0]
+    told = model.explain(far, by_block=True)
+    assert told.blocks == [(0,), (1,), (2,), (0, 1, 2)]
+    *alone, together = np.diff(told.contributions, axis=1)[:, 0].T
+    shares = np.abs(columns - np.transpose(alone)).max(axis=1)
+    assert (shares < 2 * np.abs(together)).all()  # of about 0.3 nats; they were 5 to 14
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [({"interactions": 4}, "interactions must be"), ({"limit": 0}, "limit must be"),

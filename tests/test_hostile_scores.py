@@ -97,6 +97,24 @@ def test_labels_that_turn_to_text_are_the_same_classes():
     assert [*numbers, *text] == whole.tolist()
 
 
+@pytest.mark.parametrize(
+    ("labels", "written"),
+    [([True, False], ["True", "False"]), ([True, False], ["TRUE", "false"]),
+     ([1, 2], ["1.0", "2.0"]), ([0.5, 2.0], ["0.50", "2.0"])],
+)  # fmt: skip
+def test_labels_that_formats_write_otherwise_are_held_out_alike(labels, written):
+    own = np.random.default_rng(0).integers(0, 2, 60)
+    draws = Draw(0.3, 0).of(coded(pa.array([labels[k] for k in own]), ()))
+    text = Draw(0.3, 0).of(coded(pa.array([written[k] for k in own]), ()))
+    assert text.tolist() == draws.tolist()
+
+
+def test_ways_to_write_a_label_are_one_class_to_be_held_out():
+    own, draw = ["True", "true"] * 20, Draw(0.5, 0)
+    draws = [*draw.of(coded(pa.array(own[:17]), ())), *draw.of(coded(pa.array(own[17:]), ()))]
+    assert draws == Draw(0.5, 0).of(coded(pa.array([True] * 40), ())).tolist()
+
+
 def rows_of(table, size):
     """Pieces of work that make batches of so many rows."""
     return [lambda one=one: one for one in table.to_batches(max_chunksize=size)]

@@ -133,6 +133,22 @@ def test_a_score_does_not_depend_on_the_other_rows(case):
     assert_array_equal(together[-100:], np.vstack(alone))
 
 
+@pytest.mark.parametrize("classes", [9, 300])
+@pytest.mark.parametrize("kind", [naively.GaussianNB, naively.AutoBayes, naively.CategoricalNB])
+def test_a_row_of_many_classes_is_answered_alone_as_among_others(kind, classes):
+    """NumPy added up the probabilities of a single row in pairs: other bits, of many classes."""
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(3 * classes) % classes)
+    X = np.array([y % 7, y % 11]).T + rng.integers(0, 3, (len(y), 2))
+    model = kind().fit(X, y)
+    asked = ["predict_proba", "predict_log_proba"]
+    asked += ["score_samples"] * hasattr(model, "score_samples")
+    for ask in (getattr(model, name) for name in asked):
+        assert_array_equal(np.concatenate([ask(X[k : k + 1]) for k in range(25)]), ask(X)[:25])
+    alone = [model.predict_top(X[k : k + 1], 3)[1] for k in range(25)]
+    assert_array_equal(np.concatenate(alone), model.predict_top(X, 3)[1][:25])
+
+
 # ---- 2. forgetting is subtraction ----------------------------------------------------------------
 
 

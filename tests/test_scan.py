@@ -176,6 +176,51 @@ def test_dictionaries_may_differ_from_batch_to_batch():
     assert model.classes_.tolist() == ["p", "q", "r"]
 
 
+def test_categories_of_polars_are_text_wherever_they_come_from(tmp_path):
+    """Arrow can neither filter nor cast the views of text that they are written as."""
+    text = pl.DataFrame({"x": list("abcd") * 10, "z": ["u", "v v"] * 20, "y": list("pqqp") * 10})
+    levels = {"x": pl.Enum(list("dcbaz")), "z": pl.Categorical, "y": pl.Enum(list("rqp"))}
+    frame = text.with_columns(pl.col(name).cast(kind) for name, kind in levels.items())
+    model = AutoBayes().fit(frame, "y")
+    assert model.model_ == AutoBayes().fit(text, "y").model_
+    expected = model.predict_proba(text)
+    for rows in (frame[:1], frame[1:3]):  # fewer rows than levels
+        start = 0 if len(rows) == 1 else 1
+        assert (model.predict_proba(rows) == expected[start : start + len(rows)]).all()
+    table = pa.table(frame)
+    assert AutoBayes().fit(table.drop("y"), table["y"][:40]).model_ == model.model_
+    assert AutoBayes().fit(table.drop("y")[:2], table["y"][:2]).classes_.tolist() == ["p", "q"]
+
+    data, first, text_of = (str(tmp_path / name) for name in ("t.arrow", "1.arrow", "t.csv"))
+    frame.write_ipc(data)
+    frame[:1].write_ipc(first)
+    text.write_csv(text_of)
+    for k, path in enumerate((data, text_of)):
+        fit = ["fit", path, "--target", "y", "--holdout", "0.2", "-o", str(tmp_path / f"m{k}")]
+        assert run(fit) == 0
+    assert (tmp_path / "m0").read_bytes() == (tmp_path / "m1").read_bytes()
+    assert run(["predict", str(tmp_path / "m0"), first, "-o", str(tmp_path / "p.parquet")]) == 0
+    assert pl.read_parquet(tmp_path / "p.parquet")["x"].to_list() == ["a"]
+
+
+def test_a_dictionary_may_hold_null_in_one_chunk_and_another_in_the_next():
+    known = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0], pa.int32()), ["b", None, "a"])
+    chunks = pa.chunked_array([pa.array(["a", "b", None, "c"]).dictionary_encode(), known])
+    y = list("pqqppqpq")
+    plain = {"x": ["a", "b", None, "c", "b", None, "a", "b"]}
+    for kind in (AutoBayes, NaiveBayes):
+        assert kind().fit(pa.table({"x": chunks}), y).model_ == kind().fit(plain, y).model_
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.binary_view(), pa.binary(2)], ids=str)
+def test_numbers_written_in_bytes_are_numbers(kind):
+    numbers = [*range(10, 50)]
+    column = pa.array([str(number).encode() for number in numbers], kind)
+    y = ["p"] * 20 + ["q"] * 20
+    learned = AutoBayes().fit(pa.table({"x": column}), y).model_
+    assert learned == AutoBayes().fit({"x": numbers}, y).model_
+
+
 def test_what_comes_after_the_first_rows_is_met_alike(tmp_path):
     n = SURPRISE + 40_000
     rng = np.random.default_rng(2)

@@ -16,6 +16,7 @@ from naively.explanation import Explanation
 from naively.families.base import Parameters, SingularCovarianceError
 from naively.kernels import linear as kernel
 from naively.labels import Labels
+from naively.over_classes import over_classes
 from naively.plain import Count
 from naively.schema import Block, Schema
 from naively.statistics.base import Data, InvalidValueError
@@ -149,7 +150,7 @@ class Posterior:
         def finish(joint: Float64, out: Float64) -> None:
             joint = self._below_best(joint)
             odds = np.exp(joint, out=np.zeros_like(joint), where=~(joint < -LOST))
-            np.subtract(joint, np.log(odds.sum(axis=0)), out=out.T)
+            np.subtract(joint, np.log(over_classes(odds)), out=out.T)
 
         return self._in_chunks(X, out, finish, workers)
 
@@ -158,9 +159,8 @@ class Posterior:
         out = np.empty((X.shape[0], len(self.classes)))
 
         def finish(joint: Float64, out: Float64) -> None:
-            joint = self._below_best(joint)
-            np.exp(joint, out=joint)
-            np.divide(joint, joint.sum(axis=0), out=out.T)
+            joint = np.exp(self._below_best(joint), out=joint)
+            np.divide(joint, over_classes(joint), out=out.T)
 
         return self._in_chunks(X, out, finish, workers, VANISHING)
 
@@ -172,7 +172,7 @@ class Posterior:
         def finish(joint: Float64, rows: range) -> None:
             kernel.best_class(joint, likeliest, codes[rows.start : rows.stop])
             joint = np.exp(self._below_best(joint))
-            np.divide(joint, joint.sum(axis=0), out=out[rows.start : rows.stop].T)
+            np.divide(joint, over_classes(joint), out=out[rows.start : rows.stop].T)
 
         self._in_chunks(X, range(X.shape[0]), finish, workers, VANISHING)
         return codes, out
@@ -204,7 +204,7 @@ class Posterior:
         def finish(joint: Float64, out: Float64) -> None:
             top = joint.max(axis=0)
             with np.errstate(invalid="ignore", over="ignore"):
-                total = top + np.log(np.exp(joint - top).sum(axis=0))
+                total = top + np.log(over_classes(np.exp(joint - top)))
             out[:] = np.where(np.isneginf(top), top, total)
 
         return self._with_base(X, self._in_chunks(X, out, finish, workers))

@@ -146,7 +146,9 @@ class Normal:
     def shares(self, Z: Float64, evidence: Float64) -> Float64:
         """What each number adds to `evidence` (n, C): (n, C, k).
 
-        Each has its part of (z - μ)ᵀ Σ⁻¹ (z - μ); all else is shared equally.
+        Each has its part of (z - μ)ᵀ Σ⁻¹ (z - μ); all else is shared equally. Of a class that is
+        `LEAST` behind the best, what it is further behind is taken from all of them alike: the rest
+        would be given to columns that say nothing of the kind.
         """
         n, k = Z.shape
         found = np.empty((n, len(self.means), k))
@@ -154,6 +156,14 @@ class Normal:
             A = self.whitening[c if len(self.factors) > 1 else 0]
             off = Z - mean
             found[:, c] = -0.5 * off * (off @ A.T @ A)
+        rows, classes = np.nonzero(evidence == LEAST)
+        best = evidence[rows].argmax(axis=1)
+        behind = found[rows, classes] - found[rows, best]
+        if len(self.factors) > 1:
+            norms = self.norms()
+            behind += ((norms[classes] - norms[best]) / k)[:, np.newaxis]
+        behind *= np.minimum(1.0, LEAST / behind.sum(axis=1, keepdims=True))
+        found[rows, classes] = found[rows, best] + behind
         rest = (evidence - found.sum(axis=2)) / k
         return found + rest[:, :, np.newaxis]
 

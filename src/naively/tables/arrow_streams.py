@@ -14,6 +14,7 @@ from naively.tables.columnar import BYTES, ROWS
 from naively.tables.inputs import TableError, Task
 from naively.tables.parts import Part
 from naively.tables.values import bytes_of
+from naively.tables.views import without_views
 
 BEGUN: WeakSet[Any] = WeakSet()
 """Readers whose batches were asked for: what is left of them is no whole table."""
@@ -188,8 +189,4 @@ def _rows_of(batch: pa.RecordBatch) -> int:
 
 def _plain(batch: pa.RecordBatch, columns: list[str]) -> pa.RecordBatch:
     """Some columns of a batch, of types that Arrow can filter."""
-    batch = batch.select(columns)
-    for k, field in enumerate(batch.schema):
-        if pa.types.is_string_view(field.type):
-            batch = batch.set_column(k, field.name, batch.column(k).cast(pa.large_string()))
-    return batch
+    return without_views(batch.select(columns))

@@ -14,6 +14,7 @@ from naively.tables import inputs
 from naively.tables.inputs import ENCODED, Stream, TableError, Task
 from naively.tables.parts import FilePart
 from naively.tables.values import is_text
+from naively.tables.views import without_views
 
 ROWS = 1 << 15
 """Rows of a batch: few, so that several batches fit in memory; and"""
@@ -43,10 +44,10 @@ class Columnar(FilePart[Any]):
         """The batches, none of which is large."""
 
     def _checked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """A batch without offsets that lead anywhere, or text that is none."""
+        """A batch without offsets that lead anywhere, or text that is none; of usual types."""
         with self._whole():
             batch.validate(full=True)
-        return batch
+        return without_views(batch)
 
     @contextmanager
     def _whole(self) -> Iterator[None]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from naively.tables import values
 from naively.tables.arrow_streams import is_stream
+from naively.tables.views import without_views
 
 ONE_ROW = "one row give a frame of one row, as frame.iloc[[0]], or a list with its dict, [{...}]"
 """What to pass in the place of a row."""
@@ -155,10 +156,7 @@ def _from_stream(X: Any) -> pa.Table:
         if not hasattr(X, "columns"):
             raise _no_table(X, 1) from None
         return _columns((name, X[name]) for name in X.columns)
-    for k, field in enumerate(table.schema):
-        if pa.types.is_string_view(field.type):  # which Arrow cannot filter
-            table = table.set_column(k, field.name, table.column(k).cast(pa.large_string()))
-    return table
+    return without_views(table)
 
 
 def _columns(columns: Iterable[tuple[Any, Any]]) -> pa.Table:

@@ -44,10 +44,12 @@ class Draw:
         If not all that are drawn can be held, those with the smallest numbers are a sample of
         them, in which each class has its part again.
         """
-        classes, codes = labels
-        sizes = np.bincount(codes, minlength=len(classes) + 1)[:-1]
+        names, place = np.unique(
+            np.array([_name(label) for label in labels[0].tolist()], object), return_inverse=True
+        )
+        codes = np.append(place, len(names))[labels[1]]
+        sizes = np.bincount(codes, minlength=len(names) + 1)[:-1]
         rows = np.argsort(codes, kind="stable")[: sizes.sum()]  # those without a label come last
-        names = [_name(label) for label in classes.tolist()]
         before = np.array([self.met.get(name, 0) for name in names], np.int64)
         first = np.cumsum(sizes) - sizes
         number = np.arange(len(rows)) + np.repeat(before - first, sizes)
@@ -76,8 +78,8 @@ class Draw:
 
 
 def _name(label: Any) -> str:
-    """A label as text: of a number, the text that other batches may have for it."""
-    return label if isinstance(label, str) else str(values.level_text(label, ()))
+    """A label as text, the same from whatever format: True of a CSV file is true of another."""
+    return str(values.level_text(label, ()))
 
 
 def _walked(keys: UInt64, steps: Int64) -> UInt64:

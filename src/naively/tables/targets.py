@@ -13,6 +13,7 @@ from naively.labels import Labels, check_ends
 from naively.numerals import NUMBER, WHOLE
 from naively.tables import values
 from naively.tables.frames import to_array
+from naively.tables.views import unviewed
 
 CONTAINERS = (list, tuple, dict, set, np.ndarray)
 LabelCodes = tuple[Labels, Any]
@@ -24,6 +25,7 @@ def label_column(y: Any) -> pa.Array:
 
     Raises ValueError if they are no plain values.
     """
+    y = unviewed(y) if isinstance(y, pa.Array | pa.ChunkedArray) else y
     column = values.flat(
         to_array(y if hasattr(y, "dtype") or isinstance(y, list) else np.asarray(y))
     )

@@ -27,6 +27,7 @@ from naively.statistics.levels import Levels
 from naively.statistics.row_encoding import number_text
 from naively.tables.moments import moment_text
 from naively.tables.plain_numbers import MANY, plain_numbers
+from naively.tables.views import unviewed
 
 Codes = npt.NDArray[np.int32]
 TEXT = np.dtypes.StringDType()
@@ -67,15 +68,18 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """The column in one piece, and of a type that all functions here take."""
     if isinstance(column, pa.ChunkedArray):
         if pa.types.is_dictionary(column.type) and column.num_chunks > 1:
-            column = column.unify_dictionaries()
+            column = _of_one_dictionary(unviewed(column))
         column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_run_end_encoded(column.type):
         column = pc.run_end_decode(column)
+    column = unviewed(column)
     kind = column.type
-    if pa.types.is_string_view(kind) or pa.types.is_large_string(kind):
+    if pa.types.is_large_string(kind):
         return column.cast(pa.string())
+    if pa.types.is_fixed_size_binary(kind):
+        return column.cast(pa.binary())
     if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
         return column.cast(pa.decimal128(kind.precision, kind.scale))
     if pa.types.is_interval(kind):
@@ -84,6 +88,14 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
         whole = column.cast(pa.int64()).cast(pa.float64(), safe=False)
         return pc.divide(whole, UNITS[kind.unit])
     return column
+
+
+def _of_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Chunks that have the same dictionary."""
+    if any(one.dictionary.null_count for one in column.chunks):  # which Arrow cannot unify
+        chunks = [one.dictionary.take(one.indices) for one in column.chunks]
+        return pa.chunked_array(chunks).dictionary_encode()
+    return column.unify_dictionaries()
 
 
 def _written(column: pa.Array) -> pa.Array:
