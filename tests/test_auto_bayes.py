@@ -371,6 +371,34 @@ def test_many_columns_that_say_the_same_and_err_together():
         assert loss(model, X[:1000], y[:1000], X[1000:], y[1000:]) < best + 0.03
 
 
+def wide_table(n, seed):
+    """Two columns whose parity tells the class, as each does a little, beside 1,100 of noise."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 2, (2, n))
+    y = (a ^ b) | (rng.random(n) < 0.1)
+    table = pd.DataFrame(rng.integers(0, 4, (n, 1100)).astype(str)).add_prefix("noise")
+    told = [(one + 2 * (rng.random(n) < 0.5 * y)).astype(str) for one in (a, b)]
+    return table.assign(a=told[0], b=told[1]), y
+
+
+def test_of_very_many_columns_those_that_tell_are_weighed_and_tried_together():
+    X, y = wide_table(400, 0)
+    Z, t = wide_table(2000, 9)
+    model = AutoBayes()
+    assert loss(model, X, y, Z, t) < 0.1  # .59 if all columns are weighed
+    assert ("a", "b") in [one.names for one in model.evidence_]
+    same(model, AutoBayes().fit(X[::-1], y[::-1]), X[:5])
+
+
+def test_a_column_of_text_is_weighed_beside_very_many_others():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    table = pd.DataFrame(rng.integers(0, 4, (200, 1100)).astype(str)).add_prefix("noise")
+    table["text"] = [f"{'good' if k else 'bad'} thing of {i}" for i, k in enumerate(y)]
+    model = AutoBayes(text=["text"]).fit(table, y)
+    assert model.evidence_[0].names == ("text",)
+
+
 def test_a_table_that_tells_nothing_has_the_prior():
     """Where every weight would be negative, there is no evidence."""
     for seed in range(12):

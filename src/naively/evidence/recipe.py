@@ -37,6 +37,8 @@ WEIGHED, LEAST_WEIGHED = 8_000_000, 5000
 """Entries times blocks times classes by which weights are chosen, at most; but so many entries."""
 NESTED = 1_000_000
 """Entries times classes up to which it is known what models without two parts expect."""
+WEIGHED_ALONE, BESIDE = 1000, 300
+"""Columns that are weighed, at most; and that are tried together, which have 44,850 pairs."""
 AT_ONCE = 16_384
 """Entries times classes in one piece of work."""
 
@@ -113,11 +115,17 @@ class _Recipe:
         return Plan(self.columns, [], np.empty(0), none, self._prior_alone())
 
     def made(self) -> Plan:
-        known = self._first()
+        known, beside, rows = self._first(), self.varied, self.entries.weight.sum()
+        # fewer rows than weights, which fit to what is chance; or many columns, which take long
+        if rows < len(known) or len(beside) > BESIDE:
+            gains = self._gains_alone(known)
+            best = np.argsort(-gains, kind="stable")
+            if len(beside) > BESIDE:
+                beside = sorted(self._columns_of([known[k] for k in best])[:BESIDE])
+            known = [known[k] for k in np.sort(best[:WEIGHED_ALONE]) if gains[k] > 0]
         if not known or self.entries.n_classes < 2:
             return self._of_prior()
         found = self._weighed(known, np.zeros(len(known), bool), None, None)
-        rows = self.entries.weight.sum()
         # so few rows that a sign is chance
         while rows < ROWS * len(known) and (found.of_blocks <= 0).any():
             known = [one for one, w in zip(known, found.of_blocks, strict=True) if w > 0]
@@ -127,7 +135,7 @@ class _Recipe:
         added = np.zeros(len(known), bool)
         ridge, tried = found.ridge, set[Candidate]()
         screening = Screening(
-            self.entries, self.coded, self.met, self.varied, self.prior, self.interactions,
+            self.entries, self.coded, self.met, beside, self.prior, self.interactions,
             self.workers,
         )  # fmt: skip
         for number in range(ROUNDS if self.interactions != 0 and len(self.varied) > 1 else 0):
@@ -153,6 +161,34 @@ class _Recipe:
             tried |= {one for one, _ in more}
         blocks = [one.block for one in known]
         return Plan(self.columns, blocks, found.of_blocks, found.bias, found.judged)
+
+    def _gains_alone(self, known: list[_LeftOut]) -> Float64:
+        """What the bins of a column alone add to the log-likelihood of rows that were left out.
+
+        In nats; infinite for other blocks.
+        """
+        rows = self.entries.first(LEAST_WEIGHED)
+        y, weight = self.entries.y[rows], self.entries.weight[rows]
+        base = self.base[self.entries.part[rows]].T.astype(np.float32)
+
+        def likelihood(scores: Float32) -> float:
+            scores = np.vstack([np.zeros_like(scores[:1]), scores])
+            hit, best = scores[y, np.arange(len(y))], scores.max(axis=0)
+            return float(weight @ (hit - best - np.log(np.exp(scores - best).sum(axis=0))))
+
+        def gain(one: _LeftOut) -> float:
+            if not isinstance(one.block, Cells | Calendar):
+                return np.inf
+            scores = base.copy()
+            self._add(one, 1.0, rows, scores)
+            return likelihood(scores) - likelihood(base)
+
+        return np.array(self.workers.map(gain, known))
+
+    def _columns_of(self, known: list[_LeftOut]) -> list[int]:
+        """The columns that have bins, in this order."""
+        cells = (one.block.columns[0] for one in known if isinstance(one.block, Cells))
+        return list(dict.fromkeys(cells))
 
     def _prior_alone(self) -> Judged:
         """How the prior predicts rows."""
