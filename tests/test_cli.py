@@ -399,6 +399,14 @@ def halves(mixed):
     write_csv("all.csv", mixed)
 
 
+@pytest.mark.parametrize("weight", ["-1", "inf", "1e201"])
+def test_what_is_no_weight_is_refused(weight, mixed, capsys):
+    Path("odd.csv").write_text(f"x,w,y\n1.5,2,a\n2.5,{weight},b\n")
+    _, err = naive(capsys, "fit", "odd.csv", "-t", "y", "--weight", "w", "-o", "m", code=1)
+    said = f"the weight column 'w' holds {float(weight):g}, where weights are from 0 to 1e+200"
+    assert said in " ".join(err.split())
+
+
 @pytest.mark.parametrize("weight", [[], ["--weight", "weight"]])
 def test_update_forget_and_merge_give_the_same_bits(weight, mixed, capsys):
     halves(mixed)

@@ -405,6 +405,8 @@ def test_bad_tables_are_refused():
         good.forget({"x": [0.5]}, [7])
     with pytest.raises(ValueError, match="row 2 weighs -1"):
         good.partial_fit({"x": numbers(3)}, [0, 1, 1], sample_weight=[1, 0, -1])
+    with pytest.raises(ValueError, match=r"from 0 to 1e\+200: row 1 weighs 1e\+308"):
+        good.partial_fit({"x": numbers(3)}, [0, 1, 1], sample_weight=[1, 1e308, 1])
     assert good.model_ == before
 
 

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from naively.exact import Float64
+from naively.invalid import MOST_WEIGHT
 from naively.kernels import deposits
 from naively.labels import check_ends, check_kinds, check_whole
 from naively.model import Model
@@ -204,11 +205,11 @@ def refuse_masked(name: str, values: Any) -> None:
 
 
 def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
-    """Non-negative float64 weights, (n,), or None.
+    """Float64 weights from 0 to `MOST_WEIGHT`, (n,), or None.
 
     Raises
     ------
-    ValueError : naming the row of a weight that is negative or not finite.
+    ValueError : naming the row of a weight that is none.
     """
     if sample_weight is None:
         return None
@@ -227,6 +228,11 @@ def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
     if (weights < 0).any():
         row = int((weights < 0).argmax())
         raise ValueError(f"Negative values in sample_weight: row {row} weighs {weights[row]:g}")
+    if (weights > MOST_WEIGHT).any():
+        row = int(weights.argmax())
+        raise ValueError(
+            f"sample_weight must be from 0 to {MOST_WEIGHT:g}: row {row} weighs {weights[row]:g}"
+        )
     return weights
 
 
