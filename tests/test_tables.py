@@ -584,3 +584,33 @@ def test_chosen_families_do_not_depend_on_the_order_of_the_rows(random):
     random.shuffle(rows)
     model = NaiveBayes(family="auto").fit({"x": [x for x, _ in rows]}, [y for _, y in rows])
     assert model.model_ == expected.model_
+
+
+@pytest.mark.parametrize(("row", "expected"), [
+    ([1e300, 1e300, None], "a"), ([1e300, 0.0, None], "b"), ([1e300, -1e200, None], "b"),
+    ([-1e200, 1e250, None], "a"), ([1e300, 1e300, "z"], "b"), ([1e300, 0.0, "x"], "a"),
+    ([0.0, 1e300, "z"], "b"),
+])  # fmt: skip
+def test_blocks_beyond_float64_rank_together(row, expected):
+    """Each by itself gives the row to the class that is wider there: b of `near`, a of `far`."""
+    generator = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 50)
+    spread = np.repeat([1.0, 2.0], 50)
+    X = {
+        "near": generator.normal(0, spread), "far": generator.normal(0, 1 / spread),
+        "word": np.repeat(["x", "z"], 50),
+    }  # fmt: skip
+    columns = {"near": Gaussian(), "far": Gaussian(var_smoothing=0), "word": Categorical(0)}
+    model = NaiveBayes(columns).fit(X, y)
+    cells = {name: [value] for name, value in zip(X, row, strict=True)}
+    assert model.predict(cells).tolist() == [expected]
+    assert model.predict_proba(cells).max() == 1
+    if row[1] == 0.0 and row[2] is None:  # one block alone
+        assert model.explain(cells)[0].total("b", "a") == np.inf
+
+
+def test_cells_that_are_beyond_float64_have_their_place_in_explanations():
+    X = {"u": [0.0, 1.0, 5.0, 9.0], "v": [0.0, 9.0, 5.0, 6.0]}
+    model = NaiveBayes(family=Gaussian()).fit(X, ["a", "a", "b", "b"])
+    explained = model.explain({"u": [1e300], "v": [1e300]})[0]
+    assert explained.known_log_odds("a", "b")[1].tolist() == [-np.inf, np.inf]
