@@ -21,6 +21,7 @@ from naively import (
     Bernoulli,
     Categorical,
     Gaussian,
+    GaussianNB,
     Multinomial,
     NaiveBayes,
     Poisson,
@@ -242,6 +243,16 @@ def test_digits_that_are_codes():
     zips = [f"{k:05}" for k in range(7)] * 6
     schema = NaiveBayes().fit({"zip": zips}, np.arange(42) % 2).model_.schema
     assert schema.known["zip"].name == "categorical"
+
+
+@pytest.mark.parametrize("form", [list, pd.Series, lambda y: pd.Series(pd.Categorical(y))])
+def test_labels_of_bytes_and_text_are_classes_by_what_they_read_as(form):
+    y = form([b"1", "1", b"2", "2", "3"])
+    model = NaiveBayes().fit({"x": numbers(5)}, y)
+    assert model.classes_.tolist() == ["1", "2", "3"]
+    assert model.class_count_.tolist() == [2, 2, 1]
+    with pytest.raises(ValueError, match="mixes labels that cannot be compared: bytes, str"):
+        GaussianNB().fit(np.ones((4, 1)), y[:4])
 
 
 def test_labels_in_a_list_may_be_missing():

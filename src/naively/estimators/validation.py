@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 from naively.exact import Float64
 from naively.invalid import MOST_WEIGHT
 from naively.kernels import deposits
-from naively.labels import check_ends, check_kinds, check_whole
+from naively.labels import check_ends, check_kinds, check_whole, mixes_text
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.statistics.base import Data
@@ -141,7 +141,7 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     if not isinstance(y, np.ndarray) or y.dtype.kind == "O":  # before NumPy makes text of them
         cells = np.asarray(y, object)
         check_ends(cells.ravel())
-        if len({isinstance(one, str) for one in cells.ravel()}) > 1:
+        if mixes_text(cells.ravel()):
             y = cells  # NaN would be "nan", and 1 the class "1"
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
