@@ -369,7 +369,7 @@ def test_absent_and_unknown_columns():
 def test_values_that_do_not_fit_count_as_missing():
     X = {"n": [1, 2, -3, 4], "t": ["1.5", "2.5", "many", "?"], "x": [1.5, math.inf, 2.0, 3.0]}
     columns = {"n": Poisson(), "t": Gaussian(), "x": Gaussian()}
-    with pytest.warns(UserWarning, match="count as missing") as caught:
+    with pytest.warns(UserWarning, match="counts as missing") as caught:
         model = NaiveBayes(columns).fit(X, [0, 1, 1, 0])
     told = [str(warning.message) for warning in caught]
     assert len(told) == 3
