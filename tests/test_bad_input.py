@@ -168,6 +168,7 @@ def test_numpy_makes_no_text_of_labels(name, labels, message, data):
     (np.r_[np.ones(11), -0.5], "row 11 weighs -0.5"),
     (np.r_[np.ones(11), np.nan], "NaN"),
     (np.r_[np.ones(11), np.inf], "infinity"),
+    (np.r_[np.ones(11), 1e201], r"from 0 to 1e\+200: row 11 weighs 1e\+201"),
     (np.ones(11), "shape"),
     (np.ones((12, 2)), "1D"),
     (["heavy"] * 12, "heavy"),

@@ -279,7 +279,7 @@ def test_values_that_a_family_cannot_take_are_told(folder, capsys):
     assert err.splitlines() == [
         "naively: note: column 'x' (gamma): 2 values such as '-2.0' cannot be learned and count "
         "as missing",
-        "naively: note: column 'z' (gaussian): 1 value such as 'tall' cannot be learned and count "
+        "naively: note: column 'z' (gaussian): 1 value such as 'tall' cannot be learned and counts "
         "as missing",
     ]
 
@@ -397,6 +397,14 @@ def halves(mixed):
     write_csv("one.csv", mixed.slice(0, 150))
     write_csv("two.csv", mixed.slice(150))
     write_csv("all.csv", mixed)
+
+
+@pytest.mark.parametrize("weight", ["-1", "inf", "1e201"])
+def test_what_is_no_weight_is_refused(weight, mixed, capsys):
+    Path("odd.csv").write_text(f"x,w,y\n1.5,2,a\n2.5,{weight},b\n")
+    _, err = naive(capsys, "fit", "odd.csv", "-t", "y", "--weight", "w", "-o", "m", code=1)
+    said = f"the weight column 'w' holds {float(weight):g}, where weights are from 0 to 1e+200"
+    assert said in " ".join(err.split())
 
 
 @pytest.mark.parametrize("weight", [[], ["--weight", "weight"]])

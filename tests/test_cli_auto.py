@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -412,3 +413,15 @@ def _rows(file, target):
 
     table = pa.Table.from_batches([task() for task in open_source([str(file)]).tasks()])
     return table.drop_columns(target), table[target]
+
+
+def test_one_of_something_is_no_plural(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{k * 0.37 % 2 + k % 2:.2f},{'r' * (k % 4 > 0)},{'pq'[k % 2]}" for k in range(200)]
+    Path("few.csv").write_text("\n".join(["x,c,y", *rows]) + "\n")
+    Path("new.csv").write_text("x,c\nabc,r\n")
+    assert run(["fit", "few.csv", "-t", "y", "-o", "m"]) == 0
+    assert re.search(r"^c +1 level ", capsys.readouterr().out, re.M)
+    assert run(["predict", "m", "new.csv"]) == 0
+    err = capsys.readouterr().err
+    assert "1 value such as 'abc' cannot be read and counts as missing" in " ".join(err.split())

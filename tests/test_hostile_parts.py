@@ -324,7 +324,7 @@ def test_a_stray_value_stops_no_learning():
     model = fitted({"x": [5.0] * 40}, ["a", "b"] * 20)
     model.partial_fit({"x": [1.5, np.inf, 2.5]}, ["a", "b", "b"])
     assert model.model_.schema.known["x"].name == "gaussian"
-    with pytest.warns(UserWarning, match="1 values such as inf cannot be learned"):
+    with pytest.warns(UserWarning, match="1 value such as inf cannot be learned"):
         model.partial_fit({"x": [np.inf]}, ["a"])
 
 

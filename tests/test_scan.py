@@ -243,7 +243,7 @@ def test_a_stray_value_in_one_batch_is_missing_with_a_warning(tmp_path):
     lines[120_000] = "lots,a"
     (tmp_path / "t.csv").write_text("x,label\n" + "\n".join(lines))
     scan = naively.scan(tmp_path / "t.csv")
-    with pytest.warns(UserWarning, match="1 values such as 'lots' cannot be learned") as met:
+    with pytest.warns(UserWarning, match="1 value such as 'lots' cannot be learned") as met:
         model = NaiveBayes().fit(scan, "label")
     assert {one.filename for one in met} == {__file__}
     x = [None if k == 120_000 else k % 17 + k / 1000 for k in range(150_000)]

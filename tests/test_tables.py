@@ -21,6 +21,7 @@ from naively import (
     Bernoulli,
     Categorical,
     Gaussian,
+    GaussianNB,
     Multinomial,
     NaiveBayes,
     Poisson,
@@ -244,6 +245,16 @@ def test_digits_that_are_codes():
     assert schema.known["zip"].name == "categorical"
 
 
+@pytest.mark.parametrize("form", [list, pd.Series, lambda y: pd.Series(pd.Categorical(y))])
+def test_labels_of_bytes_and_text_are_classes_by_what_they_read_as(form):
+    y = form([b"1", "1", b"2", "2", "3"])
+    model = NaiveBayes().fit({"x": numbers(5)}, y)
+    assert model.classes_.tolist() == ["1", "2", "3"]
+    assert model.class_count_.tolist() == [2, 2, 1]
+    with pytest.raises(ValueError, match="mixes labels that cannot be compared: bytes, str"):
+        GaussianNB().fit(np.ones((4, 1)), y[:4])
+
+
 def test_labels_in_a_list_may_be_missing():
     with pytest.warns(UserWarning, match="1 of 4 rows have no label"):
         model = NaiveBayes().fit({"x": [1.5, 2.5, 3.5, 1.1]}, ["a", "b", float("nan"), "a"])
@@ -358,7 +369,7 @@ def test_absent_and_unknown_columns():
 def test_values_that_do_not_fit_count_as_missing():
     X = {"n": [1, 2, -3, 4], "t": ["1.5", "2.5", "many", "?"], "x": [1.5, math.inf, 2.0, 3.0]}
     columns = {"n": Poisson(), "t": Gaussian(), "x": Gaussian()}
-    with pytest.warns(UserWarning, match="count as missing") as caught:
+    with pytest.warns(UserWarning, match="counts as missing") as caught:
         model = NaiveBayes(columns).fit(X, [0, 1, 1, 0])
     told = [str(warning.message) for warning in caught]
     assert len(told) == 3
@@ -405,6 +416,8 @@ def test_bad_tables_are_refused():
         good.forget({"x": [0.5]}, [7])
     with pytest.raises(ValueError, match="row 2 weighs -1"):
         good.partial_fit({"x": numbers(3)}, [0, 1, 1], sample_weight=[1, 0, -1])
+    with pytest.raises(ValueError, match=r"from 0 to 1e\+200: row 1 weighs 1e\+308"):
+        good.partial_fit({"x": numbers(3)}, [0, 1, 1], sample_weight=[1, 1e308, 1])
     assert good.model_ == before
 
 
@@ -582,3 +595,33 @@ def test_chosen_families_do_not_depend_on_the_order_of_the_rows(random):
     random.shuffle(rows)
     model = NaiveBayes(family="auto").fit({"x": [x for x, _ in rows]}, [y for _, y in rows])
     assert model.model_ == expected.model_
+
+
+@pytest.mark.parametrize(("row", "expected"), [
+    ([1e300, 1e300, None], "a"), ([1e300, 0.0, None], "b"), ([1e300, -1e200, None], "b"),
+    ([-1e200, 1e250, None], "a"), ([1e300, 1e300, "z"], "b"), ([1e300, 0.0, "x"], "a"),
+    ([0.0, 1e300, "z"], "b"),
+])  # fmt: skip
+def test_blocks_beyond_float64_rank_together(row, expected):
+    """Each by itself gives the row to the class that is wider there: b of `near`, a of `far`."""
+    generator = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 50)
+    spread = np.repeat([1.0, 2.0], 50)
+    X = {
+        "near": generator.normal(0, spread), "far": generator.normal(0, 1 / spread),
+        "word": np.repeat(["x", "z"], 50),
+    }  # fmt: skip
+    columns = {"near": Gaussian(), "far": Gaussian(var_smoothing=0), "word": Categorical(0)}
+    model = NaiveBayes(columns).fit(X, y)
+    cells = {name: [value] for name, value in zip(X, row, strict=True)}
+    assert model.predict(cells).tolist() == [expected]
+    assert model.predict_proba(cells).max() == 1
+    if row[1] == 0.0 and row[2] is None:  # one block alone
+        assert model.explain(cells)[0].total("b", "a") == np.inf
+
+
+def test_cells_that_are_beyond_float64_have_their_place_in_explanations():
+    X = {"u": [0.0, 1.0, 5.0, 9.0], "v": [0.0, 9.0, 5.0, 6.0]}
+    model = NaiveBayes(family=Gaussian()).fit(X, ["a", "a", "b", "b"])
+    explained = model.explain({"u": [1e300], "v": [1e300]})[0]
+    assert explained.known_log_odds("a", "b")[1].tolist() == [-np.inf, np.inf]

@@ -486,6 +486,16 @@ def test_a_share_of_a_class_below_all_floats_is_no_nan():
     assert not np.isnan(model.predict_joint_log_proba(texts)).any()
 
 
+@pytest.mark.parametrize("weight", [1e50, 1e126, 1e200])
+def test_heavy_documents_are_predicted_as_light_ones(weight):
+    texts = [
+        "good good nice", "bad awful it", "nice fine", "awful bad", "fine fine nice chair",
+        "awful poor the", "great fine it", "bad poor",
+    ]  # fmt: skip
+    y = ["a", "b"] * 4
+    assert TextNB().fit(texts, y, sample_weight=[weight] * 8).predict(texts).tolist() == y
+
+
 def test_five_posts_of_each_of_twenty_groups_tell_more_than_none(data_folder):
     with lzma.open(data_folder / "20news-bydate/train.jsonl.xz", "rt", encoding="utf-8") as file:
         posts = [json.loads(line) for line in file]

@@ -1,10 +1,13 @@
-"""Values that columns cannot take."""
+"""Values that nobody can take."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+MOST_WEIGHT = 1e200
+"""What a row weighs at most: sums over any number of rows stay in float64."""
 
 
 @dataclass

@@ -35,9 +35,14 @@ def encode_labels(y: Labels) -> Coded:
     return classes, codes.astype(np.int64, copy=False)
 
 
+def mixes_text(labels: Iterable[Any]) -> bool:
+    """Whether there is text among labels of other kinds."""
+    return len({isinstance(label, str) for label in labels}) > 1
+
+
 def check_kinds(y: Labels) -> None:
     """Raise ValueError if there is text among labels of other kinds."""
-    if y.dtype.kind == "O" and len({isinstance(label, str) for label in y.tolist()}) > 1:
+    if y.dtype.kind == "O" and mixes_text(y.tolist()):
         raise _mixed(y)
 
 

@@ -101,9 +101,14 @@ def lined(rows: Sequence[Line]) -> list[str]:
     ]
 
 
-def counted(count: int, what: str) -> str:
-    """How many of something there are."""
-    return f"{count:,} {what}" + ("" if count == 1 else "s")
+def counted(count: int, what: str, several: str = "") -> str:
+    """How many of something there are; `several` is its plural, if that is irregular."""
+    return f"{count:,} {what if count == 1 else several or what + 's'}"
+
+
+def as_missing(count: int) -> str:
+    """What happens to so many values that a column cannot take."""
+    return "counts as missing" if count == 1 else "count as missing"
 
 
 def html_table(heads: Sequence[str], rows: Sequence[Line]) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from naively.markup import magnitude
+from naively.markup import counted, magnitude
 
 LISTED = 10  # columns that were left out
 MANY = 1000  # bits of numbers of which the order of magnitude is told
@@ -49,7 +49,7 @@ def left_out(columns: dict[str, str]) -> list[str]:
     """Which columns were left out, with the reasons: a line each, of the first ones."""
     lines = [f"left out: {name} ({reason})" for name, reason in columns.items()]
     if len(lines) > LISTED:
-        lines[LISTED:] = [f"left out: {len(lines) - LISTED:,} columns more"]
+        lines[LISTED:] = [f"left out: {counted(len(lines) - LISTED, 'more column')}"]
     return lines
 
 

@@ -208,6 +208,19 @@ def test_parts_of_dates_of_any_century(part, postgresql):
     assert ((proba[:, 1] > 0.5) == told).mean() > 0.99
 
 
+def test_a_microsecond_before_the_hour_is_of_that_hour():
+    hours = np.datetime64("1600-01-01", "us") + np.arange(3000) * np.timedelta64(1501, "h")
+    table = pa.table({"moment": hours - np.tile(np.array([0, 1, 1_800_000_000], "m8[us]"), 1000)})
+    told = pd.Series(table["moment"].to_numpy()).dt.hour.isin([2, 3, 11])
+    model = AutoBayes().fit(table, told)
+    with duckdb.connect() as database:
+        database.register("rows", table)
+        found = database.execute(to_sql(model.model_, "duckdb", "rows")).fetchall()
+    proba = model.predict_proba(table)
+    assert ((proba[:, 1] > 0.5) == told).all()
+    assert_allclose(np.sort([row[-1] for row in found]), np.sort(proba[:, 1]), atol=1e-9)
+
+
 def test_text_of_dates_is_an_error():
     table, labels = dated()
     table = table.select(["day"])
@@ -237,6 +250,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().out == to_sql(model.model_, "duckdb", "people", ["size"])
     assert run(["export", "m", "--sql", "sqlite", "-o", "q.sql"]) == 0
     assert Path("q.sql").read_text() == to_sql(model.model_, "sqlite", "rows")
+    assert capsys.readouterr().out.startswith("written  q.sql (")
     assert run(["export", "m", "--sql", "oracle"]) == 2
     NaiveBayes({"it's": Text(analyzer="char")}).fit(TABLE, LABELS).save("t")
     assert run(["export", "t", "--sql", "duckdb", "-o", "no.sql"]) == 1

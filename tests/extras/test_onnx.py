@@ -115,6 +115,25 @@ def test_what_python_reads_otherwise_is_refused(column, value):
         graph.run(None, fed(graph, row))
 
 
+@pytest.mark.filterwarnings("ignore:.*cannot be learned:UserWarning")
+@pytest.mark.parametrize("kind", [NaiveBayes, AutoBayes])
+def test_endless_numbers_among_levels_are_read_as_in_python(kind):
+    levels = np.array(["red", "blue", "inf", "7"])
+    codes = np.arange(200) % 4
+    model = kind().fit({"code": levels[codes]}, np.array(["a", "b", "a", "b"])[codes])
+    rows = pd.DataFrame({"code": ["inf", "-inf", "Infinity", "+INF", "red", "7", "new", None]})
+    graph = session(model)
+    assert_same(graph, model, rows, fed(graph, rows))
+
+
+@pytest.mark.parametrize("value", ["1e400", "-2.5E+999", "9" * 400])
+def test_numbers_beyond_float64_among_levels_are_refused(value):
+    model = AutoBayes().fit({"code": ["red", "blue"] * 50}, ["a", "b"] * 50)
+    graph = session(model)
+    with pytest.raises(REFUSED, match="code has a value with blanks about it"):
+        graph.run(None, {"code": np.array([[value]], object)})
+
+
 @pytest.mark.parametrize("value", [1e200, -1e308])
 def test_numbers_whose_squares_are_infinite_are_refused(value):
     graph = session(fitted("naive"))

@@ -328,6 +328,12 @@ def test_the_same_page_each_time(tmp_path):
     assert page_of(tmp_path, tmp_path / "m").read_bytes() == first
 
 
+def test_the_command_says_what_it_wrote(tmp_path, capsys):
+    NaiveBayes().fit(TABLE, LABELS).save(tmp_path / "m")
+    page_of(tmp_path, tmp_path / "m")
+    assert capsys.readouterr().out.startswith("written  ")
+
+
 def test_what_is_refused(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run(["report", "none", "-o", "r.html"]) == 1

@@ -56,4 +56,4 @@ def install_completion(shell: Literal["bash", "fish", "zsh"] | None = None) -> N
         raise UsageError(
             "the shell that runs is not known: give --shell bash, fish or zsh"
         ) from None
-    print(f"wrote {path}: open a new shell to use it")
+    print(f"written  {path}: open a new shell to use it")

@@ -21,11 +21,11 @@ from naively import __version__
 from naively.cli import progress
 from naively.cli.arguments import LEARNING, LearningOptions
 from naively.cli.errors import UsageError, UserError
-from naively.cli.layout import counted
 from naively.cli.sources import Opened, check_output
 from naively.files import bundles
 from naively.files.encoding import encode
 from naively.files.safetensors import Saved, from_bytes, to_bytes
+from naively.markup import counted
 from naively.model import Model
 from naively.study.kept import Kept
 from naively.tables.held import Held

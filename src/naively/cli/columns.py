@@ -11,8 +11,9 @@ from rich.text import Text
 
 from naively.cli import evidence, inside
 from naively.cli.inside import Column, left_out
-from naively.cli.layout import clean, counted, new_table, note, number, room_beside, with_notes
+from naively.cli.layout import clean, new_table, note, number, room_beside, with_notes
 from naively.families.describing import Section
+from naively.markup import counted
 from naively.model import Model
 from naively.tables.telling import entropy
 

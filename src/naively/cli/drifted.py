@@ -51,7 +51,7 @@ def run(saved: Saved, source: Opened, level: float) -> Drift:
 def printed(found: Drift, path: str, source: str) -> None:
     """What `naively drift` found."""
     out = layout.console()
-    learned = f"{found.learned:,.10g} rows, by {clean(path, 200)}"
+    learned = f"{drift_text.learned_rows(found)}, by {clean(path, 200)}"
     out.print(
         layout.facts(learned=learned, new=f"{drift_text.new_rows(found)}, {clean(source, 200)}")
     )

@@ -11,8 +11,9 @@ from rich.table import Table
 
 from naively.cli import layout
 from naively.cli.inside import Column
-from naively.cli.layout import clean, counted, new_table, note
+from naively.cli.layout import clean, new_table, note
 from naively.families.describing import Evidence, Evidences
+from naively.markup import counted
 from naively.model import Model
 
 MOVES = "moves: nats by which it shifts a class's score; mean of learned rows and classes"

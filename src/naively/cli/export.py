@@ -53,7 +53,7 @@ def export(
     output
         The file of a query or a module to write; else it is printed.
     """
-    from naively.cli import sources
+    from naively.cli import layout, sources
     from naively.cli.errors import UsageError, UserError
     from naively.files.atomic import replacing
 
@@ -80,7 +80,7 @@ def export(
         return
     with replacing(output) as file:
         file.write_bytes(written)
-    print(f"wrote {output}")
+    layout.console().print(layout.facts(written=layout.written(output)))
 
 
 def _query(path: Path, dialect: str, table: str, keep: Sequence[str]) -> str:

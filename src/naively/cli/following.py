@@ -17,12 +17,12 @@ from naively.cli.arguments import ChangeOptions
 from naively.cli.arriving import Arriving
 from naively.cli.errors import UserError
 from naively.cli.followed import version_of
-from naively.cli.layout import counted
 from naively.cli.sources import Opened, check_columns, check_known, opened_to_learn
 from naively.cli.stopping import EndAskedError, Stop
 from naively.cli.work import unlearnable
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
+from naively.markup import counted
 from naively.tables.inputs import TableError, Task
 from naively.tables.learning import LearningError, Question
 from naively.tables.watching import Folder, Look, look_at

@@ -10,12 +10,12 @@ import numpy as np
 from rich.console import Group
 
 from naively.calibration import Reliability
-from naively.cli import layout
 from naively.cli.inside import characters, remedy
 from naively.cli.layout import clean, new_table, with_notes
 from naively.engines.threads import workers
 from naively.evidence.judged import Judged
 from naively.exact import Int64
+from naively.markup import counted
 from naively.model import Model
 from naively.prior import Prior
 from naively.study.dealing import dealt, left_out_in_turn
@@ -150,7 +150,7 @@ def table(found: LeftOutScores, model: Model) -> Group:
 
 def title(found: LeftOutScores, model: Model) -> str:
     """What the table is of."""
-    rows = layout.counted(round(found.rows), "row")
+    rows = counted(round(found.rows), "row")
     some = found.rows < model.class_weight.rounded().sum()
     return (
         f"On {rows} of those it learned, left out in turn:"

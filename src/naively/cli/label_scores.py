@@ -13,13 +13,14 @@ import pyarrow as pa
 
 from naively.cli import layout, models, progress
 from naively.cli.errors import UsageError, UserError
-from naively.cli.layout import clean, counted, facts, new_table, with_notes
+from naively.cli.layout import clean, facts, new_table, with_notes
 from naively.cli.multilabel import LabelRule, separator_of
 from naively.cli.sources import Opened, compared_target
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
 from naively.exact import Float64, Int64
 from naively.files.safetensors import Saved
+from naively.markup import counted
 from naively.tables.encoding import encode
 from naively.tables.label_cells import LabelCells
 

@@ -106,11 +106,6 @@ def remark(out: Console, notes: Sequence[str]) -> None:
         out.print(note(printable(one)))
 
 
-def counted(count: int, what: str) -> str:
-    """How many of something there are."""
-    return f"{count:,} {what}" + ("" if count == 1 else "s")
-
-
 def written(path: Path) -> str:
     """A file that was written, and its size as a person can read it."""
     return f"{clean(path, 200)} ({size_in_words(path.stat().st_size)})"

@@ -10,13 +10,14 @@ import numpy as np
 
 from naively.cli import followed, progress
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.layout import clean, counted
+from naively.cli.layout import clean
 from naively.cli.options import wishes_of
 from naively.engines.threads import workers
 from naively.files import locks, parted, safetensors
 from naively.files.safetensors import Saved
 from naively.invalid import Invalid
 from naively.labels import Labels
+from naively.markup import as_missing, counted
 from naively.model import Model
 from naively.multilabel import Multilabel
 from naively.serve.log import LogError
@@ -253,7 +254,7 @@ def unread(model: Model, invalid: dict[str, Invalid], what: str = "read") -> Non
         family = one.kind or model.schema.known[name].name
         progress.note(
             f"column {clean(name)!r} ({family}): {counted(one.count, 'value')} such as "
-            f"{clean(one.example)!r} cannot be {what} and count as missing"
+            f"{clean(one.example)!r} cannot be {what} and {as_missing(one.count)}"
         )
 
 

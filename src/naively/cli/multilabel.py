@@ -13,7 +13,7 @@ import pyarrow as pa
 from naively.cli import layout, models, progress, work
 from naively.cli.arguments import LEARNING, LearningOptions
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.layout import clean, counted, facts, new_table, with_notes
+from naively.cli.layout import clean, facts, new_table, with_notes
 from naively.cli.options import missing_of, prior_of
 from naively.cli.sources import Opened, no_such, opened, target_among
 from naively.cli.work import Fitted
@@ -23,7 +23,7 @@ from naively.families.text import Text
 from naively.files import locks, parted
 from naively.files.safetensors import Saved
 from naively.labels import Labels
-from naively.markup import magnitude
+from naively.markup import counted, magnitude
 from naively.multilabel import LabelsPosterior, Multilabel
 from naively.tables.inference import Wishes
 from naively.tables.label_cells import USUAL, LabelCells, notice

@@ -31,7 +31,7 @@ def report(
     output
         The page to write, such as report.html.
     """
-    from naively.cli import models, progress, sources
+    from naively.cli import layout, models, progress, sources
     from naively.cli.errors import UserError
     from naively.files.atomic import replacing
 
@@ -48,4 +48,4 @@ def report(
         page = html_of(reported.report_of(saved, model, source))
     with replacing(output) as file:
         file.write_text(page, encoding="utf-8", errors="replace")
-    print(f"wrote {output}")
+    layout.console().print(layout.facts(written=layout.written(output)))

@@ -12,10 +12,11 @@ from typing import Any
 
 from naively import __version__
 from naively.cli.errors import UsageError, UserError, printable
-from naively.cli.layout import clean, counted
+from naively.cli.layout import clean
 from naively.files.atomic import replacing
 from naively.files.digest import digest
 from naively.files.parts import utc_now
+from naively.markup import counted
 from naively.model import Model
 from naively.plain import plain_json
 from naively.tables import union

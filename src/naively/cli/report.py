@@ -12,7 +12,7 @@ from rich.text import Text
 
 from naively.cli import evidence, inside, judged, layout, parting, words
 from naively.cli.columns import cell, print_columns, telling
-from naively.cli.layout import clean, counted, facts, new_table, note, with_notes
+from naively.cli.layout import clean, facts, new_table, note, with_notes
 from naively.cli.models import labels_of, target_of
 from naively.cli.scored import comparison
 from naively.cli.work import Fitted
@@ -21,7 +21,7 @@ from naively.families.describing import Section
 from naively.families.text import Text as TextFamily
 from naively.files.digest import digest
 from naively.files.safetensors import Saved
-from naively.markup import magnitude
+from naively.markup import counted, magnitude
 from naively.model import Model
 from naively.plain import rows_in_words
 from naively.tables.inputs import MISSING
@@ -121,7 +121,8 @@ def _priors(model: Model) -> Group:
     order = np.argsort(-weights, kind="stable") if rest > 0 else np.arange(len(weights))
     for c in order[:20]:
         table.add_row(clean(model.classes[c]), f"{prior[c]:.4f}", f"{weights[c]:,.10g}")
-    return with_notes(table, f"and {rest:,} classes with fewer rows" if rest > 0 else None)
+    more = f"and {counted(rest, 'class', 'classes')} with fewer rows"
+    return with_notes(table, more if rest > 0 else None)
 
 
 def _parameters(

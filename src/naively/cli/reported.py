@@ -13,7 +13,7 @@ from naively.cli import evidence, inside, judged, models, report, words
 from naively.cli.errors import UserError
 from naively.cli.evidence import NUMBERS
 from naively.cli.inside import Column
-from naively.cli.layout import counted, number
+from naively.cli.layout import number
 from naively.cli.reported_form import exported, fields
 from naively.cli.reported_rows import Looked, looked_at, names_of, usual
 from naively.cli.sources import Opened
@@ -21,7 +21,7 @@ from naively.evidence.shapes import Shape, drawable
 from naively.export.js import js_name
 from naively.families.describing import Evidences
 from naively.files.safetensors import Saved
-from naively.markup import magnitude, shown
+from naively.markup import counted, magnitude, shown
 from naively.model import Model
 from naively.plain import rows_in_words
 from naively.plot.evidence import LINES
@@ -100,7 +100,7 @@ def _classes(model: Model) -> Table:
     most = order[:LISTED].tolist()
     rows = [[str(model.classes.tolist()[c]), f"{weight[c]:,.10g}", f"{prior[c]:.4f}"] for c in most]
     rest = len(order) - len(most)
-    note = f"and {rest:,} classes with fewer rows" if rest else ""
+    note = f"and {counted(rest, 'class', 'classes')} with fewer rows" if rest else ""
     return Table("Classes", ["class", "rows", "P(class)"], rows, 1, note, prior[most].tolist())
 
 

@@ -11,14 +11,13 @@ import pyarrow as pa
 
 from naively.calibration import Reliability
 from naively.cli import judged, models, work
-from naively.cli.layout import counted
 from naively.cli.metrics import Scores, Tally
 from naively.cli.options import learned_question
 from naively.cli.sources import Opened
 from naively.exact import Float64, Int64
 from naively.explanation import RowExplanation
 from naively.files.safetensors import Saved
-from naively.markup import brief, colour, escaped, largest, more_of, shown, squeezed
+from naively.markup import brief, colour, counted, escaped, largest, more_of, shown, squeezed
 from naively.model import Model
 from naively.report.facts import Example, Quality, Reason, Table
 from naively.study.kept import Kept

@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from naively.cli.errors import UsageError, UserError
-from naively.cli.layout import counted
 from naively.cli.models import label_of, target_of, unread, with_columns
 from naively.cli.sources import Opened
 from naively.explanation import Explanation
 from naively.files.safetensors import Saved
 from naively.invalid import Invalid, add_invalid
+from naively.markup import counted
 from naively.model import Model
 from naively.statistics.base import InvalidValueError
 from naively.tables.encoding import encode_for

@@ -15,7 +15,7 @@ from naively.cli.errors import UsageError, UserError
 from naively.cli.layout import clean, new_table, note
 from naively.evidence.shapes import Shape, drawable, of_columns
 from naively.exact import Float64, Int64
-from naively.markup import LONGEST, largest, length
+from naively.markup import LONGEST, counted, largest, length
 from naively.model import Model
 from naively.tables.names import no_column
 
@@ -110,7 +110,7 @@ def _print_cells(out: Any, shape: Shape) -> None:
         _print_classes(out, heads, len(shape.names), cells, added, classes)
     rest = int((total > 0).sum()) - len(places)
     if rest:
-        out.print(note(f"and {layout.counted(rest, 'more cell')} with fewer rows"))
+        out.print(note(f"and {counted(rest, 'more cell')} with fewer rows"))
 
 
 def _with_bars(

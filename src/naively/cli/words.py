@@ -14,7 +14,7 @@ from rich.text import Text
 
 from naively.cli.errors import printable
 from naively.cli.layout import clean, note
-from naively.markup import Mark, cut_note, shown, squeezed
+from naively.markup import Mark, counted, cut_note, shown, squeezed
 from naively.model import Model
 from naively.tables.telling import missing_weight, telling_terms
 from naively.text_explanation import TextExplanation
@@ -120,8 +120,8 @@ def listed(words: Words, model: Model, width: int) -> Group:
         note("log-odds against the other classes together; what tells most comes first"),
         note(f"then the mutual information of term and class, in bits of 1,000 {words.of}s"),
     ]
-    if len(chosen) < len(weights):
-        lines.append(note(f"and {len(weights) - len(chosen):,} classes with fewer rows"))
+    if rest := len(weights) - len(chosen):
+        lines.append(note(f"and {counted(rest, 'class', 'classes')} with fewer rows"))
     return Group(*lines)
 
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from naively.estimators.validation import refuse_masked
 from naively.exact import Float64
+from naively.invalid import MOST_WEIGHT
 from naively.labels import check_whole
 from naively.tables import values
 from naively.tables.frames import SparseTable, is_named
@@ -74,7 +75,7 @@ def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> L
 
 
 def check_weights_of(sample_weight: Any, rows: int) -> Float64 | None:
-    """Weights of so many rows, finite and not negative; or None.
+    """Weights of so many rows, from 0 to `MOST_WEIGHT`; or None.
 
     Raises
     ------
@@ -86,10 +87,12 @@ def check_weights_of(sample_weight: Any, rows: int) -> Float64 | None:
     weights = np.asarray(sample_weight, np.float64)
     if weights.shape != (rows,):
         raise ValueError(f"sample_weight must be of shape ({rows},), not {weights.shape}")
-    bad = ~((weights >= 0) & np.isfinite(weights))
+    bad = ~((weights >= 0) & (weights <= MOST_WEIGHT))
     if bad.any():
         row = int(bad.argmax())
-        raise ValueError(f"sample_weight must be finite and >= 0: row {row} weighs {weights[row]}")
+        raise ValueError(
+            f"sample_weight must be from 0 to {MOST_WEIGHT:g}: row {row} weighs {weights[row]:g}"
+        )
     return weights
 
 

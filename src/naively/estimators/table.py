@@ -37,6 +37,7 @@ from naively.exact import Float64
 from naively.explanation import Explanation
 from naively.families.base import AnyFamily
 from naively.invalid import Invalid
+from naively.markup import as_missing, counted
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.prior import Prior
@@ -212,8 +213,9 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         """Warn of values that columns could not take, at the line of the user."""
         for name, one in invalid.items():
             warnings.warn(
-                f"column {name!r} ({one.kind or schema.known[name].name}): {one.count} values such "
-                f"as {one.example!r} cannot be {what} and count as missing",
+                f"column {name!r} ({one.kind or schema.known[name].name}): "
+                f"{counted(one.count, 'value')} such as {one.example!r} cannot be {what} and "
+                f"{as_missing(one.count)}",
                 UserWarning, stacklevel=4,
             )  # fmt: skip
 

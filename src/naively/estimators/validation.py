@@ -14,8 +14,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from naively.exact import Float64
+from naively.invalid import MOST_WEIGHT
 from naively.kernels import deposits
-from naively.labels import check_ends, check_kinds, check_whole
+from naively.labels import check_ends, check_kinds, check_whole, mixes_text
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.statistics.base import Data
@@ -140,7 +141,7 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     if not isinstance(y, np.ndarray) or y.dtype.kind == "O":  # before NumPy makes text of them
         cells = np.asarray(y, object)
         check_ends(cells.ravel())
-        if len({isinstance(one, str) for one in cells.ravel()}) > 1:
+        if mixes_text(cells.ravel()):
             y = cells  # NaN would be "nan", and 1 the class "1"
     y = column_or_1d(y, warn=True)
     if len(y) != n_rows:
@@ -204,11 +205,11 @@ def refuse_masked(name: str, values: Any) -> None:
 
 
 def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
-    """Non-negative float64 weights, (n,), or None.
+    """Float64 weights from 0 to `MOST_WEIGHT`, (n,), or None.
 
     Raises
     ------
-    ValueError : naming the row of a weight that is negative or not finite.
+    ValueError : naming the row of a weight that is none.
     """
     if sample_weight is None:
         return None
@@ -227,6 +228,11 @@ def check_weights(sample_weight: Any, X: Data) -> Float64 | None:
     if (weights < 0).any():
         row = int((weights < 0).argmax())
         raise ValueError(f"Negative values in sample_weight: row {row} weighs {weights[row]:g}")
+    if (weights > MOST_WEIGHT).any():
+        row = int(weights.argmax())
+        raise ValueError(
+            f"sample_weight must be from 0 to {MOST_WEIGHT:g}: row {row} weighs {weights[row]:g}"
+        )
     return weights
 
 

@@ -49,8 +49,13 @@ def cast(one: exp.Expression) -> exp.Expression:
 
 def seconds(moment: exp.Expression, dialect: str) -> exp.Expression:
     """The seconds of a date since 1970, or of a time of the day."""
-    if dialect == "duckdb":
-        return exp.Anonymous(this="EPOCH", expressions=[moment])
+    if dialect == "duckdb":  # whose EPOCH rounds twice before 1684
+        micros = exp.Anonymous(this="EPOCH_US", expressions=[moment])
+        million = exp.Literal.number(1_000_000)
+        whole = cast(exp.IntDiv(this=micros, expression=million))
+        rest = exp.Mod(this=micros.copy(), expression=million.copy())
+        part = exp.Div(this=cast(rest), expression=million.copy())
+        return paren(exp.Add(this=whole, expression=part))
     return exp.Extract(this=exp.Var(this="EPOCH"), expression=moment)
 
 

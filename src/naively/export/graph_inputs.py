@@ -40,6 +40,10 @@ PLAIN = (
 """Numbers that are no level if not spelled as `spelled` says, and codes such as 02139."""
 CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{2}:[0-9]{2}.*"
 """What may be a date or a time."""
+INFINITE = r"(?i)[-+]?inf(inity)?"
+"""What is missing among cells that may be numbers,"""
+HUGE = r"[-+]?[0-9.]+[eE]\+?[0-9]{3,}|[-+]?[0-9.]{300,}"
+"""and what may be beyond float64, and missing then."""
 CODES = 2.0**53
 """Levels of arrays are below."""
 
@@ -174,14 +178,20 @@ class TableInputs(Inputs):
             spelled_numbers = [one for one in schema.missing if NUMBER.fullmatch(one)]
             self._hold(graph.op("Concat", *given, axis=1), map(float, spelled_numbers))
         self._levels: dict[str, tuple[list[str], str]] = {}
+        cells = {
+            name for one in schema.blocks if one.family.summary.takes == "cells"
+            for name in one.names
+        }  # fmt: skip
         for name, levels in texts.items():
             given.append(graph.input(name, STRING, 1))
-            self._levels[name] = levels, self._places(name, levels, schema.missing)
+            places = self._places(name, levels, schema.missing, name in cells)
+            self._levels[name] = levels, places
         self.first, self.columns = given[0], given
 
-    def _places(self, name: str, levels: list[str], missing: Sequence[str]) -> str:
+    def _places(self, name: str, levels: list[str], missing: Sequence[str], cells: bool) -> str:
         """The place of each row's level, (N,); one more for missing ones, two for others.
 
+        Infinity is missing in columns of `cells`, and a level elsewhere.
         Text that Python would take for one of the levels, or for a missing value, although it is
         spelled otherwise is refused.
         """
@@ -200,6 +210,10 @@ class TableInputs(Inputs):
             odd = graph.op("Or", odd, graph.op("And", self._matches(text, ANY), plain))
         if any(text and MOMENT.fullmatch(text) for text in places):
             odd = graph.op("Or", odd, self._matches(text, CLOCK))
+        if cells:
+            odd = graph.op("Or", odd, self._matches(text, HUGE))
+            infinite = self._matches(text, INFINITE)
+            found = graph.op("Where", infinite, graph.constant(n), found)
         self._refuse(
             graph.op("And", unknown, odd), f"{name} has a value with blanks about it, or one that "
             "is written otherwise than the levels"

@@ -229,11 +229,19 @@ class GaussianParameters(Parameters):
         raise_infinite(bad, X.shape[1])
 
     def contributions(self, X: Data) -> Float64:
-        """Log N(x_α; μ_αc, σ²_αc) of each feature; 0 where it is missing."""
+        """Log N(x_α; μ_αc, σ²_αc) of each feature; 0 where it is missing.
+
+        Where it leaves float64 in every class, the nearest one alone has a number.
+        """
         scale, norm, _ = self._scored
         x = dense(X).astype(np.float64)[:, np.newaxis, :]
         with np.errstate(over="ignore", invalid="ignore"):  # an infinite difference times 0
-            terms = norm - np.where(scale > 0.0, (x - self.mean) * scale, 0.0) ** 2
+            distance = abs(np.where(scale > 0.0, (x - self.mean) * scale, 0.0))
+            terms = norm - distance**2
+        lost = np.isneginf(terms).all(axis=1, keepdims=True)
+        if lost.any():
+            nearest = distance == distance.min(axis=1, keepdims=True)
+            terms[lost & nearest] = kernel.FARTHEST
         return np.where(np.isnan(x), 0.0, terms)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> npt.NDArray[Any]:

@@ -29,6 +29,7 @@ from naively.families.pooled_texts import ToldTerms, explained_texts, told_texts
 from naively.invalid import Invalid
 from naively.kernels import lookups
 from naively.labels import Labels
+from naively.markup import counted
 from naively.statistics.base import Arrays, Data
 from naively.statistics.levels import Encoded, Levels
 from naively.statistics.row_encoding import encoded, texts
@@ -309,8 +310,7 @@ class PooledParameters(Parameters):
 
     def _ranked(self) -> list[tuple[Block, float, float]]:
         """(block, its weight, how far it moves the scores), what moves them most first."""
-        weights = self.plan.weights.tolist()
-        found = zip(self.plan.blocks, weights, self._moves, strict=True)
+        found = zip(self.plan.blocks, self.plan.weights.tolist(), self._moves, strict=True)
         return sorted(found, key=lambda one: -one[2])
 
     def _what(self, block: Block) -> str:
@@ -323,12 +323,12 @@ class PooledParameters(Parameters):
             return block.name
         met = (block.table != 0).any(axis=1)
         if len(block.columns) > 1:
-            return f"{met.sum():,} cells"
+            return counted(int(met.sum()), "cell")
         if block.columns[0] in self._texts:
             return "missing or not"
         own = self.plan.columns[block.columns[0]]
-        kind = "bins of time" if own.dated else "bins" if own.is_number else "levels"
-        return f"{met[:-1].sum():,} {kind}"  # the last is the missing value
+        kind = "bin" if own.dated or own.is_number else "level"
+        return counted(int(met[:-1].sum()), kind) + " of time" * own.dated  # but the missing value
 
     def described(self, names: Sequence[str]) -> Section:
         """What each column has of weight, and the blocks of several that it is in."""

@@ -21,6 +21,9 @@ from naively.statistics.base import Statistics, is_sparse
 from naively.statistics.blocks import BlockPlace, Blocks, BlockStatistics, Summaries, numbered
 from naively.workers import SERIAL, Workers
 
+DOWN = 2.0 ** -np.arange(100.0, 1100.0, 100.0)
+"""By what numbers are scaled whose scores leave float64."""
+
 
 @dataclass(frozen=True)
 class Product(Family[BlockStatistics, "ProductParameters"]):
@@ -152,6 +155,7 @@ class ProductParameters(Parameters):
             with numbered(place.features):
                 part.log_prob(own, start, stop, scores)
             _add(out, scores)
+        self._settle(X, start, out)
 
     def leading(
         self, X: Blocks, start: int, stop: int, before: Float64, margin: float, out: Float64
@@ -172,6 +176,32 @@ class ProductParameters(Parameters):
             with numbered(place.features):
                 part.leading(own, start, stop, total, margin, out)
             total[:] = out
+        self._settle(X, start, out)
+
+    def _settle(self, X: Blocks, start: int, out: Float64) -> None:
+        """Give rows that blocks give to different classes, each beyond float64, to one of them.
+
+        It is the class that wins when what these blocks read is scaled down until it has a score.
+        """
+        rows = np.flatnonzero(np.isneginf(out.max(axis=0)))
+        if not len(rows):
+            return
+        blocks = [(part, own[start + rows]) for _, part, own in self._blocks(X)]
+        scores = [_scored(part, own, len(out)) for part, own in blocks]
+        far = np.array([abs(one.max(axis=0)) == LARGEST for one in scores])
+        for k in np.flatnonzero(far.any(axis=0)):
+            for factor in DOWN:
+                total = np.zeros((len(out), 1))
+                for (part, own), one, beyond in zip(blocks, scores, far[:, k], strict=True):
+                    row = slice(k, k + 1)
+                    _add(
+                        total, _scored(part, own[row] * factor, len(out)) if beyond else one[:, row]
+                    )
+                best = total.max()
+                if -LARGEST < best < LARGEST:
+                    winner = np.where(total == best, np.copysign(LARGEST, best), -np.inf)
+                    out[:, rows[k]] = winner[:, 0]
+                    break
 
     def contributions(self, X: Blocks) -> Float64:
         """What each feature adds to `log_prob`: (n, C, d), in nats."""
@@ -231,6 +261,13 @@ class ProductParameters(Parameters):
             features.append(place.features[own])
             levels.append(their)
         return np.concatenate(features), np.concatenate(levels)
+
+
+def _scored(part: Parameters, rows: Any, n_classes: int) -> Float64:
+    """What a block scores some rows, (C, n)."""
+    scores = np.empty((n_classes, rows.shape[0]))
+    part.log_prob(rows, 0, rows.shape[0], scores)
+    return scores
 
 
 def _add(total: Float64, scores: Float64) -> None:

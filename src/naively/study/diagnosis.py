@@ -10,7 +10,7 @@ from typing import Any
 
 from naively.engines.threads import workers
 from naively.families.text import Text
-from naively.markup import magnitude
+from naively.markup import as_missing, counted, magnitude
 from naively.plain import aligned, left_out, rows_in_words
 from naively.study import advice
 from naively.study.margins import margin
@@ -229,7 +229,8 @@ def pair_notes(found: Diagnosis, limit: int) -> list[str]:
             f"those of the {len(found.untested):,} others"
         )
     for name, values in found.invalid.items():
-        said.append(f"column {name}: {values:,} values do not fit it, and count as missing")
+        what = f"{counted(values, 'value')} cannot be in it, and {as_missing(values)}"
+        said.append(f"column {name}: {what}")
     return said + left_out(found.left_out)
 
 

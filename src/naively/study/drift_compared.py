@@ -9,6 +9,7 @@ from functools import singledispatch
 import numpy as np
 
 from naively.exact import Float64, Int64
+from naively.markup import counted
 from naively.study import two_samples as test
 from naively.study.drift_columns import (
     ColumnDrift,
@@ -149,7 +150,7 @@ def _levels(known: Cells, learned: Float64, new: Float64, cell: Int64) -> str:
             return f"{levels:,} new levels: {change(0.0, never)}"
         k = int(((learned == 0) * new).argmax())
     if off[k] < 0 and never <= 0:
-        return f"{np.count_nonzero(learned):,} levels, as before"
+        return f"{counted(int(np.count_nonzero(learned)), 'level')}, as before"
     return f"{level_text(known.levels[k])}: {change(float(before[k]), float(after[k]))}"
 
 

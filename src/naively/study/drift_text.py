@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from naively.markup import as_missing, counted
 from naively.plain import aligned
 from naively.study.drift_columns import ColumnDrift, percent
 
@@ -23,9 +24,14 @@ ROW_HEADS = ("row", "nats", "because of")
 ROW_NOTE = "nats: how rare the values of a row are, added up, beyond the mean of learned rows"
 
 
+def learned_rows(found: Any) -> str:
+    """How many rows the model learned, by their weight."""
+    return f"{found.learned:,.10g} row" + ("" if found.learned == 1 else "s")
+
+
 def written(found: Any) -> str:
     """All of it as plain text."""
-    lines = [verdict(found), "", f"learned: {found.learned:,.10g} rows", f"new: {new_rows(found)}"]
+    lines = [verdict(found), "", f"learned: {learned_rows(found)}", f"new: {new_rows(found)}"]
     if found.columns:
         shown = column_rows(found)
         width = max(len(one[1]) for one in [COLUMN_HEADS, *shown])
@@ -94,7 +100,7 @@ def column_notes(found: Any) -> list[str]:
             dots = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
             said.append(f"{what}: {', '.join(names[:5])}{dots}")
     for name, values in found.invalid.items():
-        said.append(f"{name}: {counted(values, 'value')} cannot be read, and count as missing")
+        said.append(f"{name}: {counted(values, 'value')} cannot be read, and {as_missing(values)}")
     if found.counted_as < found.learned:
         said.append(
             f"the learned rows weigh {found.learned:,.10g}, and count as the "
@@ -202,8 +208,3 @@ def p_in_words(p: float) -> str:
 
 def _share(value: float) -> str:
     return "·" if math.isnan(value) else percent(value)
-
-
-def counted(count: int, what: str) -> str:
-    """How many of something there are."""
-    return f"{count:,} {what}" + ("" if count == 1 else "s")

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from naively.calibration import Reliability
 from naively.exact import Float64, Int64
 from naively.labels import Labels
+from naively.markup import counted
 from naively.study.folds import Folds, Reading
 
 
@@ -123,8 +124,8 @@ class LeftOut:
             said.insert(0, ", ".join(f"{name}={value!r}" for name, value in self.settings.items()))
         if unknown := int((self.unknown & (self.weights > 0)).sum()):
             said.append(
-                f"{unknown:,} rows are of a class that is in one part only: errors, but in no "
-                "log-loss"
+                f"{counted(unknown, 'row')} of a class that is in one part only: an error each, "
+                "but in no log-loss"
             )
         return "\n".join(said)
 

@@ -234,7 +234,9 @@ class Wishes:
             like = f"like an identifier: {levels:,} different values in {present:,} rows"
             return None, Why(f"{like}; {how}" if how else like)
         family = self.levels or Categorical(self.alpha, unseen=self.unseen)
-        return family, Why(f"text, {levels:,} levels", "levels" if self.levels else "rule")
+        return family, Why(
+            f"text, {levels:,} level{'s' * (levels != 1)}", "levels" if self.levels else "rule"
+        )
 
     def _constant(self, levels: int) -> tuple[AnyFamily, Why]:
         """Of a column that may yet turn out to be anything: its value is counted."""

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from naively.exact import Float64
+from naively.invalid import MOST_WEIGHT
 from naively.labels import Labels, check_whole
 from naively.model import Model
 from naively.multilabel import Multilabel
@@ -269,10 +270,10 @@ def weights_of(batch: pa.Table, name: str, missing: Collection[str]) -> Float64:
         )
     weights = read.values
     weights = np.where(np.isnan(weights), 0.0, weights)  # a row of unknown weight weighs nothing
-    if np.isinf(weights).any():
-        raise LearningError(f"the weight column {name!r} holds an infinite weight")
-    if (weights < 0).any():
+    odd = weights[(weights < 0) | (weights > MOST_WEIGHT)]
+    if len(odd):
         raise LearningError(
-            f"the weight column {name!r} holds {weights.min():g}, which is negative"
+            f"the weight column {name!r} holds {odd[0]:g}, where weights are from 0 to "
+            f"{MOST_WEIGHT:g}"
         )
     return weights

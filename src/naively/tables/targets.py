@@ -55,7 +55,8 @@ def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None
     types, kind = pa.types, known.type
     plain = types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)
     if not (plain or values.is_text(kind)):
-        labels = values.level_texts(known, ())[1]
+        at, distinct = values.level_texts(known, ())  # b"1" and "1" may both be known
+        labels = [distinct[k] for k in at]
     texts = [values.level_text(label, missing) for label in labels]
     present = [k for k, text in enumerate(texts) if text not in (None, "")]
     check_ends(labels)
