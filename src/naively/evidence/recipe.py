@@ -115,6 +115,8 @@ class _Recipe:
         return Plan(self.columns, [], np.empty(0), none, self._prior_alone())
 
     def made(self) -> Plan:
+        if self.entries.n_classes < 2:
+            return self._of_prior()
         known, beside, rows = self._first(), self.varied, self.entries.weight.sum()
         # fewer rows than weights, which fit to what is chance; or many columns, which take long
         if rows < len(known) or len(beside) > BESIDE:
@@ -123,7 +125,7 @@ class _Recipe:
             if len(beside) > BESIDE:
                 beside = sorted(self._columns_of([known[k] for k in best])[:BESIDE])
             known = [known[k] for k in np.sort(best[:WEIGHED_ALONE]) if gains[k] > 0]
-        if not known or self.entries.n_classes < 2:
+        if not known:
             return self._of_prior()
         found = self._weighed(known, np.zeros(len(known), bool), None, None)
         # so few rows that a sign is chance

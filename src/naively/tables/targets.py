@@ -56,7 +56,7 @@ def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None
     plain = types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)
     if not (plain or values.is_text(kind)):
         at, distinct = values.level_texts(known, ())  # b"1" and "1" may both be known
-        labels = [distinct[k] for k in at]
+        labels = np.array([*distinct, None], object)[at].tolist()
     texts = [values.level_text(label, missing) for label in labels]
     present = [k for k, text in enumerate(texts) if text not in (None, "")]
     check_ends(labels)
