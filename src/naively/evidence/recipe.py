@@ -123,7 +123,8 @@ class _Recipe:
             gains = self._gains_alone(known)
             best = np.argsort(-gains, kind="stable")
             if len(beside) > BESIDE:
-                beside = sorted(self._columns_of([known[k] for k in best])[:BESIDE])
+                order = [known[k].block for k in best if isinstance(known[k].block, Cells)]
+                beside = sorted(one.columns[0] for one in order[:BESIDE])
             known = [known[k] for k in np.sort(best[:WEIGHED_ALONE]) if gains[k] > 0]
         if not known:
             return self._of_prior()
@@ -183,14 +184,10 @@ class _Recipe:
                 return np.inf
             scores = base.copy()
             self._add(one, 1.0, rows, scores)
-            return likelihood(scores) - likelihood(base)
+            return likelihood(scores) - of_prior
 
+        of_prior = likelihood(base)
         return np.array(self.workers.map(gain, known))
-
-    def _columns_of(self, known: list[_LeftOut]) -> list[int]:
-        """The columns that have bins, in this order."""
-        cells = (one.block.columns[0] for one in known if isinstance(one.block, Cells))
-        return list(dict.fromkeys(cells))
 
     def _prior_alone(self) -> Judged:
         """How the prior predicts rows."""
