@@ -21,8 +21,6 @@ from naively.serve.state import State
 
 GRACE = 30
 """Seconds that requests may take after the service was told to stop."""
-FEW = 100_000
-"""Rows of a model that is estimated once before it is served, at most."""
 SWITCH = 0.001
 """Seconds after which the thread that learns lets others go on, if it is in Python."""
 
@@ -47,8 +45,6 @@ def warm(state: State, changer: Changer | None) -> None:
             table, _ = rows_of(json.dumps([row]).encode(), JSON, wanted, Limits())
             after: Model = changer.change(state.model, "learn", table).model
             changer.change(after, "forget", table)
-            if after.rows <= FEW:
-                State.of(0, after)  # which is what most of learning is, where evidence is weighed
 
 
 def listening(host: str, port: int) -> socket.socket:
