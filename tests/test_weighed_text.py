@@ -336,8 +336,8 @@ def test_a_sample_has_a_limit_in_bytes(monkeypatch):
     texts[3] = "long " * 50
     model = TextNB(weights="auto").fit(texts, y)
     sample = model.model_.statistics.sample
-    assert sample.size <= 1000 < sum(map(len, texts))
-    assert texts[3].encode() not in sample.places
+    assert sum(map(len, sample.texts)) <= 1000 < sum(map(len, texts))
+    assert texts[3].encode() not in [*sample.texts]
     again = sum(
         (TextNB(weights="auto").fit(texts[k::9], y[k::9]) for k in range(1, 9)),
         TextNB(weights="auto").fit(texts[::9], y[::9]),
@@ -509,3 +509,24 @@ def test_five_posts_of_each_of_twenty_groups_tell_more_than_none(data_folder):
     proba = model.predict_proba([texts[k] for k in others])
     right = proba[np.arange(len(others)), np.searchsorted(model.classes_, y[others])]
     assert -np.log(right).mean() < np.log(20)
+
+
+@pytest.mark.parametrize("kept", [20, samples.KEPT])
+def test_different_documents_of_one_hash_are_told_apart(monkeypatch, kept):
+    monkeypatch.setattr(samples, "KEPT", kept)
+
+    def last_letter(data, offsets, out):
+        out[:] = data[offsets[1:] - 1] * np.uint64(1 << 50)
+
+    monkeypatch.setattr(samples.kernel, "hash_documents", last_letter)
+    texts, y = many(100)
+    texts, y = texts + texts[:30], np.append(y, y[30:60])  # some twice, of other classes
+    whole = TextNB(weights="auto").fit(texts, y)
+    parts = [TextNB(weights="auto").fit(texts[k::7], y[k::7]) for k in range(7)]
+    merged = sum(parts[1:], parts[0])
+    assert merged.model_ == whole.model_
+    assert scores(merged, texts) == scores(whole, texts)
+    if kept >= 100:
+        assert len(whole.model_.statistics.sample) == 100
+        whole.forget(texts[70:], y[70:])
+        assert whole.model_ == TextNB(weights="auto").fit(texts[:70], y[:70]).model_

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +24,7 @@ ROOM = 1 << 25
 """and their bytes together."""
 LONGEST = 1 << 18
 """Bytes of a document that is kept, at most."""
+NEW = -1
 
 
 class DocumentSample(Statistics):
@@ -36,41 +36,45 @@ class DocumentSample(Statistics):
     Attributes
     ----------
     tables : ``kept`` (C, W), the weight of each document by class; there may be room for more.
-    places : the column of each document, by its bytes.
-    hashes : of the documents, in the order of their columns.
+    texts : the documents, in the order of their columns; those of a batch are read when needed.
+    hashes : of the documents.
+    lengths : of the documents, in bytes.
     threshold : documents with a hash from here on were not kept.
-    size : bytes of all of them.
     """
 
     sized_by = "kept"
 
     def __init__(
-        self, kept: ExactArray, texts: Sequence[bytes] = (), hashes: Sequence[int] = (),
+        self, kept: ExactArray, texts: Sequence[bytes], hashes: UInt64, lengths: Int64,
         threshold: int = ALL,
     ) -> None:  # fmt: skip
         super().__init__({"kept": kept})
-        self.places = {text: k for k, text in enumerate(texts)}
-        self.hashes = list(hashes)
+        self.texts = texts
+        self.hashes = hashes
+        self.lengths = lengths
         self.threshold = threshold
-        self.size = sum(map(len, self.places))
+
+    @classmethod
+    def empty(cls, n_classes: int) -> Self:
+        """Of no documents."""
+        none = np.empty(0, np.uint64), np.empty(0, np.int64)
+        return cls(ExactArray.zeros((n_classes, 0)), [], *none)
 
     @classmethod
     def of(cls, X: Documents, batch: Batch, workers: Workers) -> Self:
         """Of the documents of a batch."""
-        hashes = hashes_of(X)
-        fit = np.diff(X.offsets) <= LONGEST
+        hashes, lengths = hashes_of(X), np.diff(X.offsets)
+        fit = lengths <= LONGEST
         if X.valid is not None:
             fit &= X.valid
         threshold = _threshold(hashes[fit])
         rows = np.flatnonzero(fit & (hashes < np.uint64(threshold)))
-        places: dict[bytes, int] = {}
-        texts = [X.data[X.offsets[i] : X.offsets[i + 1]].tobytes() for i in rows.tolist()]
-        kinds = np.array([places.setdefault(text, len(places)) for text in texts], np.int32)
+        kinds, first = _different(Unread(X, rows), hashes[rows])
         own = batch.some(rows)
-        levels = Encoded(own.of_rows(kinds).reshape(-1, 1), [np.arange(len(places))])
+        levels = Encoded(own.of_rows(kinds).reshape(-1, 1), [np.arange(len(first))])
         count = count_levels(levels, own, workers).tables["count"]
-        first = np.unique(kinds, return_index=True)[1]
-        found = cls(count, [*places], hashes[rows[first]].tolist(), threshold)
+        rows = rows[first]
+        found = cls(count, Unread(X, rows), hashes[rows], lengths[rows], threshold)
         found._cut()
         return found
 
@@ -80,16 +84,17 @@ class DocumentSample(Statistics):
     @property
     def documents(self) -> Documents:
         """The documents, in the order of their columns."""
-        return _documents([*self.places])
+        ends = np.append(0, np.cumsum(self.lengths))
+        return Documents(np.frombuffer(b"".join(self.texts), np.uint8), ends)
 
     @property
     def nbytes(self) -> int:
         """The memory that the documents and their weights take."""
-        return super().nbytes + self.size
+        return super().nbytes + int(self.lengths.sum())
 
     def first(self, most: int, room: int) -> int:
         """How many of the first documents are no more than so many, and so many bytes."""
-        return min(most, int(np.searchsorted(np.cumsum([*map(len, self.places)]), room, "right")))
+        return min(most, int(np.searchsorted(np.cumsum(self.lengths), room, "right")))
 
     # ---- the algebra -------------------------------------------------------------------------
 
@@ -97,20 +102,30 @@ class DocumentSample(Statistics):
         """Add (or subtract) the documents of another sample."""
         if other.threshold < self.threshold:
             self._below(other.threshold)
-        chosen = [k for k, own in enumerate(other.hashes) if own < self.threshold]
-        if chosen:
-            texts, places = [*other.places], self.places
-            known = len(places)
-            columns = [places.setdefault(texts[k], len(places)) for k in chosen]
-            new = [k for k, own in zip(chosen, columns, strict=True) if own >= known]
-            self.hashes += [other.hashes[k] for k in new]
-            self.size += sum(len(texts[k]) for k in new)
+        chosen = np.flatnonzero(other.hashes < np.uint64(self.threshold))
+        if len(chosen):
+            texts = [other.texts[k] for k in chosen.tolist()]
+            columns = self._columns(texts, other.hashes[chosen])
+            new = np.flatnonzero(columns == NEW)
+            columns[new] = np.arange(len(self), len(self) + len(new))
+            self.texts = [*self.texts, *(texts[k] for k in new.tolist())]
+            self.hashes = np.append(self.hashes, other.hashes[chosen[new]])
+            self.lengths = np.append(self.lengths, other.lengths[chosen[new]])
             self._widen()
-            count = other.tables["kept"].gather(1, np.array(chosen))
-            self.tables["kept"] = self.tables["kept"].accumulate(
-                count, classes, np.array(columns, np.int64), sign
-            )
+            count = other.tables["kept"].gather(1, chosen)
+            self.tables["kept"] = self.tables["kept"].accumulate(count, classes, columns, sign)
         self._cut()
+
+    def _columns(self, texts: list[bytes], hashes: UInt64) -> Int64:
+        """Where documents are among these, or `NEW`."""
+        order = np.argsort(self.hashes, kind="stable")
+        known = self.hashes[order]
+        first, last = np.searchsorted(known, hashes), np.searchsorted(known, hashes, "right")
+        columns = np.full(len(texts), NEW)
+        for k in np.flatnonzero(first < last).tolist():
+            alike = order[first[k] : last[k]].tolist()  # one, but for a coincidence
+            columns[k] = next((own for own in alike if self.texts[own] == texts[k]), NEW)
+        return columns
 
     def _widen(self) -> None:
         """Make room for the documents; and for more, so that this is seldom needed."""
@@ -121,39 +136,33 @@ class DocumentSample(Statistics):
 
     def _cut(self) -> None:
         """Keep as many of the smallest hashes as there is room for."""
-        if len(self) <= KEPT and self.size <= ROOM:
+        if len(self) <= KEPT and self.lengths.sum() <= ROOM:
             return
-        hashes = np.array(self.hashes, np.uint64)
-        order = np.argsort(hashes, kind="stable")
-        lengths = np.array([*map(len, self.places)])[order]
-        fitting = int(np.searchsorted(np.cumsum(lengths), ROOM, "right"))
-        self._below(int(hashes[order[min(KEPT, fitting)]]))
+        order = np.argsort(self.hashes, kind="stable")
+        fitting = int(np.searchsorted(np.cumsum(self.lengths[order]), ROOM, "right"))
+        self._below(int(self.hashes[order[min(KEPT, fitting)]]))
 
     def _below(self, threshold: int) -> None:
         """Keep the documents whose hash is below a threshold."""
         self.threshold = threshold
-        self._take(np.flatnonzero(np.array(self.hashes, np.uint64) < np.uint64(threshold)))
+        self._take(np.flatnonzero(self.hashes < np.uint64(threshold)))
 
     def _take(self, columns: npt.NDArray[np.integer]) -> None:
         """Keep some of the documents, in this order."""
-        texts = [*self.places]
-        self.places = {texts[k]: place for place, k in enumerate(columns.tolist())}
-        self.size = sum(map(len, self.places))
-        self.hashes = [self.hashes[k] for k in columns.tolist()]
+        self.texts = [self.texts[k] for k in columns.tolist()]
+        self.hashes, self.lengths = self.hashes[columns], self.lengths[columns]
         self.tables["kept"] = self.tables["kept"].gather(1, columns)
 
     def canonical(self) -> Self:
         """The same documents in the order of their hashes, without those of weight 0."""
         new = self.copy()
-        texts, met = [*new.places], np.any(new.tables["kept"].nonzero(), axis=0)
-        kept = np.flatnonzero(met).tolist()
-        new._take(np.array(sorted(kept, key=lambda k: (new.hashes[k], texts[k])), np.int64))
+        kept = np.flatnonzero(np.any(new.tables["kept"].nonzero(), axis=0))
+        kept = kept[np.argsort(new.hashes[kept], kind="stable")]
+        if (np.diff(new.hashes[kept]) == 0).any():
+            kept = np.array(sorted(kept.tolist(), key=lambda k: (new.hashes[k], new.texts[k])))
+        new._take(kept)
         new.tables["kept"] = new.tables["kept"].trimmed()
         return new
-
-    def _with(self, tables: dict[str, ExactArray], **others: Any) -> Self:
-        own = {"places": dict(self.places), "hashes": list(self.hashes)}
-        return super()._with(tables, **own | others)  # copies, as `accumulate` changes them
 
     # ---- what they say -----------------------------------------------------------------------
 
@@ -172,10 +181,9 @@ class DocumentSample(Statistics):
 
     def arrays(self) -> Arrays:
         """The documents one after the other, their lengths, and the threshold."""
-        own = self.documents
         return {
-            "texts": own.data,
-            "text_lengths": np.diff(own.offsets),
+            "texts": self.documents.data,
+            "text_lengths": self.lengths,
             "threshold": np.array([self.threshold], "<u8"),
         }
 
@@ -198,15 +206,28 @@ class DocumentSample(Statistics):
         hashes = hashes_of(documents)
         if (hashes >= threshold[0]).any() and int(threshold[0]) != ALL:
             raise ValueError("a document is beyond its threshold")
-        offsets = documents.offsets.tolist()
-        texts = [data[a:b].tobytes() for a, b in pairwise(offsets)]
-        found = cls(kept, texts, hashes.tolist(), int(threshold[0]))
-        if len(found.places) < len(texts):
+        texts = [*Unread(documents, np.arange(len(documents)))]
+        if len({*texts}) < len(texts):
             raise ValueError("a document is there twice")
-        return found
+        return cls(kept, texts, hashes, lengths, int(threshold[0]))
 
     def _agrees(self, other: Self) -> bool:
-        return self.threshold == other.threshold and [*self.places] == [*other.places]
+        return self.threshold == other.threshold and [*self.texts] == [*other.texts]
+
+
+class Unread(Sequence[bytes]):
+    """Some of the documents of a batch, each read when it is asked for."""
+
+    def __init__(self, X: Documents, rows: Int64) -> None:
+        self.X = X
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, k: Any) -> Any:
+        i = self.rows[k]
+        return self.X.data[self.X.offsets[i] : self.X.offsets[i + 1]].tobytes()
 
 
 def hashes_of(X: Documents) -> UInt64:
@@ -222,6 +243,12 @@ def _threshold(hashes: UInt64) -> int:
     return ALL if len(different) <= KEPT else int(different[KEPT])
 
 
-def _documents(texts: list[bytes]) -> Documents:
-    data = np.frombuffer(b"".join(texts), np.uint8)
-    return Documents(data, np.append(0, np.cumsum([*map(len, texts)], dtype=np.int64)))
+def _different(texts: Sequence[bytes], hashes: UInt64) -> tuple[Int64, Int64]:
+    """(which one of the different documents each is, where each of these comes first)."""
+    _, first, kinds = np.unique(hashes, return_index=True, return_inverse=True)
+    again = np.flatnonzero(first[kinds] != np.arange(len(kinds))).tolist()
+    if any(texts[k] != texts[first[kinds[k]]] for k in again):  # two have one hash
+        places: dict[bytes, int] = {}
+        kinds = np.array([places.setdefault(text, len(places)) for text in texts])
+        first = np.unique(kinds, return_index=True)[1]
+    return kinds.astype(np.int32), first

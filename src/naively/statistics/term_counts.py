@@ -109,8 +109,7 @@ class TermCounts(Summary[TermStatistics]):
         blank = self._statistics(tables, None if self.buckets else Vocabulary())
         if not self.sampled:
             return blank
-        sample = DocumentSample(ExactArray.zeros((n_classes, 0)))
-        return SampledTerms(**vars(blank), sample=sample)
+        return SampledTerms(**vars(blank), sample=DocumentSample.empty(n_classes))
 
     def read(
         self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
