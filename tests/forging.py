@@ -7,7 +7,8 @@ import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from naively.files.safetensors import KEY, checksum, estimate_digest
+from naively.files.checksums import checksum, digests_of, estimate_digest
+from naively.files.safetensors import KEY
 
 STRANGE = [
     None, True, -1, 0, 3, 2**31, 2**53, 2**62, 2**63, 10**25, 10**400, 0.5, -0.5, 5e-324, 1e308,
@@ -30,9 +31,9 @@ def forge(path, document, arrays, aware=True):
     """Write them, with a good checksum; of an estimate, too, if the liar is aware of it."""
     document = dict(document)
     if aware and "estimate" in document and "schema" in document:
-        document["estimate"] = estimate_digest(document, arrays)
+        document["estimate"] = estimate_digest(document, digests_of(arrays))
     if "checksum" in document:
-        document["checksum"] = checksum(document, arrays)
+        document["checksum"] = checksum(document, digests_of(arrays))
     save_file(arrays, path, {KEY: json.dumps(document)})
     return path
 

@@ -11,7 +11,6 @@ models give equal bytes once both were estimated, or neither; and equal files, a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -29,6 +28,14 @@ from safetensors.numpy import save as bytes_of
 from naively import __version__
 from naively.files import checks
 from naively.files.atomic import replacing
+from naively.files.checksums import (
+    ESTIMATE,
+    Digests,
+    checksum,
+    digests_of,
+    estimate_digest,
+    text_of,
+)
 from naively.files.encoding import (
     decode,
     decode_classes,
@@ -46,10 +53,8 @@ from naively.prior import Prior
 from naively.statistics.base import Arrays
 from naively.workers import Workers
 
-VERSION = 3
+VERSION = 4
 KEY = "naively"
-ESTIMATE = "estimate."
-"""What the names of tensors of an estimate begin with."""
 SERVED = "served"
 """What notes the log of a model that is served, among what else is noted: see `serve.store`."""
 
@@ -110,9 +115,13 @@ def to_bytes(saved: Saved) -> bytes:
     """
     try:
         document, arrays = _encoded(saved)
-        document["checksum"] = checksum(document, arrays)
-        text = _text(document)
-        _decoded(_parsed(text), dict(arrays))  # what could not be read again is not written
+        digests = digests_of(arrays)
+        if any(name.startswith(ESTIMATE) for name in arrays):
+            document["estimate"] = estimate_digest(document, digests)
+        document["checksum"] = checksum(document, digests)
+        text = text_of(document)
+        # what could not be read again is not written
+        _decoded(_parsed(text), dict(arrays), digests)
     except ValueError as error:
         raise ValueError(f"this model cannot be saved: {error}") from None
     return bytes_of(arrays, {KEY: text})
@@ -134,7 +143,7 @@ def from_bytes(content: bytes, source: str = "this") -> Saved:
     if KEY not in metadata:
         raise NoModelError(f"{source} is a safetensors file, but no model that naively wrote")
     try:
-        return _decoded(_parsed(metadata[KEY]), arrays)
+        return _decoded(_parsed(metadata[KEY]), arrays, digests_of(arrays))
     except VersionError as error:
         raise ModelFileError(f"{source} {error}") from None
     except Exception as error:  # whatever a hostile file may provoke: nothing was changed yet
@@ -185,28 +194,6 @@ def stamp_of(path: str | os.PathLike[str]) -> Stamp:
     return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns
 
 
-def checksum(document: dict[str, Any], arrays: Arrays) -> str:
-    """A digest of everything in a file but the digest itself."""
-    digest = hashlib.blake2b(digest_size=16)
-    document = {key: value for key, value in document.items() if key != "checksum"}
-    digest.update(_text(document).encode())
-    for name, array in sorted(arrays.items()):
-        digest.update(f"{name} {array.dtype.str[1:]} {array.shape}\n".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
-
-
-def estimate_digest(document: dict[str, Any], arrays: Arrays) -> str:
-    """A digest of an estimate and all that it was made from."""
-    made_from = "class_weight", "statistics.", ESTIMATE, "array."
-    own = {name: array for name, array in arrays.items() if name.startswith(made_from)}
-    return checksum({"schema": document["schema"]}, own)
-
-
-def _text(document: dict[str, Any]) -> str:
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
 def _parsed(text: str) -> Any:
     return json.loads(text, parse_int=_integer)
 
@@ -250,14 +237,13 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
         document["multilabel"] = True
     if kept:
         arrays |= {ESTIMATE + name: storable(array) for name, array in kept.items()}
-        document["estimate"] = estimate_digest(document, arrays)
     if saved.parts:
         document["parts"] = encode_parts(saved.parts, arrays)
     return document, arrays
 
 
-def _decoded(document: Any, arrays: Arrays) -> Saved:
-    """What a file says, if all of it can be true.
+def _decoded(document: Any, arrays: Arrays, digests: Digests) -> Saved:
+    """What a file says, if all of it can be true; each array has such a digest.
 
     Raises
     ------
@@ -282,7 +268,7 @@ def _decoded(document: Any, arrays: Arrays) -> Saved:
             "invalid": list, "low": dict, "extra": dict, "learned": dict,
         },
     )  # fmt: skip
-    if document["checksum"] != checksum(document, arrays):
+    if document["checksum"] != checksum(document, digests):
         raise ValueError("its checksum is wrong: some of it was changed after it was written")
     checks.texts(list(document["extra"].values()), "its notes")
     if min(document["rows"], document["unlabelled"]) < 0:
@@ -315,7 +301,7 @@ def _decoded(document: Any, arrays: Arrays) -> Saved:
     checks.model(model)
     model = model.canonical()
     if "estimate" in document:
-        _restore(model, document, arrays)
+        _restore(model, document, arrays, digests)
     params, learned = (
         {name: decode(value, arrays) for name, value in document[key].items()}
         for key in ("params", "learned")
@@ -327,14 +313,14 @@ def _decoded(document: Any, arrays: Arrays) -> Saved:
     )  # fmt: skip
 
 
-def _restore(model: Model, document: dict[str, Any], arrays: Arrays) -> None:
+def _restore(model: Model, document: dict[str, Any], arrays: Arrays, digests: Digests) -> None:
     """Let a model go on from the estimate in its file.
 
     Raises
     ------
     ValueError : if it is none of this model.
     """
-    if document["estimate"] != estimate_digest(document, arrays):
+    if document["estimate"] != estimate_digest(document, digests):
         raise ValueError("the estimate in it was made from other rows, or changed since")
     kept = {
         name.removeprefix(ESTIMATE): array
