@@ -196,6 +196,8 @@ def distinct(ids, indptr, below, counts):
 
     All ids are under `below`.
     """
+    if below <= 4 * ids.size and ids.size < 1 << 31 and indptr.size > 2:
+        return distinct_together(ids, indptr, below, counts)
     kept, last, most = 0, 0, 0
     for i in range(indptr.size - 1):
         most = max(most, indptr[i + 1] - indptr[i])
@@ -213,6 +215,42 @@ def distinct(ids, indptr, below, counts):
                 ids[kept] = ids[p]
                 counts[kept] = 1.0
                 kept += 1
+        indptr[i + 1] = kept
+    return kept
+
+
+@jit
+def distinct_together(ids, indptr, below, counts):
+    """As `distinct`, by the documents of each id in turn."""
+    starts, size = np.zeros(below + 1, np.int32), ids.size
+    for p in range(size):
+        starts[ids[p]] += 1
+    total = np.int32(0)
+    for t in range(below + 1):
+        total, starts[t] = total + starts[t], total
+    documents = np.empty(size, np.int32)
+    for i in range(indptr.size - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            documents[starts[ids[p]]] = i
+            starts[ids[p]] += 1
+    ends, first = indptr[:-1].copy(), 0
+    for t in range(below):
+        for q in range(first, starts[t]):
+            i = documents[q]
+            p = ends[i]
+            if p > indptr[i] and ids[p - 1] == t:
+                counts[p - 1] += 1.0
+            else:
+                ids[p] = t
+                counts[p] = 1.0
+                ends[i] = p + 1
+        first = starts[t]
+    kept, first = 0, 0
+    for i in range(indptr.size - 1):
+        for p in range(first, ends[i]):
+            ids[kept], counts[kept] = ids[p], counts[p]
+            kept += 1
+        first = indptr[i + 1]
         indptr[i + 1] = kept
     return kept
 

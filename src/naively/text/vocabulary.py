@@ -57,16 +57,19 @@ class Vocabulary:
     slots, arena, starts, sizes : the table, as `naively.kernels.vocabulary` describes it.
     """
 
-    def __init__(self) -> None:
-        self.slots = np.zeros(2 * SLOTS, np.uint64)
-        self.arena = np.zeros(BYTES, np.uint8)
-        self.starts = np.zeros(SLOTS, np.int64)
+    def __init__(self, terms: int = 0, size: int = 0) -> None:
+        """With room for so many terms, of so many bytes together; it grows if there are more."""
+        terms, size = terms + kernel.CHUNK + 1, size + 9 * kernel.CHUNK
+        slots = max(SLOTS, 1 << (2 * terms).bit_length())
+        self.slots = np.zeros(2 * slots, np.uint64)
+        self.arena = np.zeros(max(BYTES, size), np.uint8)
+        self.starts = np.zeros(max(SLOTS, terms), np.int64)
         self.sizes = np.zeros(1, np.int64)
 
     @classmethod
     def of(cls, arena: Bytes, lengths: Int64) -> Vocabulary:
         """Of distinct terms one after the other in `arena`."""
-        new = cls()
+        new = cls(len(lengths), len(arena))
         padded = np.append(arena, np.zeros(ROOM, np.uint8))
         ends = np.cumsum(lengths)
         new.add(_as_units(padded, np.append(0, ends)))
@@ -215,7 +218,7 @@ class Vocabulary:
             units.text, units.begins[numbers], units.ends[numbers], np.array([len(numbers)]),
             units.documents, 1,
         )  # fmt: skip
-        new = Vocabulary()
+        new = Vocabulary(len(numbers), int((chosen.ends - chosen.begins).sum()))
         new.add(chosen)
         return new
 
