@@ -104,15 +104,22 @@ def _of_json(body: bytes, wanted: Wanted, limits: Limits) -> tuple[pa.Table, lis
     if {*map(type, said)} - {dict}:
         i = next(i for i, row in enumerate(said) if not isinstance(row, dict))
         _refuse(f"row {i + 1} must be an object with the columns as keys, not {_kind(said[i])}")
-    names = list(dict.fromkeys(chain.from_iterable(said)))
-    here, whole = {*names}, len(names) * len(said) == sum(map(len, said))
-    given = {
-        name: [*map(itemgetter(name), said)] if whole else [row.get(name) for row in said]
-        for name in wanted.columns if name in here
-    }  # fmt: skip
+    names, given = _by_column(said, wanted.columns)
     columns = {name: _column(name, own) for name, own in given.items()}
     # a table without columns has no rows
     return pa.table(columns) if columns else pa.table({" ": pa.nulls(len(said))}), names
+
+
+def _by_column(
+    rows: list[dict[str, Any]], wanted: Sequence[str]
+) -> tuple[list[str], dict[str, list[Any]]]:
+    """(the names of all columns, the cells of those that are wanted)."""
+    if rows and len(rows[0]) * len(rows) == sum(map(len, rows)):
+        with suppress(KeyError):  # rows that have as many columns, but others
+            cells = {name: [*map(itemgetter(name), rows)] for name in rows[0]}
+            return [*cells], {name: cells[name] for name in wanted if name in cells}
+    names = dict.fromkeys(chain.from_iterable(rows))
+    return [*names], {name: [row.get(name) for row in rows] for name in wanted if name in names}
 
 
 def _of_texts(
