@@ -226,7 +226,8 @@ class Learning(Rereads):
 
     def _posterior(self, jobs: Workers | None = None) -> Posterior:
         """What the model answers as it is now; to be asked for once an answer, as it may change."""
-        check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():  # which `check_is_fitted` takes long to ask
+            check_is_fitted(self)
         model, jobs = self.model_, jobs or workers(self.n_jobs)
         if not self._checked and len(model.classes):
             model.check(jobs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from operator import is_
 from typing import Any
 
 from naively.families.base import AnyFamily, unlike
@@ -75,6 +76,8 @@ class Rereads:
     def _changed(self) -> set[str]:
         """The parameters that were set since the model was read; mostly none."""
         now = vars(self)
+        if all(map(is_, map(now.get, self._read), self._read.values())):
+            return set()
         return {
             name for name, value in self._read.items() if not _same(now.get(name, value), value)
         }

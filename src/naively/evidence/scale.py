@@ -101,10 +101,12 @@ class Scale:
 
 def by_length(lengths: Float64, quarters: int) -> Float64:
     """L^-γ."""
+    if quarters == 0:
+        return np.ones_like(lengths)
     root = np.sqrt(np.sqrt(np.where(lengths > 0, lengths, 1.0)))
-    found = np.ones_like(root)
-    for _ in range(quarters):
-        found = found / root
+    found = 1.0 / root
+    for _ in range(quarters - 1):
+        found /= root
     return found
 
 

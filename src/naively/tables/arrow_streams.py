@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 from weakref import WeakSet
 
+import numpy as np
 import pyarrow as pa
 
 from naively.tables import inputs
@@ -106,7 +107,7 @@ be read again)."""
 
 def _manner(X: Any) -> Manner | None:
     """How X is read in batches."""
-    if isinstance(X, pa.Table | pa.RecordBatch | Mapping):
+    if isinstance(X, list | np.ndarray | pa.Table | pa.RecordBatch | Mapping):
         return None
     has = partial(hasattr, type(X))  # not X: a relation has its columns for attributes
     if isinstance(X, pa.RecordBatchReader):

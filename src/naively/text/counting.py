@@ -42,9 +42,9 @@ class DocumentRows(NamedTuple):
     def lengths(self) -> Float64:
         """What the terms of each document count together, (n,)."""
         found = np.zeros(len(self.indptr) - 1)
-        filled = np.flatnonzero(np.diff(self.indptr))
-        if len(filled):
-            found[filled] = np.add.reduceat(self.data, self.indptr[filled])
+        begins = self.indptr[:-1]
+        filled = self.indptr[1:] > begins
+        found[filled] = np.add.reduceat(self.data, begins[filled])
         return found
 
 
