@@ -234,6 +234,65 @@ def test_a_row_of_weight_three_is_three_rows():
     same(AutoBayes().fit(X, y, weight), AutoBayes().fit(X.iloc[rows], y[rows]), X)
 
 
+def noisy_table(n=400, seed=0):
+    """Five columns of which one tells a little; rows by chance equal are none."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 5)), columns=list("abcde"))
+    return X, rng.random(n) < 1 / (1 + np.exp(-X["a"]))
+
+
+@pytest.mark.parametrize("often", [2, 20])
+def test_copies_of_all_rows_tell_no_more_than_the_rows(often):
+    X, y = noisy_table()
+    once, copied = AutoBayes().fit(X, y), AutoBayes().fit(pd.concat([X] * often), np.tile(y, often))
+    np.testing.assert_allclose(copied.predict_proba(X), once.predict_proba(X), atol=1e-3)
+    assert plan(copied).judged.log_loss == pytest.approx(plan(once).judged.log_loss, abs=1e-3)
+
+
+def resampled(rng, y):
+    return rng.integers(0, len(y), len(y)), None
+
+
+def copied_of_one_class(rng, y):
+    return np.append(np.arange(len(y)), np.tile(np.flatnonzero(y), 4)), None
+
+
+def a_third_copied(rng, y):
+    return np.append(np.arange(len(y)), np.arange(0, len(y), 2)), None
+
+
+def heavy(rng, y):
+    return np.arange(len(y)), rng.exponential(50.0, len(y))
+
+
+@pytest.mark.parametrize("copies", [resampled, copied_of_one_class, a_third_copied, heavy])
+def test_copies_are_not_known_by_each_other(copies):
+    """What is said of left-out rows holds of new ones."""
+    X, y = noisy_table()
+    Z, t = noisy_table(4000, seed=1)
+    rows, weight = copies(np.random.default_rng(2), y.to_numpy())
+    model = AutoBayes().fit(X.iloc[rows], y.to_numpy()[rows], weight)
+    if copies is copied_of_one_class:  # to which new rows are as well
+        more = np.flatnonzero(t)
+        Z, t = pd.concat([Z, *[Z.iloc[more]] * 4]), np.append(t, np.tile(t.to_numpy()[more], 4))
+    new = log_loss(t, model.predict_proba(Z), labels=model.classes_)
+    assert plan(model).judged.log_loss > new - 0.1
+    assert new < log_loss(t, np.full(len(t), np.mean(t))) + 0.02
+
+
+def test_rows_that_are_equal_by_chance_are_no_copies():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.integers(0, 3, 2000), "b": rng.integers(0, 4, 2000)})
+    y = rng.random(2000) < 0.2 + 0.2 * X["a"]
+    found = entries.Entries.of(AutoBayes().fit(X, y).model_.parts[0])
+    assert len(found) == 2 * 12 * entries.PARTS
+    assert found.weight.sum() == 2000
+    exact = AutoBayes().fit(X, X["a"] == 1)  # nor are those whose class is certain
+    assert (
+        exact.predict_proba(X[:100])[np.arange(100), (X["a"][:100] == 1).astype(int)].min() > 0.98
+    )
+
+
 def test_numbers_and_their_text_are_the_same_levels():
     X, y = normal_table(200)
     whole = X.assign(n=np.arange(200) % 7)
@@ -304,10 +363,9 @@ def test_different_rows_of_one_key_stay_apart(monkeypatch):
 
 def test_rows_that_were_met_often_are_dealt_to_fewer_parts(monkeypatch):
     """The rows of each class and part stay even, and no weight is lost."""
-    X, y = normal_table(60)
-    X, y = pd.concat([X.round(1)] * 7), np.tile(y, 7)
-    weight = np.tile([1.0, 0.5, 3.0], 140)
-    for most in (1000, 250, 60):
+    X, y = normal_table(420)
+    X, weight = X.round().clip(-1, 1), np.tile([1.0, 0.5, 3.0], 140)
+    for most in (1000, 250, 122):
         monkeypatch.setattr(entries, "MOST", most)
         model = AutoBayes().fit(X, y, sample_weight=weight)
         found = entries.Entries.of(model.model_.parts[0])
