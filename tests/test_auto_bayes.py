@@ -365,7 +365,7 @@ def test_rows_that_were_met_often_are_dealt_to_fewer_parts(monkeypatch):
     """The rows of each class and part stay even, and no weight is lost."""
     X, y = normal_table(420)
     X, weight = X.round().clip(-1, 1), np.tile([1.0, 0.5, 3.0], 140)
-    for most in (1000, 250, 122):
+    for most in (1000, 600, 250):
         monkeypatch.setattr(entries, "MOST", most)
         model = AutoBayes().fit(X, y, sample_weight=weight)
         found = entries.Entries.of(model.model_.parts[0])
