@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -143,7 +144,9 @@ def test_labels_come_back(names):
 def test_any_source_and_any_number_of_threads_give_the_same():
     texts, y = THREE
     model = NBSVM(n_jobs=1).fit(texts, y)
-    for source in (np.array(texts), pa.array(texts), pa.chunked_array([texts[:9], texts[9:]])):
+    parts = pa.chunked_array([texts[:9], texts[9:]])
+    views, levels = pl.Series(texts), pa.array(texts).dictionary_encode()
+    for source in (np.array(texts), pa.array(texts), parts, views, levels):
         other = NBSVM(n_jobs=2).fit(source, y)
         assert_array_equal(other.coef_, model.coef_)
         assert_array_equal(other.intercept_, model.intercept_)

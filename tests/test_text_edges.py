@@ -100,7 +100,7 @@ def test_references_that_cannot_be_true(lengths, documents, total):
     "raw", [b"\xed\xa0'", b"\xed\xa0\x80\xff", b"\xed\xa0", b"\xed\xbf\xbf", b"x\xed\xa0\x80y\xff"]
 )
 def test_halves_of_surrogates(raw):
-    documents = Documents.of([raw])
+    documents = Documents(np.frombuffer(raw, np.uint8), np.array([0, len(raw)]))
     analysis = Analysis(analyzer="char")
     vocabulary = Vocabulary()
     ids, _ = vocabulary.number(Tokens(analysis).units(documents, 0, 1), grow=True)

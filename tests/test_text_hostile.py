@@ -17,7 +17,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from naively import TextNB
+from naively import NBSVM, TextNB
 from naively.text import counting, documents
 from naively.text.documents import Documents
 
@@ -164,6 +164,21 @@ def test_bytes_that_are_no_utf8():
         TextNB(analyzer="char", weights=None).fit(one, [0, 1, 0, 1, 0]) for one in (texts, replaced)
     ]
     assert_same(*chars)
+
+
+@pytest.mark.parametrize("make", [TextNB, lambda: TextNB("binary"), NBSVM])
+def test_bytes_that_are_no_utf8_are_the_same_document_as_their_text(make):
+    documents = [f"word{i % 5} hello{i % 3} t{i}".encode() for i in range(12)]
+    documents[3], documents[8] = b"w\xffin free", b"a\xc3"
+    texts, y = [one.decode(errors="replace") for one in documents], ["a", "b"] * 6
+    model, same = make().fit(documents, y), make().fit(texts, y)
+    levels = make().fit(pa.array(documents).dictionary_encode(), y)
+    for other in (same, levels):
+        assert_array_equal(other.predict_log_proba(texts), model.predict_log_proba(texts))
+    if make is not NBSVM:
+        assert model.model_ == same.model_ == levels.model_
+        model.forget(texts[:6], y[:6])
+        assert model.model_ == make().fit(documents[6:], y[6:]).model_
 
 
 def test_what_is_given_is_not_changed():
@@ -529,7 +544,7 @@ def test_one_long_line_is_a_document(chosen):
 
 MEMORY = """
 import resource, sys
-from naively import TextNB
+from naively import NBSVM, TextNB
 
 def peak():
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -38,6 +38,17 @@ def test_the_same_bits_however_rows_are_shared_out(seed, rows, parts):
         assert not hasattr(model, "classes_")
 
 
+@pytest.mark.parametrize("model", [AutoBayes(), NaiveBayes()])
+def test_partitions_may_hold_a_column_as_numbers_and_as_text(model):
+    frame = table(3, 60).to_pandas().dropna(subset=["label"])
+    frame["number"] = np.arange(len(frame)) % 7
+    parts = [frame[:20], frame[20:20], frame[20:].assign(number=frame["number"][20:].map(str))]
+    delayed = [dask.delayed(part) for part in parts]
+    ddf = dd.from_delayed(delayed, meta=frame[:0], verify_meta=False)
+    found = silently(naively.dask.fit, ddf, target="label", model=model)
+    assert bits(found) == bits(silently(model.fit, pd.concat(parts), "label"))
+
+
 def test_documents_weights_and_a_given_plan():
     frame = table(1, 200).to_pandas().dropna(subset=["label", "text"])
     frame["weight"] = np.arange(len(frame)) % 4

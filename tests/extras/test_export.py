@@ -149,6 +149,25 @@ def test_what_cannot_be_said_is_refused(model, problem):
         to_sql(model.fit(TABLE, LABELS).model_, "duckdb", "rows")
 
 
+@pytest.mark.parametrize(("names", "dialect", "problem"), [
+    (["Size", "size"], "duckdb", "'Size' and 'size' are one column in duckdb"),
+    (["Size", "size"], "sqlite", "'Size' and 'size' are one column in sqlite"),
+    (["size", ""], "postgres", "no column of a database is called ''"),
+    (["size", "a\0b"], "duckdb", r"called 'a\\x00b'"),
+])  # fmt: skip
+def test_names_that_a_database_cannot_have_are_refused(names, dialect, problem):
+    model = NaiveBayes().fit(dict(zip(names, (TABLE["size"], TABLE["width"]), strict=True)), LABELS)
+    with pytest.raises(NotExportableError, match=problem):
+        to_sql(model.model_, dialect, "rows")
+
+
+def test_names_that_differ_in_capitals_are_two_columns_in_postgres():
+    model = NaiveBayes().fit({"Size": TABLE["size"], "size": TABLE["width"]}, LABELS)
+    query = to_sql(model.model_, "postgres", "rows")
+    assert '"Size" AS "c0"' in query
+    assert '"size" AS "c1"' in query
+
+
 MOMENTS = {
     "day": pa.date32(), "moment": pa.timestamp("us"), "zoned": pa.timestamp("us", "Europe/Berlin"),
     "clock": pa.time64("us"),

@@ -292,6 +292,22 @@ def test_of_many_files_it_is_said_how_many(tmp_path):
     assert head.endswith("2.csv and 2 more")
 
 
+def test_files_may_hold_a_column_as_numbers_and_as_text(tmp_path):
+    rows = TABLE.assign(y=LABELS)
+    name = next(name for name in rows if rows[name].dtype.kind == "f")
+    NaiveBayes().fit(rows, "y").save(tmp_path / "m")
+    rows[:30].to_parquet(tmp_path / "a.parquet")
+    as_text = rows[name][30:].map(lambda one: None if pd.isna(one) else repr(one))
+    rows[30:].assign(**{name: as_text}).to_parquet(tmp_path / "b.parquet")
+    rows.to_parquet(tmp_path / "whole.parquet")
+    parts = parsed(
+        page_of(tmp_path, tmp_path / "m", tmp_path / "a.parquet", tmp_path / "b.parquet")
+    )
+    whole = parsed(page_of(tmp_path, tmp_path / "m", tmp_path / "whole.parquet"))
+    cells = ".//section[@id='quality']//td"
+    assert texts(parts, cells) == texts(whole, cells) != []
+
+
 def test_weighed_text_of_python(tmp_path):
     TextNB(weights="auto").fit(TEXTS, LABELS).save(tmp_path / "m")
     tree = check_alone(page_of(tmp_path, tmp_path / "m"))

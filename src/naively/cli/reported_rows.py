@@ -23,6 +23,7 @@ from naively.report.facts import Example, Quality, Reason, Table
 from naively.study.kept import Kept
 from naively.tables.encoding import encode
 from naively.tables.explaining import explain
+from naively.tables.joining import together
 from naively.tables.learning import Plan, Question, labelled, merge, summarise
 from naively.tables.left_out import unvaried_in
 from naively.tables.targets import positions
@@ -126,8 +127,7 @@ def _answered(
     log_proba = np.concatenate(chances)
     code = np.concatenate(codes)
     sure = np.minimum(np.exp(log_proba[np.arange(len(code)), code]), 1.0)
-    whole = pa.concat_tables(tables, promote_options="permissive")
-    return Answered(whole, np.concatenate(truths), code, sure, log_proba)
+    return Answered(together(tables), np.concatenate(truths), code, sure, log_proba)
 
 
 # ---- how well --------------------------------------------------------------------------------

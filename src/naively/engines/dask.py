@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from naively.tables.frames import to_arrow
+from naively.tables.joining import together
 
 Count = Callable[[Iterable[pa.RecordBatch]], bytes | None]
 Add = Callable[[Iterable[bytes]], bytes | None]
@@ -51,4 +52,4 @@ def first_rows(frame: Any, rows: int) -> pa.Table:
         tables.append(to_arrow(frame.get_partition(k).compute()))
         if sum(map(len, tables)) >= rows:
             break
-    return pa.concat_tables(tables, promote_options="permissive").slice(0, rows)
+    return together(tables).slice(0, rows)

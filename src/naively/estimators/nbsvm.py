@@ -11,7 +11,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
@@ -25,14 +24,13 @@ from naively.estimators.validation import (
     check_labels,
     check_weights,
     documents_of,
-    refuse_stream,
 )
 from naively.exact import Float64
 from naively.families.complement import ComplementParameters
 from naively.files.safetensors import Saved, save
 from naively.posterior import Posterior
 from naively.study.dealing import row_keys
-from naively.text.documents import Documents, to_array
+from naively.text.documents import Documents
 from naively.weighed import Weighed
 
 MOST = 10_000  # rounds over the documents, which liblinear seldom needs
@@ -123,11 +121,10 @@ class NBSVM(TextClassifier):
         ValueError : saying what is wrong and where.
         """
         self._check()
-        refuse_stream(X)
-        texts = X if isinstance(X, pa.Array) else to_array(X)
-        bayes, coef, intercept = self._learned(texts, y, sample_weight)
-        labels = check_labels(y, len(texts))
-        nats = self._scale(bayes, texts, labels, sample_weight)
+        documents = documents_of(X)
+        bayes, coef, intercept = self._learned(documents, y, sample_weight)
+        labels = check_labels(y, len(documents))
+        nats = self._scale(bayes, documents, labels, sample_weight)
         self._take(bayes, coef, intercept, nats)
         return self
 
@@ -143,12 +140,14 @@ class NBSVM(TextClassifier):
         if self.alpha == 0:
             raise ValueError("alpha must be above 0: without smoothing, ratios are infinite")
 
-    def _learned(self, texts: Any, y: Any, sample_weight: Any) -> tuple[TextNB, Float64, Float64]:
+    def _learned(
+        self, documents: Documents, y: Any, sample_weight: Any
+    ) -> tuple[TextNB, Float64, Float64]:
         """(the counts, w' ∘ r, b') of some documents."""
-        bayes = self._bayes().fit(texts, y, sample_weight)
-        rows = _rows(bayes, documents_of(texts))
+        bayes = self._bayes().fit(documents, y, sample_weight)
+        rows = _rows(bayes, documents)
         check_classes(bayes.classes_, 2)
-        labels = check_labels(y, len(texts))
+        labels = check_labels(y, len(documents))
         count = bayes.class_count_
         some = slice(None) if len(count) > 2 else slice(1, None)  # those against the rest
         ratios = _ratios(bayes)[some]
@@ -171,22 +170,21 @@ class NBSVM(TextClassifier):
             )
         return LinearSVC(C=self.C, dual=True, random_state=0, max_iter=MOST)
 
-    def _scale(self, bayes: TextNB, texts: Any, labels: Any, sample_weight: Any) -> float:
+    def _scale(self, bayes: TextNB, documents: Documents, labels: Any, sample_weight: Any) -> float:
         """The s of decisions on documents that were not learned."""
-        weights = check_weights(sample_weight, np.empty((len(texts), 1)))
-        weights = np.ones(len(texts)) if weights is None else weights
+        weights = check_weights(sample_weight, documents)
+        weights = np.ones(len(documents)) if weights is None else weights
         codes = np.searchsorted(bayes.classes_, labels)
         present = np.flatnonzero(weights > 0)
-        part = np.full(len(texts), -1)
-        documents = documents_of(texts)
+        part = np.full(len(documents), -1)
         keys = row_keys(bayes.model_.schema, documents)
         part[present] = parts(keys[present], codes[present])
-        decisions = np.full((len(texts), len(bayes.classes_)), np.nan)
+        decisions = np.full((len(documents), len(bayes.classes_)), np.nan)
         for k in range(PARTS):
             rest, out = np.flatnonzero((part != k) & (weights > 0)), np.flatnonzero(part == k)
             if len(out):
                 with suppress(ValueError):  # the others hold no terms that are frequent enough
-                    found = self._learned(texts.take(pa.array(rest)), labels[rest], weights[rest])
+                    found = self._learned(documents[rest], labels[rest], weights[rest])
                     decisions[out] = _both(_decisions(*found, documents[out]))
         known = ~np.isnan(decisions[:, 0])
         return scale(decisions[known], codes[known], weights[known])

@@ -27,6 +27,7 @@ from naively.export.expressions import (
     trimmed,
 )
 from naively.export.formulas import NotExportableError, formula_of, spelled
+from naively.export.names import check_names
 from naively.export.sql_doubt import doubt_stages, texts_of
 from naively.export.sql_terms import curve, density
 from naively.families.formula import (
@@ -75,7 +76,9 @@ def to_sql(model: Model, dialect: str, table: str, keep: Sequence[str] = ()) -> 
         raise NotExportableError("a class without rows has probability 0")
     labels = posterior.classes.tolist()
     written = _Written(dialect, formula, model.schema.missing)
-    keep = keep or list(posterior.feature_names or ())
+    names = list(posterior.feature_names or ())
+    check_names(names, dialect)
+    keep = keep or names
     stages = [
         written.values(exp.to_table(table, dialect=dialect), keep),
         written.bins(), *written.densities(), *written.doubts(), written.scores(len(labels)),

@@ -57,15 +57,17 @@ class Documents:
                 texts = texts.cast(pa.large_string())
             one = texts.num_chunks == 1
             texts = texts.chunk(0) if one else texts.combine_chunks()
-        if isinstance(texts, pa.Array):
-            return cls._of_arrow(texts)
-        return cls._of_arrow(to_array(texts))
+        if not isinstance(texts, pa.Array):
+            texts = to_array(texts)
+        found = cls._of_arrow(texts)
+        return found._in_utf8() if _is_bytes(texts.type) else found
 
     @classmethod
     def _of_arrow(cls, texts: pa.Array) -> Documents:
         kind = texts.type
         if pa.types.is_dictionary(kind):
-            texts = texts.dictionary.cast(pa.large_string()).take(texts.indices)
+            large = pa.large_binary() if _is_bytes(kind) else pa.large_string()
+            texts = texts.dictionary.cast(large).take(texts.indices)
             kind = texts.type
         if pa.types.is_null(kind) or pa.types.is_string_view(kind):
             texts = texts.cast(pa.large_string())
@@ -98,6 +100,25 @@ class Documents:
         )
         return found if valid is None else found.where(valid)
 
+    def _in_utf8(self) -> Documents:
+        """The same with U+FFFD where bytes are not UTF-8: what counts alike is the same document,
+        also where documents are hashed and kept.
+        """
+        try:
+            self._whole().cast(pa.large_string())
+            return self
+        except pa.ArrowInvalid:
+            texts = [text.encode("utf-8", "surrogatepass") for text in self.texts()]
+            ends = np.array([0, *accumulate(map(len, texts))])
+            return Documents(np.frombuffer(b"".join(texts), np.uint8), ends, self.valid)
+
+    def _whole(self) -> pa.LargeBinaryArray:
+        """The documents as Arrow has bytes, none of them missing."""
+        return pa.LargeBinaryArray.from_buffers(
+            pa.large_binary(), len(self),
+            [None, pa.py_buffer(np.ascontiguousarray(self.offsets)), pa.py_buffer(self.data)],
+        )  # fmt: skip
+
     def where(self, valid: npt.NDArray[np.bool_]) -> Documents:
         """The same with the others missing, (n,)."""
         if valid.all():
@@ -123,11 +144,7 @@ class Documents:
                 valid = None if self.valid is None else self.valid[first:last]
                 return Documents(self.data, self.offsets[first : max(first, last) + 1], valid)
         kept = np.arange(len(self))[rows]
-        whole = pa.LargeBinaryArray.from_buffers(
-            pa.large_binary(), len(self),
-            [None, pa.py_buffer(np.ascontiguousarray(self.offsets)), pa.py_buffer(self.data)],
-        )  # fmt: skip
-        taken = Documents._of_arrow(whole.take(pa.array(kept)))
+        taken = Documents._of_arrow(self._whole().take(pa.array(kept)))
         valid = None if self.valid is None else self.valid[kept]
         return Documents(taken.data, taken.offsets, valid)
 
@@ -167,6 +184,14 @@ def _replaced(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(ERRORS, _replaced)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    """Whether an Arrow type holds bytes, which may be no UTF-8."""
+    own = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return (
+        pa.types.is_binary(own) or pa.types.is_large_binary(own) or pa.types.is_binary_view(own)
+    )  # fmt: skip
 
 
 def to_array(texts: Any) -> pa.Array:
