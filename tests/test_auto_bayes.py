@@ -280,6 +280,15 @@ def test_copies_are_not_known_by_each_other(copies):
     assert new < log_loss(t, np.full(len(t), np.mean(t))) + 0.02
 
 
+@pytest.mark.parametrize("weight", [1e-12, 1 / 400, 0.5, 3.0, 1e6])
+def test_equal_weights_of_all_rows_change_nothing(weight):
+    X, y = noisy_table()
+    model = AutoBayes().fit(X, y, np.full(400, weight))
+    np.testing.assert_allclose(
+        model.predict_proba(X), AutoBayes().fit(X, y).predict_proba(X), atol=1e-3
+    )
+
+
 def test_rows_that_are_equal_by_chance_are_no_copies():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.integers(0, 3, 2000), "b": rng.integers(0, 4, 2000)})

@@ -61,7 +61,11 @@ class Entries:
         """
         statistics = statistics.canonical()
         count = statistics.tables["count"].rounded()
-        count *= min(1.0, HEAVIEST / count.max(initial=1.0))
+        heaviest = count.max(initial=0.0)
+        count *= min(1.0, HEAVIEST / max(heaviest, 1.0))
+        if 0.0 < heaviest < 1.0:  # such weights say how much rows tell beside others
+            count /= heaviest
+            count *= count.sum() / (count**2).sum()
         y, row = np.nonzero(count >= LIGHTEST)
         weight = count[y, row]
         # weight w is dealt as w rows are, to one part after the other; what is left to the last
