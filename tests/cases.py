@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from corpora import DOCUMENTS, VARIANTS, corpus, document_forms, new_text, options, refers
+from corpora import (
+    DOCUMENTS,
+    VARIANTS,
+    corpus,
+    document_forms,
+    new_text,
+    options,
+    refers,
+    without_weights,
+)
 from corpora import EVENTS as TEXT_EVENTS
 from hypothesis import strategies as st
 from kit import CLASSIFIERS, domain, new, numbers
@@ -626,5 +635,7 @@ ALIKE = {*CLASSIFIERS, *NUMERIC, *COVARIANCES, "joint, unsmoothed"} - {
 }
 COUNTED = {name: case for name, case in DRAWN.items() if name not in ALIKE}
 """For laws of what is counted: without the cases that count what another one counts."""
-FIXED = {**OTHERS, **{f"text, {name}": text_case(chosen) for name, chosen in VARIANTS.items()}}
+FIXED = OTHERS | {
+    f"text, {name}": text_case(without_weights(chosen)) for name, chosen in VARIANTS.items()
+}
 """For laws over given rows."""

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -33,6 +34,18 @@ def learned(case, X, y, weights=None, new=None, **more):
     """A classifier that learned some rows."""
     classifier = (new or case.new)(**more)
     return classifier.partial_fit(case.given(X), y, sample_weight=weights)
+
+
+@cache
+def tame(case):
+    """Tame rows and their labels, for laws over what is asked of them: made once."""
+    return case.large(60)
+
+
+@cache
+def plain(case):
+    """A classifier that learned those rows."""
+    return learned(case, *tame(case))
 
 
 def has_density(case, classifier):
@@ -312,11 +325,10 @@ def test_posteriors_are_probabilities(case, data):
 @law(FIXED)
 @given(data=st.data())
 def test_a_plain_model_survives_any_rows(case, data):
-    X, y = case.large(60)
-    classifier = learned(case, X, y)
+    X, _ = tame(case)
     width = X.shape[1] if X.ndim > 1 else None
     rows = data.draw(st.lists(case.row(data.draw, False, width), min_size=1, max_size=6))
-    assert_sound(case, classifier, case.given(case.pack(rows)))
+    assert_sound(case, plain(case), case.given(case.pack(rows)))
 
 
 @law(FIXED, lambda case: case.far is not None)
@@ -474,11 +486,12 @@ def test_a_loaded_model_is_the_saved_one(case, tmp_path):
     assert type(loaded) is type(saved)
     assert loaded.get_params() == saved.get_params()
     halves = learned(case, X[50:], labels[50:], w[50:]) + learned(case, X[:50], labels[:50], w[:50])
+    twice = saved + saved
     for other in (loaded, pickle.loads(pickle.dumps(saved)), copy.deepcopy(saved), halves):
         assert_same(case, saved, other, X)
         other.save(tmp_path / "b")
         assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-        assert_same(case, saved + saved, other + saved, X)
+        assert_same(case, twice, other + saved, X)
         before = other.predict_proba(case.given(X))
         other.partial_fit(case.given(X[:5]), ["d"] * 5)  # and they share nothing
         other.forget(case.given(X[:5]), ["d"] * 5)
@@ -549,11 +562,11 @@ def test_decay_is_a_smaller_weight(case, data):
 @example(gamma=0.9**20)
 @example(gamma=1e-6)
 def test_decay_scales_the_weights_and_keeps_the_rest(case, gamma):
-    X, y = case.large(60)
-    plain, decayed = learned(case, X, y), learned(case, X, y).decay(gamma)
-    assert_allclose(decayed.class_count_, gamma * plain.class_count_, rtol=1e-15)
+    X, y = tame(case)
+    whole, decayed = plain(case), learned(case, X, y).decay(gamma)
+    assert_allclose(decayed.class_count_, gamma * whole.class_count_, rtol=1e-15)
     if case.unsmoothed:
-        joint = [one.predict_joint_log_proba(case.given(X)) for one in (plain, decayed)]
+        joint = [one.predict_joint_log_proba(case.given(X)) for one in (whole, decayed)]
         assert_allclose(*joint, rtol=1e-9, atol=1e-9)
 
 
