@@ -592,7 +592,7 @@ def long_documents():
 def text_case(chosen, makers=None):
     """Documents, of one choice of options or of any."""
     but = {}
-    if {"weights", "models"} & {*chosen}:
+    if chosen.get("weights") or "models" in chosen:
         but["test_samples_teach_what_drew_them"] = NO_DENSITY
         but["test_renamed_classes_give_the_permuted_model"] = "weights are found to six digits"
     if chosen.get("event") == "complement":
