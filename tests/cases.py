@@ -5,12 +5,21 @@ Rows are arrays whose first axis is the row: numbers, cells of a table (None if 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from corpora import DOCUMENTS, VARIANTS, corpus, document_forms, new_text, options, refers
+from corpora import (
+    DOCUMENTS,
+    VARIANTS,
+    corpus,
+    document_forms,
+    new_text,
+    options,
+    refers,
+    without_weights,
+)
 from corpora import EVENTS as TEXT_EVENTS
 from hypothesis import strategies as st
 from kit import CLASSIFIERS, domain, new, numbers
@@ -128,14 +137,30 @@ class Example:
     weights: Any
 
 
+@cache
+def lists(values, least, most):
+    """Lists of values. A strategy that is made anew for each example is checked anew, too."""
+    return st.lists(values, min_size=least, max_size=most)
+
+
+@cache
+def with_labels(row):
+    return st.tuples(row, st.integers(0, 2))
+
+
+@cache
+def arrays(values, size, or_none):
+    """Arrays of so many values."""
+    found = lists(values, size, size).map(np.array)
+    return st.none() | found if or_none else found
+
+
 @st.composite
 def examples(draw, case, tame=False, least=1, most=12, weights=None):
     """Few rows, their labels and weights: by default those of WEIGHTS, or none."""
-    row = case.row(draw, tame, None)
-    drawn = draw(st.lists(st.tuples(row, st.integers(0, 2)), min_size=least, max_size=most))
+    drawn = draw(lists(with_labels(case.row(draw, tame, None)), least, most))
     y = np.array([label for _, label in drawn])
-    weigh = st.lists(WEIGHTS if weights is None else weights, min_size=len(y), max_size=len(y))
-    w = draw(st.none() | weigh.map(np.array) if weights is None else weigh.map(np.array))
+    w = draw(arrays(WEIGHTS if weights is None else weights, len(y), weights is None))
     if w is not None and not w.any():
         w[0] = 1.0
     maker = st.just(case.new) if case.makers is None else case.makers
@@ -176,12 +201,16 @@ def array_forms(draw, X, takes_sparse=True):
     return X.astype(kind)
 
 
+@cache
+def or_nan(values):
+    return values | st.just(NAN)
+
+
 def array_row(hostile, tame, most, draw, is_tame, width):
     """A row of numbers; most is the greatest width, and the only one if below 0."""
     if width is None:
         width = -most if most < 0 else draw(st.integers(1, most))
-    value = (tame if is_tame else hostile) | st.just(NAN)
-    return st.lists(value, min_size=width, max_size=width)
+    return lists(or_nan(tame if is_tame else hostile), width, width)
 
 
 def awkward(pattern, n, d):
@@ -441,13 +470,13 @@ def cells_without(rows, column):
 def table_case(new, columns, **more):
     """Rows of cells of different kinds."""
     few = len(columns) < 5
-
-    def row(draw, tame, width):
-        kinds = [column.tame if tame else column.hostile for column in columns.values()]
-        return st.tuples(*(kind | st.none() for kind in kinds))
-
+    tame, hostile = (
+        st.tuples(*(getattr(column, kind) | st.none() for column in columns.values()))
+        for kind in ("tame", "hostile")
+    )
     return Case(
-        new, row, partial(table_large, columns), lambda rows: np.array(rows, object),
+        new, lambda draw, is_tame, width: tame if is_tame else hostile,
+        partial(table_large, columns), lambda rows: np.array(rows, object),
         partial(table_of, columns), partial(table_forms, columns), hole=cells_without, nothing=None,
         many=(("plain",), lambda _: table_large(columns, 140_001 if few else 20_001)), **more,
     )  # fmt: skip
@@ -563,7 +592,7 @@ def long_documents():
 def text_case(chosen, makers=None):
     """Documents, of one choice of options or of any."""
     but = {}
-    if {"weights", "models"} & {*chosen}:
+    if chosen.get("weights") or "models" in chosen:
         but["test_samples_teach_what_drew_them"] = NO_DENSITY
         but["test_renamed_classes_give_the_permuted_model"] = "weights are found to six digits"
     if chosen.get("event") == "complement":
@@ -626,5 +655,7 @@ ALIKE = {*CLASSIFIERS, *NUMERIC, *COVARIANCES, "joint, unsmoothed"} - {
 }
 COUNTED = {name: case for name, case in DRAWN.items() if name not in ALIKE}
 """For laws of what is counted: without the cases that count what another one counts."""
-FIXED = {**OTHERS, **{f"text, {name}": text_case(chosen) for name, chosen in VARIANTS.items()}}
+FIXED = OTHERS | {
+    f"text, {name}": text_case(without_weights(chosen)) for name, chosen in VARIANTS.items()
+}
 """For laws over given rows."""

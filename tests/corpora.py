@@ -107,12 +107,23 @@ VARIANTS = {
     "weighed": {"weights": "auto"},
     "weighed-pairs": {"weights": "auto", "event": "binary", "ngram_range": (1, 2), "alpha": 0.3},
     "weighed-log-hashed": {"weights": "auto", "weighting": "log", "n_features": 256},
+    "weighed-tfidf": {
+        "weights": "auto", "weighting": "tfidf", "length_norm": "l2", "max_features": 9,
+        "prior": "uniform", "n_jobs": 2,
+    },
+    "weighed-char": {"weights": "auto", "analyzer": "char_wb", "ngram_range": (1, 3)},
     "pooled": {"models": "auto"},
     "pooled-tfidf": {
         "models": [{"weighting": "tfidf"}, {"analyzer": "char", "alpha": 0.3, "min_df": 2}],
     },
     "pooled-hashed": {"models": [{"n_features": 64}, {"event": "binary", "ngram_range": (1, 2)}]},
-}
+}  # fmt: skip
+
+
+def without_weights(chosen):
+    """These options, of the textbook if they do not choose weights."""
+    return chosen if {"weights", "models"} & chosen.keys() else {"weights": None} | chosen
+
 
 REFERENCE = ["the ab ΟΔΟΣ", "ab AB zz", None, "naïve x1 日本", "", "The the the"]
 

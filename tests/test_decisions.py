@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import math
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ FLOWERS = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "size": np.where(X[:, 2] > 4
 MAILS = ["win a free prize", "meeting at noon", "free free prize", "lunch at noon?"]
 
 
+@cache
 def fitted(name):
     """(a fitted classifier, rows to predict)."""
     if name == "table":
@@ -47,7 +49,6 @@ def fitted(name):
 
 
 EACH = [*ONE_EACH, "table", "joint", "text", "covariance"]
-MODELS = {name: fitted(name) for name in EACH}
 COSTS = st.lists(
     st.integers(0, 40).map(lambda cost: cost / 4 - 2), min_size=9, max_size=9
 ).map(lambda costs: np.reshape(costs, (3, 3)))  # fmt: skip
@@ -55,7 +56,7 @@ COSTS = st.lists(
 
 @pytest.mark.parametrize("name", EACH)
 def test_labels_and_probabilities_in_one_pass_are_those_of_two(name):
-    model, rows = MODELS[name]
+    model, rows = fitted(name)
     posterior, own = model.model_.posterior(), model._rows(rows)
     codes, proba = posterior.codes_and_proba(own)
     np.testing.assert_array_equal(codes, posterior.predict_codes(own))
@@ -68,7 +69,7 @@ def test_labels_and_probabilities_in_one_pass_are_those_of_two(name):
 @pytest.mark.parametrize("name", EACH)
 @given(costs=COSTS)
 def test_no_other_label_costs_less(name, costs):
-    model, rows = MODELS[name]
+    model, rows = fitted(name)
     found = model.predict(rows, costs=costs)
     assert found.dtype == model.classes_.dtype
     expected = model.predict_proba(rows) @ costs
@@ -94,7 +95,7 @@ def test_of_two_classes_costs_are_a_threshold():
 
 
 def test_equal_costs_are_the_most_probable_class():
-    for model, rows in MODELS.values():
+    for model, rows in map(fitted, EACH):
         size = len(model.classes_)
         np.testing.assert_array_equal(model.predict(rows, costs=1 - np.eye(size)),
                                       model.predict(rows))  # fmt: skip
@@ -120,7 +121,7 @@ def test_costs_that_are_none(costs, said):
     model = GaussianNB().fit(X, NAMES)
     with pytest.raises(ValueError, match=said):
         model.predict(X, costs=costs)
-    table, rows = MODELS["table"]
+    table, rows = fitted("table")
     with pytest.raises(ValueError, match=said):
         table.predict(rows, costs=costs)
 
@@ -131,7 +132,7 @@ def test_costs_that_are_none(costs, said):
 @pytest.mark.parametrize("name", EACH)
 @pytest.mark.parametrize("unsure", [0.2, 0.6, 0.99, np.float32(0.75), 1, 1.0])
 def test_labels_are_open_where_no_class_is_that_probable(name, unsure):
-    model, rows = MODELS[name]
+    model, rows = fitted(name)
     found, plain = model.predict(rows, unsure=unsure), model.predict(rows)
     assert found.dtype == object
     sure = model.predict_proba(rows).max(axis=1) >= float(unsure)
@@ -189,7 +190,7 @@ def test_one_round_is_the_formula_of_the_paper(monkeypatch):
 
 @pytest.mark.parametrize("name", EACH)
 def test_adapted_models_predict_as_if_given_the_prior(name):
-    model, rows = MODELS[name]
+    model, rows = fitted(name)
     before = model.predict_log_proba(rows)
     new = model.adapt_prior(rows[:4])
     prior = new.class_prior_
@@ -214,7 +215,7 @@ def test_of_rows_drawn_from_the_model_the_prior_is_found():
 
 
 def test_adapted_models_learn_on_and_are_saved(tmp_path):
-    for model, rows in MODELS.values():
+    for model, rows in map(fitted, EACH):
         new = model.adapt_prior(rows[:4])
         prior = new.class_prior_
         new.save(tmp_path / "m")
@@ -269,7 +270,7 @@ def test_hostile_rows_to_adapt_to():
     with pytest.raises(ValueError, match="0 sample"):
         model.adapt_prior(X[:0])
     with pytest.raises(ValueError, match="no rows to adapt the prior to"):
-        MODELS["text"][0].adapt_prior([])
+        fitted("text")[0].adapt_prior([])
     with pytest.raises(ValueError, match="not fitted"):
         GaussianNB().adapt_prior(X)
 

@@ -1,6 +1,7 @@
 """`diagnose` of texts: whether the words that tell most depend on each other, given the class."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -33,20 +34,25 @@ def documents(n=900, seed=0):
 
 
 TEXTS, Y = documents()
-FOUND = diagnose(TEXTS, Y)
+
+
+@cache
+def of_texts():
+    return diagnose(TEXTS, Y)
 
 
 def test_only_words_that_come_together_depend_on_each_other():
-    dependent = [pair for pair in FOUND.pairs if pair.dependent]
+    found = of_texts()
+    dependent = [pair for pair in found.pairs if pair.dependent]
     assert [{one.first, one.second} for one in dependent] == [{"text: new", "text: york"}]
     assert dependent[0].correlation > 0.7
-    assert "'text: new' and 'text: york'" in FOUND.recommendation
-    assert "pairs of words depend" in FOUND.recommendation
+    assert "'text: new' and 'text: york'" in found.recommendation
+    assert "pairs of words depend" in found.recommendation
 
 
 def test_the_information_is_that_of_scikit_learn():
     has = {w: np.array([w in text.split() for text in TEXTS]) for w in [*NUMBER, "new", "york"]}
-    for pair in FOUND.pairs:
+    for pair in of_texts().pairs:
         a, b = (has.get(name.removeprefix("text: ")) for name in (pair.first, pair.second))
         if a is None or b is None:  # "end", which is everywhere
             continue
@@ -56,12 +62,13 @@ def test_the_information_is_that_of_scikit_learn():
 
 
 def test_rungs_of_text_are_tried():
-    names = [one.name for one in FOUND.rungs]
+    found = of_texts()
+    names = [one.name for one in found.rungs]
     assert names[0] == "class prior"
     assert "naive Bayes" in names
     assert "naive Bayes, Bernoulli" in names
-    assert FOUND.columns == {"text": "words"}
-    assert json.loads(json.dumps(FOUND.to_dict()))["words"]["text"] == FOUND.words["text"]
+    assert found.columns == {"text": "words"}
+    assert json.loads(json.dumps(found.to_dict()))["words"]["text"] == found.words["text"]
 
 
 def test_the_words_that_tell_most_are_chosen():
@@ -81,9 +88,9 @@ def test_the_words_that_tell_most_are_chosen():
 )  # fmt: skip
 def test_words_have_names_whatever_is_counted(family):
     found = diagnose({"mail": TEXTS}, Y, columns={"mail": family})
-    assert found.words["mail"] == [w.replace("text: ", "mail: ") for w in FOUND.words["text"]]
+    assert found.words["mail"] == [w.replace("text: ", "mail: ") for w in of_texts().words["text"]]
     given, usual = ({frozenset((p.first[6:], p.second[6:])): p.given_class for p in one.pairs}
-                    for one in (found, FOUND))  # fmt: skip
+                    for one in (found, of_texts()))  # fmt: skip
     assert given == usual
 
 
@@ -109,7 +116,7 @@ def test_texts_without_words():
 
 def test_a_list_of_documents_is_a_table_of_texts():
     table = diagnose(pa.table({"text": TEXTS}), Y, columns={"text": "text"})
-    assert str(table) == str(FOUND)
+    assert str(table) == str(of_texts())
     with pytest.raises(ValueError, match="X has 2 rows, y has 900"):
         diagnose(["one text", "another"], Y)
 
@@ -125,7 +132,7 @@ def test_files_of_texts_on_the_command_line(tmp_path, capsys):
     assert "1 of words" in out
     assert open_source(files, missing=[""]).texts == ("text",)
     from_files = diagnose(files, "label")
-    assert from_files.pairs[0].given_class == pytest.approx(FOUND.pairs[0].given_class)
+    assert from_files.pairs[0].given_class == pytest.approx(of_texts().pairs[0].given_class)
 
 
 def test_sms(data_folder):

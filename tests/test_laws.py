@@ -2,10 +2,11 @@
 
 import copy
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
-from cases import COUNTED, DRAWN, FIXED, POSITIVE, SIGNED, examples
+from cases import COUNTED, DRAWN, FIXED, POSITIVE, SIGNED, examples, lists
 from hypothesis import example, given, is_hypothesis_test, note, settings
 from hypothesis import strategies as st
 from kit import assert_probabilities
@@ -14,6 +15,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import naively
 
 LABELS = [0, 1, 2]
+ONE, TIMES, EIGHTHS = st.just(1.0), st.integers(0, 5), st.integers(1, 40)
+SHORT = st.sampled_from([1.0, 0.1, 3.0, 1e8 + 1 / 3])
 
 
 def law(cases, holds=lambda case: True):
@@ -33,6 +36,18 @@ def learned(case, X, y, weights=None, new=None, **more):
     """A classifier that learned some rows."""
     classifier = (new or case.new)(**more)
     return classifier.partial_fit(case.given(X), y, sample_weight=weights)
+
+
+@cache
+def tame(case):
+    """Tame rows and their labels, for laws over what is asked of them: made once."""
+    return case.large(60)
+
+
+@cache
+def plain(case):
+    """A classifier that learned those rows."""
+    return learned(case, *tame(case))
 
 
 def has_density(case, classifier):
@@ -202,8 +217,7 @@ def test_forgetting_keeps_classes_that_were_announced(case):
 @given(data=st.data())
 def test_a_weight_is_that_many_rows(case, data):
     own = data.draw(examples(case))
-    times = st.lists(st.integers(0, 5), min_size=len(own.y), max_size=len(own.y))
-    times = np.array(data.draw(times))
+    times = np.array(data.draw(lists(TIMES, len(own.y), len(own.y))))
     times[0] += 1
     weighted = learned(case, own.rows, own.y, times, own.new)
     again = np.repeat(np.arange(len(times)), times)
@@ -215,7 +229,7 @@ def test_a_weight_is_that_many_rows(case, data):
 @given(data=st.data())
 def test_weights_of_one_row_add_up(case, data):
     own = data.draw(examples(case))
-    eighths = st.lists(st.integers(1, 40), min_size=len(own.y), max_size=len(own.y))
+    eighths = lists(EIGHTHS, len(own.y), len(own.y))
     first, second = (np.array(data.draw(eighths)) / 8 for _ in range(2))
     once = learned(case, own.rows, own.y, first + second, own.new)
     twice = learned(case, own.rows, own.y, first, own.new)
@@ -301,7 +315,7 @@ def test_posteriors_are_probabilities(case, data):
     if data.draw(st.booleans()):
         classifier.decay(data.draw(st.sampled_from([0.5, 1e-300])))
     width = own.rows.shape[1] if own.rows.ndim > 1 else None
-    more = data.draw(st.lists(case.row(data.draw, False, width), min_size=1, max_size=4))
+    more = data.draw(lists(case.row(data.draw, False, width), 1, 4))
     X = np.concatenate([own.rows, case.pack(more)])
     X = X if case.probe is None else np.concatenate([X, case.probe])
     if speaks(case, classifier, own.rows):
@@ -312,11 +326,10 @@ def test_posteriors_are_probabilities(case, data):
 @law(FIXED)
 @given(data=st.data())
 def test_a_plain_model_survives_any_rows(case, data):
-    X, y = case.large(60)
-    classifier = learned(case, X, y)
+    X, _ = tame(case)
     width = X.shape[1] if X.ndim > 1 else None
-    rows = data.draw(st.lists(case.row(data.draw, False, width), min_size=1, max_size=6))
-    assert_sound(case, classifier, case.given(case.pack(rows)))
+    rows = data.draw(lists(case.row(data.draw, False, width), 1, 6))
+    assert_sound(case, plain(case), case.given(case.pack(rows)))
 
 
 @law(FIXED, lambda case: case.far is not None)
@@ -391,7 +404,7 @@ def test_a_missing_value_drops_its_feature_from_the_score(case, data):
 def test_a_row_without_values_is_no_evidence(case, data):
     """It gets the prior, and teaches its class alone."""
     near = "test_a_row_without_values_is_no_evidence" in case.near
-    own = data.draw(examples(case, tame=near, weights=st.just(1.0) if near else None))
+    own = data.draw(examples(case, tame=near, weights=ONE if near else None))
     nothing = np.full_like(own.rows[:1], case.nothing)
     X, y = np.concatenate([own.rows, nothing]), np.append(own.y, 0)
     w = None if own.weights is None else np.append(own.weights, 1.0)
@@ -474,11 +487,12 @@ def test_a_loaded_model_is_the_saved_one(case, tmp_path):
     assert type(loaded) is type(saved)
     assert loaded.get_params() == saved.get_params()
     halves = learned(case, X[50:], labels[50:], w[50:]) + learned(case, X[:50], labels[:50], w[:50])
+    twice = saved + saved
     for other in (loaded, pickle.loads(pickle.dumps(saved)), copy.deepcopy(saved), halves):
         assert_same(case, saved, other, X)
         other.save(tmp_path / "b")
         assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-        assert_same(case, saved + saved, other + saved, X)
+        assert_same(case, twice, other + saved, X)
         before = other.predict_proba(case.given(X))
         other.partial_fit(case.given(X[:5]), ["d"] * 5)  # and they share nothing
         other.forget(case.given(X[:5]), ["d"] * 5)
@@ -532,8 +546,7 @@ def test_any_sequence_of_operations_leaves_the_rows_that_remain(case, data):
 @given(data=st.data())
 def test_decay_is_a_smaller_weight(case, data):
     """Of rows whose sums have few bits: decay keeps the leading 225."""
-    weights = st.sampled_from([1.0, 0.1, 3.0, 1e8 + 1 / 3])
-    own = data.draw(examples(case, tame=True, weights=weights))
+    own = data.draw(examples(case, tame=True, weights=SHORT))
     gamma = data.draw(st.sampled_from([0.5, 0.25, 2.0**-30]))
     decayed = learned(case, own.rows, own.y, own.weights, own.new).decay(gamma)
     expected = learned(case, own.rows, own.y, gamma * own.weights, own.new)
@@ -549,11 +562,11 @@ def test_decay_is_a_smaller_weight(case, data):
 @example(gamma=0.9**20)
 @example(gamma=1e-6)
 def test_decay_scales_the_weights_and_keeps_the_rest(case, gamma):
-    X, y = case.large(60)
-    plain, decayed = learned(case, X, y), learned(case, X, y).decay(gamma)
-    assert_allclose(decayed.class_count_, gamma * plain.class_count_, rtol=1e-15)
+    X, y = tame(case)
+    whole, decayed = plain(case), learned(case, X, y).decay(gamma)
+    assert_allclose(decayed.class_count_, gamma * whole.class_count_, rtol=1e-15)
     if case.unsmoothed:
-        joint = [one.predict_joint_log_proba(case.given(X)) for one in (plain, decayed)]
+        joint = [one.predict_joint_log_proba(case.given(X)) for one in (whole, decayed)]
         assert_allclose(*joint, rtol=1e-9, atol=1e-9)
 
 

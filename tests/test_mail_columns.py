@@ -101,6 +101,7 @@ def test_a_model_of_the_command_is_python_s_and_holds_its_words(learned):
     assert_array_equal(loaded.predict_proba(fresh), model.predict_proba(fresh))
 
 
+@pytest.mark.usefixtures("unjudged")
 def test_every_format_and_a_row_alone_give_the_same(learned, capsys):
     folder, table = learned
     few = table[100:140].reset_index(drop=True)
@@ -141,6 +142,7 @@ def test_words_are_explained_and_add_up_to_the_log_odds(learned, by_block):
     assert_allclose(totals, [row.total("spam", "ham") for row in why])
 
 
+@pytest.mark.usefixtures("unjudged")
 def test_update_forget_and_merge_leave_the_model_of_the_rows_that_are_left(learned, capsys):
     folder, _ = learned
     for name in ("train", "test"):

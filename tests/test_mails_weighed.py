@@ -99,6 +99,7 @@ def test_words_would_make_it_another_class_and_no_subjects_of_others(learned, ca
         assert one["log_odds"] > 0
 
 
+@pytest.mark.usefixtures("unjudged")
 def test_merge_update_and_forget_leave_the_model_of_the_mails_that_are_left(learned, capsys):
     weeks = {week: sorted((learned / week).iterdir()) for week in ("one", "two")}
     both = boxes(learned / "both", 0, 60)

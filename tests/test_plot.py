@@ -7,6 +7,7 @@ import math
 import re
 import subprocess
 import sys
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -1159,64 +1160,71 @@ def test_calibration_needs_a_classifier_and_its_labels():
 # ---- every display -------------------------------------------------------------------------------
 
 
-def _displays():
-    gaussian = GaussianNB().fit(PETALS, SPECIES)
-    tennis = NaiveBayes().fit(TENNIS, "play")
-    digits = GaussianNB().fit(
-        DIGITS.data[DIGITS.target < 4] * 0.5, DIGITS.target[DIGITS.target < 4]
-    )
-    coins = BernoulliNB.from_parameters([[0.1, 0.5, 0.3], [0.7, 0.4, 0.3]])
-    return {
-        "boundary": lambda ax=None: DecisionBoundaryDisplay.from_estimator(
-            gaussian, PETALS, SPECIES, feature_names=PETAL_NAMES, ax=ax
-        ),
-        "boundary-covariance": lambda ax=None: DecisionBoundaryDisplay.from_estimator(
-            GaussianBayes().fit(IRIS.data[:, :2][TWO], SPECIES[TWO]),
-            IRIS.data[:, :2][TWO], SPECIES[TWO], feature_names=IRIS.feature_names[:2], ax=ax,
-        ),
-        "calibration": lambda ax=None: CalibrationDisplay.from_estimator(
-            gaussian, PETALS + SHAKEN, SPECIES, ax=ax
-        ),
-        "densities": lambda ax=None: ClassDensityDisplay.from_estimator(
-            gaussian, PETALS, SPECIES, feature_names=PETAL_NAMES, ax=ax
-        ),
-        "densities-of-features": lambda ax=None: ClassDensityDisplay.from_estimator(
-            GaussianNB().fit(IRIS.data, SPECIES), feature_names=IRIS.feature_names, ax=ax
-        ),
-        "evidence": lambda ax=None: EvidenceDisplay(
-            shapes=shapes(2)[3:], classes=np.array(["no", "yes"])
-        ).plot(ax),
-        "evidence-of-classes": lambda ax=None: EvidenceDisplay(
-            shapes=shapes(3)[:2], classes=np.array(["a", "b", "c"])
-        ).plot(ax),
-        "images": lambda ax=None: ImageDisplay.from_estimator(digits, ax=ax),
-        "levels": lambda ax=None: LevelsDisplay.from_estimator(tennis, ax=ax),
-        "telling": lambda ax=None: TellingDisplay.from_estimator(
-            TextNB(weights=None).fit(MAILS, KINDS), count=5, ax=ax
-        ),
-        "parameters": lambda ax=None: ParametersDisplay.from_estimator(digits, ax=ax),
-        "curves": lambda ax=None: LearningCurvesDisplay.from_comparison(curves(), ax=ax),
-        "bayes-error": lambda ax=None: BayesErrorDisplay.from_estimator(
-            gaussian, feature=1, feature_names=PETAL_NAMES, ax=ax
-        ),
-        "assumption": lambda ax=None: NaiveAssumptionDisplay.from_estimator(
-            gaussian, PETALS, SPECIES, feature_names=PETAL_NAMES, ax=ax
-        ),
-        "coin": lambda ax=None: CoinDisplay.from_estimator(coins, feature=0, label=1, ax=ax),
-        "identical": lambda ax=None: IdenticalRowsDisplay.from_estimator(
-            JointBayes().fit(TENNIS, "play"), {"wind": "weak"}, "yes", ax
-        ),
-        "dice": lambda ax=None: LevelsDisplay.from_estimator(
-            MultinomialNB.from_parameters([[1 / 6] * 6, [0.1] * 5 + [0.5]]), ax=ax
-        ),
-        "coins": lambda ax=None: LevelsDisplay.from_estimator(coins, ax=ax),
-        "smoothing": lambda ax=None: SmoothingDisplay.from_estimator(
-            NaiveBayes(), TENNIS, "play", feature="outlook", ax=ax
-        ),
-    }  # fmt: skip
+@cache
+def flowers():
+    return GaussianNB().fit(PETALS, SPECIES)
 
 
-DISPLAYS = _displays()
+@cache
+def digits():
+    few = DIGITS.target < 4
+    return GaussianNB().fit(DIGITS.data[few] * 0.5, DIGITS.target[few])
+
+
+@cache
+def coins():
+    return BernoulliNB.from_parameters([[0.1, 0.5, 0.3], [0.7, 0.4, 0.3]])
+
+
+DISPLAYS = {
+    "boundary": lambda ax=None: DecisionBoundaryDisplay.from_estimator(
+        flowers(), PETALS, SPECIES, feature_names=PETAL_NAMES, ax=ax
+    ),
+    "boundary-covariance": lambda ax=None: DecisionBoundaryDisplay.from_estimator(
+        GaussianBayes().fit(IRIS.data[:, :2][TWO], SPECIES[TWO]),
+        IRIS.data[:, :2][TWO], SPECIES[TWO], feature_names=IRIS.feature_names[:2], ax=ax,
+    ),
+    "calibration": lambda ax=None: CalibrationDisplay.from_estimator(
+        flowers(), PETALS + SHAKEN, SPECIES, ax=ax
+    ),
+    "densities": lambda ax=None: ClassDensityDisplay.from_estimator(
+        flowers(), PETALS, SPECIES, feature_names=PETAL_NAMES, ax=ax
+    ),
+    "densities-of-features": lambda ax=None: ClassDensityDisplay.from_estimator(
+        GaussianNB().fit(IRIS.data, SPECIES), feature_names=IRIS.feature_names, ax=ax
+    ),
+    "evidence": lambda ax=None: EvidenceDisplay(
+        shapes=shapes(2)[3:], classes=np.array(["no", "yes"])
+    ).plot(ax),
+    "evidence-of-classes": lambda ax=None: EvidenceDisplay(
+        shapes=shapes(3)[:2], classes=np.array(["a", "b", "c"])
+    ).plot(ax),
+    "images": lambda ax=None: ImageDisplay.from_estimator(digits(), ax=ax),
+    "levels": lambda ax=None: LevelsDisplay.from_estimator(
+        NaiveBayes().fit(TENNIS, "play"), ax=ax),
+    "telling": lambda ax=None: TellingDisplay.from_estimator(
+        TextNB(weights=None).fit(MAILS, KINDS), count=5, ax=ax
+    ),
+    "parameters": lambda ax=None: ParametersDisplay.from_estimator(digits(), ax=ax),
+    "curves": lambda ax=None: LearningCurvesDisplay.from_comparison(curves(), ax=ax),
+    "bayes-error": lambda ax=None: BayesErrorDisplay.from_estimator(
+        flowers(), feature=1, feature_names=PETAL_NAMES, ax=ax
+    ),
+    "assumption": lambda ax=None: NaiveAssumptionDisplay.from_estimator(
+        flowers(), PETALS, SPECIES, feature_names=PETAL_NAMES, ax=ax
+    ),
+    "coin": lambda ax=None: CoinDisplay.from_estimator(coins(), feature=0, label=1, ax=ax),
+    "identical": lambda ax=None: IdenticalRowsDisplay.from_estimator(
+        JointBayes().fit(TENNIS, "play"), {"wind": "weak"}, "yes", ax
+    ),
+    "dice": lambda ax=None: LevelsDisplay.from_estimator(
+        MultinomialNB.from_parameters([[1 / 6] * 6, [0.1] * 5 + [0.5]]), ax=ax
+    ),
+    "coins": lambda ax=None: LevelsDisplay.from_estimator(coins(), ax=ax),
+    "smoothing": lambda ax=None: SmoothingDisplay.from_estimator(
+        NaiveBayes(), TENNIS, "play", feature="outlook", ax=ax
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DISPLAYS)

@@ -9,7 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from cases import EVENTS, PROBE, examples
-from corpora import TEXTS, VARIANTS, corpus, new_text, options, refers, split_at_spaces
+from corpora import (
+    TEXTS,
+    VARIANTS,
+    corpus,
+    new_text,
+    options,
+    refers,
+    split_at_spaces,
+    without_weights,
+)
 from forging import forge, parts
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -55,11 +64,6 @@ def cut(size):
         patch.setattr(text_parameters, "PIECE", size)
         patch.setattr(text_parameters, "SCORED", size)
         yield
-
-
-def without_weights(chosen):
-    """These options, of the textbook if they do not choose weights: the laws here are its own."""
-    return chosen if {"weights", "models"} & chosen.keys() else {"weights": None} | chosen
 
 
 def textbook(event="multinomial", **chosen):
