@@ -70,7 +70,7 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     if isinstance(column, pa.ChunkedArray):
         column = joined(column)
     if isinstance(column, pa.ExtensionArray):
-        column = column.storage
+        column = column.cast(pa.bool_()) if column.type == pa.bool8() else column.storage
     if pa.types.is_run_end_encoded(column.type):
         column = pc.run_end_decode(column)
     column = unviewed(column)
