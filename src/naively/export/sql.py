@@ -77,7 +77,7 @@ def to_sql(model: Model, dialect: str, table: str, keep: Sequence[str] = ()) -> 
         raise NotExportableError("a class without rows has probability 0")
     labels = posterior.classes.tolist()
     written = _Written(dialect, formula, model.schema.missing)
-    keep = keep or list(posterior.feature_names or ())
+    keep = keep or (model.schema.ordered if posterior.feature_names else ())
     stages = [
         written.values(exp.to_table(table, dialect=dialect), keep),
         written.bins(), *written.densities(), *written.doubts(), written.scores(len(labels)),
