@@ -205,7 +205,7 @@ def test_what_cannot_be_learned(folder, capsys, code, arguments, message):
         (2, ("evaluate", "m", "bar.csv", "--positive", "grain"), "--positive"),
         (2, ("evaluate", "m", "bar.csv", "--threshold", "2"), "--threshold"),
         (2, ("inspect", "m", "--column", "text"), "--column"),
-        (2, ("explain", "m", "bar.csv"), "--label"),
+        (2, ("explain", "m", "bar.csv"), "name one of grain, money, trade with --label"),
         (2, ("explain", "m", "bar.csv", "--label", "fish"), "fish"),
         (1, ("merge", "m", "other", "-o", "x"), "MultilabelNB"),
         (1, ("drift", "m", "bar.csv"), "one label each"),

@@ -156,6 +156,23 @@ def test_impossible_terms_speak_for_neither():
     assert "+inf" in one.to_html("x", "y")
 
 
+def test_numbers_beyond_float64_that_speak_for_both_classes_say_what_is_predicted():
+    """P = 1.0000 stood beside "undecided (each is ruled out)"."""
+    draw = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    table = {"near": draw.normal(size=200) * (1 + y), "far": draw.normal(size=200) * (2 - y)}
+    model = NaiveBayes().fit(table, np.array(["a", "b"])[y])
+    for near, far in ((1e200, 1.3e200), (1.3e200, 1e200)):
+        row = {"near": [near], "far": [far]}
+        (one,) = model.explain(row)
+        others = {"a": "b", "b": "a"}
+        assert one.predicted == model.predict(row)[0]
+        assert one.total() == one.total(one.predicted) == np.inf
+        assert one.total(others[one.predicted], one.predicted) == -np.inf
+        assert "undecided" not in str(one)
+        assert "+inf nats" in str(one)
+
+
 def test_missing_documents_have_the_prior():
     for event in ("multinomial", "bernoulli"):
         (one,) = fitted(event=event).explain([None])

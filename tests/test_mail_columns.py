@@ -96,7 +96,10 @@ def test_a_model_of_the_command_is_python_s_and_holds_its_words(learned):
     loaded = naively.load(folder / "m")
     kept = loaded.model_.kept()
     assert any(name.endswith("words.0.terms") for name in kept)
-    assert {one.column for one in words_of(loaded)} == {0, 1}
+    assert {loaded.model_.schema.names[one.column] for one in words_of(loaded)} == {
+        "subject",
+        "body",
+    }
     fresh = table[100:].drop(columns="label")
     assert_array_equal(loaded.predict_proba(fresh), model.predict_proba(fresh))
 

@@ -110,6 +110,27 @@ def test_a_weight_is_so_many_rows(rows, weights):
     assert_array_equal(weighed.predict_proba(WORDS), repeated.predict_proba(WORDS))
 
 
+@pytest.mark.parametrize("weight", [1e50, 1e126, 1e160, 1e200])
+def test_heavy_documents_have_the_labels_of_lighter_ones(weight):
+    """Evidence was cut at 300 nats, and what was cut taught weights."""
+    found, lighter = (
+        MultilabelNB().fit(NEWS, TOPICS, sample_weight=[one] * len(NEWS)).predict(NEWS)
+        for one in (weight, 1e9)
+    )
+    assert list(map(list, found)) == list(map(list, lighter))
+
+
+def test_the_heaviest_documents_still_teach_weights():
+    """Rounding ate the ridge, and the solver said that its matrix is singular."""
+    texts = ["good good nice", "bad awful it", "nice fine", "awful bad", "fine fine nice chair",
+             "awful poor the", "great fine it", "bad poor", "good bad", "plain chair"]  # fmt: skip
+    y = [["a"], ["b"], ["a"], ["b"], ["a"], ["b"], ["a"], ["b"], ["a", "b"], []]
+    model = MultilabelNB().fit(texts, y, sample_weight=[1e200] * 10)
+    assert list(map(list, model.predict(texts[:9]))) == y[:9]
+    with pytest.raises(ValueError, match=r"from 0 to 1e\+200: row 1 weighs 1e\+201"):
+        model.partial_fit(texts[:2], y[:2], sample_weight=[1.0, 1e201])
+
+
 def test_a_model_without_labels_takes_labels_of_either_kind_later():
     for label in ("grain", 7):
         model = MultilabelNB(weights=None).partial_fit(["the rain"], [[]])

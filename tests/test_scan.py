@@ -13,10 +13,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset as ds
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 import naively
@@ -210,6 +212,24 @@ def test_a_dictionary_may_hold_null_in_one_chunk_and_another_in_the_next():
     plain = {"x": ["a", "b", None, "c", "b", None, "a", "b"]}
     for kind in (AutoBayes, NaiveBayes):
         assert kind().fit(pa.table({"x": chunks}), y).model_ == kind().fit(plain, y).model_
+
+
+@pytest.mark.parametrize("kind", [AutoBayes, NaiveBayes])
+@pytest.mark.parametrize("target", ["x", "t"])
+def test_truth_values_of_a_byte_are_those_of_a_bit(kind, target, tmp_path):
+    """Columns and labels of `pa.bool8` were the numbers 0 and 1."""
+    bits = pa.array([True, False, False, True, None, True, False, True] * 5)
+    whole = pa.ExtensionArray.from_storage(pa.bool8(), bits.cast(pa.int8()))
+    plain, table = (pa.table({"x": x, "t": list("abaabbab") * 5}) for x in (bits, whole))
+    pq.write_table(table, tmp_path / "t.parquet")
+    pa.feather.write_feather(table, tmp_path / "t.arrow", compression="uncompressed")
+    with warnings.catch_warnings(action="ignore"):  # rows without a label
+        expected = kind().fit(plain, target)
+        for path in (None, tmp_path / "t.parquet", tmp_path / "t.arrow"):
+            found = kind().fit(table if path is None else naively.scan(path), target)
+            assert found.classes_.dtype == expected.classes_.dtype
+            assert found.model_ == expected.model_
+            assert_array_equal(found.predict_proba(table), expected.predict_proba(plain))
 
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.binary_view(), pa.binary(2)], ids=str)

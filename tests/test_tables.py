@@ -261,6 +261,21 @@ def test_labels_in_a_list_may_be_missing():
     assert model.classes_.tolist() == ["a", "b"]
 
 
+@pytest.mark.parametrize("known", [["a", "b"], ["a", None, "b"]], ids=["none", "null"])
+def test_labels_in_chunks_of_dictionaries_may_be_missing(known):
+    """A null was the last class of its chunk; a dictionary with a null, an error of Arrow."""
+    chunks = []
+    for part, own in ((["a", "b", None, "a"], known), (["b", None, "a"], known[::-1])):
+        codes = [own.index(label) if label in own else None for label in part]
+        chunks.append(pa.DictionaryArray.from_arrays(codes, own))
+    y = pa.chunked_array(chunks)
+    with pytest.warns(UserWarning, match="2 of 7 rows have no label"):
+        model = NaiveBayes().fit({"x": numbers(7)}, y)
+    assert model.class_count_.tolist() == [3, 2]
+    with pytest.raises(ValueError, match="the label of row 2 is missing"):
+        GaussianNB().fit(np.ones((7, 1)), y)
+
+
 def test_errors_name_the_row():
     t = ["a", "b"] * 100_000
     model = NaiveBayes({"t": Categorical(unseen="error")}).fit({"t": t}, np.arange(200_000) % 3)

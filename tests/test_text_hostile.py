@@ -94,6 +94,9 @@ FORMS = {
     "chunked dictionaries": lambda t: pa.chunked_array(
         [pa.array(part, pa.string()).dictionary_encode() for part in (t[:3], t[3:])]
     ),
+    "chunked dictionaries with a null": lambda t: pa.chunked_array(
+        [dictionary(t[:3], pa.string()), dictionary(t[3:], pa.string())]
+    ),
     "sliced string": lambda t: with_offset(t, pa.string()),
     "sliced large_string": lambda t: with_offset(t, pa.large_string()),
     "sliced string_view": lambda t: with_offset(t, pa.string_view()),

@@ -134,10 +134,15 @@ class SingleExplanation(ABC):
     def total(self, label: Any = None, against: Any = None) -> float:
         """log P(label | x) - log P(against | x), in nats: the sum of `log_odds`.
 
-        What both classes rule out is 0. NaN if each rules out what the other does not.
+        What both classes rule out is 0. NaN if each rules out what the other does not; but where
+        numbers beyond float64 speak for both, infinite for the class that is predicted.
         """
         with np.errstate(invalid="ignore"):
-            return float(sum(part.sum() for part in self.known_log_odds(label, against)))
+            found = float(sum(part.sum() for part in self.known_log_odds(label, against)))
+        possible, other = (self.proba[c] > 0 for c in self.pair(label, against))
+        if not np.isnan(found) or possible == other:
+            return found
+        return np.inf if possible else -np.inf
 
     def head(self, label: Any = None, against: Any = None) -> str:
         """A line that says how the two classes compare."""

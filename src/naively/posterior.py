@@ -254,9 +254,9 @@ class Posterior:
     @property
     def shapes(self) -> list[Shape]:
         """What each block of evidence that is weighed says; what moves the scores most first."""
-        return [
-            shape for block, part in self.blocks for shape in part.shapes(block.names, self.classes)
-        ]
+        place = {name: k for k, name in enumerate(self.schema.ordered)}
+        told = (part.shapes(block.names, self.classes) for block, part in self.blocks)
+        return [shape.in_order(place) for shapes in told for shape in shapes]
 
     @property
     def together(self) -> list[tuple[int, ...]]:

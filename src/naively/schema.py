@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -326,21 +326,6 @@ class Schema:
 def brief_reasons(left_out: Mapping[str, str]) -> str:
     """Why the first of some columns are left out."""
     return "; ".join(f"{name}: {why}" for name, why in list(left_out.items())[:10])
-
-
-def together(blocks: Iterable[Block], numeric: AnyFamily | None = None) -> tuple[Block, ...]:
-    """Single columns of equal families in one block, for speed; and all those of `numeric`."""
-    shared: list[tuple[AnyFamily, list[str]]] = []
-    for block in blocks:
-        own = block.family
-        alone = len(block.names) == 1 and own.by_column
-        for family, names in shared:
-            if own is numeric is family or (alone and family.by_column and family == own):
-                names.extend(block.names)
-                break
-        else:
-            shared.append((own, list(block.names)))
-    return tuple(Block(family, tuple(names)) for family, names in shared)
 
 
 def _merged(lists: list[Sequence[str]]) -> Sequence[str]:

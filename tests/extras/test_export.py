@@ -93,6 +93,24 @@ def test_hostile_values(model, postgresql):
         assert_same(rows_of_query, model, rows)
 
 
+@pytest.mark.filterwarnings("ignore:.*cannot be (learned|read):UserWarning")
+@pytest.mark.parametrize("kind", [NaiveBayes, AutoBayes])
+def test_endless_numbers_among_levels_are_read_as_in_python(kind):
+    levels = np.array(["red", "blue", "inf", "7"])
+    codes = np.arange(200) % 4
+    model = kind().fit({"code": levels[codes]}, np.array(["a", "b", "a", "b"])[codes])
+    given = ["inf", "-inf", "Infinity", "+INF", "red", "7", "new", None]
+    rows = pd.DataFrame({"code": given, "id": range(8)})
+    with duckdb.connect() as database:
+        database.register("given", rows)
+        found = database.execute(to_sql(model.model_, "duckdb", "given", ["id"])).fetchall()
+    with sqlite3.connect(":memory:") as lite:
+        rows.to_sql("given", lite, index=False)
+        lite_found = lite.execute(to_sql(model.model_, "sqlite", "given", ["id"])).fetchall()
+    for rows_of_query in (found, lite_found):
+        assert_same(rows_of_query, model, rows)
+
+
 @pytest.mark.parametrize("value", [1e200, -1e308])
 def test_numbers_whose_squares_are_infinite_have_no_answer(value, postgresql):
     model = NaiveBayes().fit(TABLE, LABELS)

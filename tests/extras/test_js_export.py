@@ -344,3 +344,31 @@ def test_levels_do_not_outweigh_a_number_that_is_too_large(value, tmp_path):
     assert expected[0] == expected[1]  # the number decides
     with Node(model.model_, tmp_path) as node:
         assert [row["label"] for row in node.ask(rows.to_dict("records"))] == expected
+
+
+@pytest.mark.parametrize("value", [1e150, 1e155, 1e300, -1e308])
+def test_a_square_outweighs_what_is_linear(value, tmp_path):
+    """All values were scaled down alike, so that squares fell behind: the other class won."""
+    draw = np.random.default_rng(0)
+    y = draw.integers(0, 2, 200)
+    table = pd.DataFrame({"x": draw.normal(y, 1.0 + y), "wait": draw.exponential(2.0 - y)})
+    model = NaiveBayes({"wait": "exponential"}).fit(table, np.array(["a", "b"])[y])
+    rows = pd.DataFrame({"x": [1e155, -1e155, 1e300, 0.5], "wait": abs(value)})
+    with Node(model.model_, tmp_path) as node:
+        found = node.ask(rows.to_dict("records"))
+    assert [one["label"] for one in found] == model.predict(rows).tolist()
+    proba = [[p for _, p in one["probabilities"]] for one in found]
+    assert_allclose(proba, model.predict_proba(rows), atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*cannot be (learned|read):UserWarning")
+@pytest.mark.parametrize("kind", [NaiveBayes, AutoBayes])
+def test_endless_numbers_among_levels_are_read_as_in_python(kind, tmp_path):
+    levels = np.array(["red", "blue", "inf", "7"])
+    codes = np.arange(200) % 4
+    model = kind().fit({"code": levels[codes]}, np.array(["a", "b", "a", "b"])[codes])
+    given = ["inf", "-inf", "Infinity", "+INF", "1e400", "-2E+999", "red", "7", "new", None]
+    with Node(model.model_, tmp_path) as node:
+        found = node.ask([{"code": one} for one in given])
+    proba = [[p for _, p in one["probabilities"]] for one in found]
+    assert_allclose(proba, model.predict_proba({"code": given}), atol=1e-12)

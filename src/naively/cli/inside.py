@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -71,7 +71,12 @@ def characters(model: Model) -> int:
 def evidence(model: Model) -> Evidences | None:
     """What a model weighs, if it does."""
     whole, *others = model.posterior().blocks
-    return None if others else whole[1].evidence(whole[0].names)
+    found = None if others else whole[1].evidence(whole[0].names)
+    if found is None:
+        return None
+    place = {name: k for k, name in enumerate(model.schema.ordered)}
+    blocks = [replace(one, names=sorted(one.names, key=place.__getitem__)) for one in found.blocks]
+    return replace(found, blocks=blocks)
 
 
 def row_numbers(model: Model) -> list[str]:

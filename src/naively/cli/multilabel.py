@@ -311,7 +311,10 @@ def of_label(saved: Saved, source: Opened, label: str | None) -> Saved:
     model: Any = models.with_columns(saved, names, source.name)
     known = [str(one) for one in model.labels.tolist()]
     if label is None:
-        raise UsageError(f"name a label with --label, such as {some(known[:3])}")
+        raise UsageError(
+            f"each label is explained by itself: name one of {some(known)} with --label; naively "
+            "predict says which of them the rows get"
+        )
     if label not in known:
         raise UsageError(f"{label!r} is none of the labels {some(known)}")
     return replace(saved, model=model.of_label(model.labels.tolist()[known.index(label)]))

@@ -214,10 +214,9 @@ class Learning(Rereads):
     def _keep(self, model: Model, noted: dict[str, Any]) -> None:
         """Take a model as this estimator's own, with what was noted beside it."""
         model.prior.check_room(model.classes)
-        names = model.feature_names
         self.__dict__.pop("feature_names_in_", None)
-        if names is not None:
-            self.feature_names_in_ = np.array(list(names), object)
+        if model.feature_names is not None:
+            self.feature_names_in_ = np.array(model.schema.ordered, object)
         self.n_features_in_ = model.n_features
         for name, value in noted.items():
             setattr(self, name, value)

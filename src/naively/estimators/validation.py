@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
@@ -21,6 +22,7 @@ from naively.model import Model
 from naively.posterior import Posterior
 from naively.statistics.base import Data
 from naively.tables.arrow_streams import is_stream
+from naively.tables.chunks import joined
 from naively.tables.frames import refuse_path
 from naively.text.documents import Documents
 from naively.workers import Workers
@@ -138,6 +140,8 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     ):
         return y
     refuse_masked("y", y)
+    if isinstance(y, pa.ChunkedArray):
+        y = np.asarray(joined(y))
     if not isinstance(y, np.ndarray) or y.dtype.kind == "O":  # before NumPy makes text of them
         cells = np.asarray(y, object)
         check_ends(cells.ravel())

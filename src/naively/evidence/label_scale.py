@@ -30,7 +30,6 @@ from naively.evidence.scale import (
     ALPHAS,
     ASPECTS,
     DOUBTS,
-    FARTHEST,
     LIKELY,
     QUARTERS,
     SMALL,
@@ -54,6 +53,8 @@ TOGETHER = 64
 """Labels that are looked at together, by one worker."""
 WEIGHT_RIDGE, BIAS_RIDGE = 0.1, 0.1
 """Ridges of the weights and the biases."""
+DAMPING = 1e-12
+"""Of the curvature: what is left where documents are so heavy that rounding eats the ridge."""
 STEPS, AGAIN = 30, 4
 """Steps of Newton's method, and where only some of the documents are others."""
 
@@ -104,7 +105,8 @@ class Evidence:
             bent = self.told * curve
             both = bent.sum(axis=2, dtype=np.float64)
             of_w = np.einsum("kln,jln->kj", bent, self.told, dtype=np.float64)
-            of_w += WEIGHT_RIDGE * np.eye(blocks) - (both / of_b) @ both.T
+            least = max(WEIGHT_RIDGE, DAMPING * float(np.trace(of_w)))
+            of_w += least * np.eye(blocks) - (both / of_b) @ both.T
             step_w = -np.linalg.solve(of_w, slope_w - (both / of_b) @ slope_b)
             step_b = -(slope_b + step_w @ both) / of_b
             descent, length = -float(slope_w @ step_w + slope_b @ step_b), 1.0
@@ -202,7 +204,7 @@ class LabelsCounted:
         falling = by_length(lengths, quarters).astype(np.float32)
         having = np.ascontiguousarray(own.equal[: len(lengths), chosen].T)
         return Evidence(
-            np.clip(told * falling, -FARTHEST, FARTHEST), base,
+            np.clip(told * falling, -own.farthest, own.farthest), base,
             (having * share).astype(np.float32), (whole * share).astype(np.float32),
         )  # fmt: skip
 

@@ -57,7 +57,7 @@ SMALL = 1 << 12
 TRIED, TOGETHER = 2000, 256
 """Documents by which α and γ are chosen, at most; and those that a thread takes in one go."""
 FARTHEST = 300.0
-"""Nats by which a class can be behind the first, unless ten terms tell more."""
+"""Nats by which a class can be behind another, unless ten terms tell more."""
 
 
 @dataclass(frozen=True)
@@ -101,10 +101,8 @@ class Scale:
 
 def by_length(lengths: Float64, quarters: int) -> Float64:
     """L^-γ."""
-    if quarters == 0:
-        return np.ones_like(lengths)
     root = np.sqrt(np.sqrt(np.where(lengths > 0, lengths, 1.0)))
-    found = 1.0 / root
+    found = 1.0 / root if quarters else np.ones_like(root)
     for _ in range(quarters - 1):
         found /= root
     return found
@@ -182,6 +180,11 @@ class Counted:
         return found, lengths
 
     @property
+    def farthest(self) -> float:
+        """Nats by which a class can be behind another."""
+        return max(FARTHEST, 10 * float(np.log(max(1.0, self.of_class.max()))))
+
+    @property
     def added(self) -> npt.NDArray[np.bool_]:
         """(4 G,) which weights naive Bayes has not: these are drawn to 0, others to their mean."""
         return np.repeat(np.arange(ASPECTS) > 0, self.n_groups)
@@ -189,8 +192,7 @@ class Counted:
     def pool(self, scaled: Float64, added: npt.NDArray[np.bool_], workers: Workers) -> Pool:
         """Evidence (n, K, C) that falls with the length, to be weighed; `added` is of each."""
         prior = np.log(self.class_weight)
-        farthest = max(FARTHEST, 10 * np.log(max(1.0, self.of_class.max())))
-        off = np.clip(scaled[:, :, 1:] - scaled[:, :, :1], -farthest, farthest)
+        off = np.clip(scaled[:, :, 1:] - scaled[:, :, :1], -self.farthest, self.farthest)
         base = np.repeat((prior[1:] - prior[0]).astype(np.float32)[:, np.newaxis], len(self.y), 1)
         piece = Piece(
             np.ascontiguousarray(off.transpose(1, 2, 0), np.float32), base, self.y,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -92,6 +92,18 @@ class Shape:
     def added(self) -> Float64:
         """What each cell adds to the score of each class, in nats."""
         return self.weight * self.evidence
+
+    def in_order(self, place: Mapping[str, int]) -> Shape:
+        """The same with its columns in the order of their places."""
+        order = sorted(range(len(self.names)), key=lambda k: place[self.names[k]])
+        names = tuple(self.names[k] for k in order)
+        if not self.bins:
+            return replace(self, names=names)
+        axes = [*order, len(order)]
+        return replace(
+            self, names=names, bins=[self.bins[k] for k in order],
+            evidence=self.evidence.transpose(axes), rows=self.rows.transpose(axes),
+        )  # fmt: skip
 
     def cells(self) -> Iterator[tuple[tuple[int, ...], list[str]]]:
         """(place, the labels of its bins) of each cell, the last column's bins fastest."""

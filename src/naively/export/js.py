@@ -122,7 +122,7 @@ def _cut(cut: Cut) -> Json:
     shared = {"column": cut.column, "bins": cut.bins.tolist(), "missing": cut.missing}
     if isinstance(cut, NumberCut):
         return {**shared, "starts": cut.starts.tolist()}
-    return {**shared, "levels": cut.levels, "other": cut.other}
+    return {**shared, "levels": cut.levels, "other": cut.other, "endless": cut.endless}
 
 
 def _density(term: Density) -> Json:

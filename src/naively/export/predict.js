@@ -8,9 +8,10 @@ const PLAIN = /^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$/;
 const WHOLE = /^[-+]?(0|[1-9][0-9]*)$/;
 const NUMBER = /^[-+]?(?!0[0-9])([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$/;
 const TRUTH = new Map([["True", 1], ["TRUE", 1], ["true", 1], ["False", 0], ["FALSE", 0], ["false", 0]]);
+const ENDLESS = /^[-+]?inf(inity)?$/i;
 const MOMENT =
   /^(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?$/;
-const FAR = 2 ** -600; // what values are multiplied by whose scores have no number
+const FAR = 2 ** -600; // what values are multiplied by whose scores have no number, and nats twice
 
 /**
  * What predicts rows.
@@ -58,7 +59,7 @@ export function predictor(model) {
     const bins = new Map(cut.levels.map((one, k) => [one, cut.bins[k]]));
     return (row) => {
       const found = level(row, cut.column);
-      return found === null ? cut.missing : bins.get(found) ?? cut.other;
+      return found === null || (!cut.endless && isEndless(found)) ? cut.missing : bins.get(found) ?? cut.other;
     };
   }
 
@@ -78,11 +79,11 @@ export function predictor(model) {
 
   // ---- what a term adds: a list of [columns, part of a text or null, nats of each class] ----------
 
-  /** What a term adds, times a scale: lines and parabolas take it themselves, before they are too large. */
+  /** What a term adds, times a scale twice: lines and parabolas take it themselves, before they are too large. */
   function scaled(term) {
     const added = made(term);
     if (term.type === "line" || term.type === "parabola") return added;
-    return (row, bins, scale) => added(row, bins).map(([columns, part, nats]) => [columns, part, nats.map((one) => one * scale)]);
+    return (row, bins, scale) => added(row, bins).map(([columns, part, nats]) => [columns, part, nats.map((one) => one * scale * scale)]);
   }
 
   function table(term) {
@@ -98,7 +99,7 @@ export function predictor(model) {
       let x = number(row, term.column, true);
       if (!inside(term, x)) return [];
       if (term.threshold !== null) x = Number(x > term.threshold);
-      return [[[term.column], null, term.zero.map((zero, c) => zero * scale + term.slope[c] * (x * scale))]];
+      return [[[term.column], null, term.zero.map((zero, c) => zero * scale * scale + term.slope[c] * (x * scale * scale))]];
     };
   }
 
@@ -107,7 +108,7 @@ export function predictor(model) {
       const x = number(row, term.column, true);
       if (!inside(term, x)) return [];
       const off = (c) => term.scale[c] > 0 ? (x * scale - term.mean[c] * scale) * term.scale[c] : 0;
-      return [[[term.column], null, term.norm.map((norm, c) => norm * scale - off(c) ** 2)]];
+      return [[[term.column], null, term.norm.map((norm, c) => norm * scale * scale - off(c) ** 2)]];
     };
   }
 
@@ -184,7 +185,7 @@ export function predictor(model) {
 
   function scores(row, scale) {
     const bins = cuts.map((cut) => cut(row));
-    const base = model.base.map((one) => one * scale);
+    const base = model.base.map((one) => one * scale * scale);
     const parts = [[[], null, base], ...terms.flatMap((term) => term(row, bins, scale))];
     return [parts, range(classes).map((c) => sum(parts.map((part) => part[2][c])))];
   }
@@ -226,6 +227,9 @@ const logSum = (values) => {
   return most + Math.log(sum(values.map((one) => Math.exp(one - most))));
 };
 const range = (count) => Array.from({ length: count }, (_, k) => k);
+
+/** Whether text is a number beyond all others, or a word for one. */
+const isEndless = (text) => ENDLESS.test(text) || (NUMBER.test(text) && !Number.isFinite(Number(text)));
 
 /** A number as a level: 3.0 as 3, whole numbers below 1e21 with all their digits. */
 function numberText(x) {

@@ -49,6 +49,8 @@ LISTS = ("duckdb", "postgres")
 """Dialects in which tables of evidence are arrays; in the others they are cases."""
 ROW = "r"
 """What the number of a row is called on the way."""
+INFINITE = [sign + word for word in ("inf", "infinity") for sign in ("", "+", "-")]
+"""What is missing among levels of evidence, in lower case."""
 MATERIALIZED = ("duckdb", "postgres", "sqlite")
 """Dialects that can be told to keep a stage."""
 
@@ -76,7 +78,7 @@ def to_sql(model: Model, dialect: str, table: str, keep: Sequence[str] = ()) -> 
         raise NotExportableError("a class without rows has probability 0")
     labels = posterior.classes.tolist()
     written = _Written(dialect, formula, model.schema.missing)
-    names = list(posterior.feature_names or ())
+    names = list(model.schema.ordered if posterior.feature_names else ())
     check_names(names, dialect)
     keep = keep or names
     stages = [
@@ -299,6 +301,10 @@ class _Written:
             return exp.Case(ifs=ifs, default=exp.Literal.number(bins[0]))
         column = cell(self.text[cut.column])
         ifs = [exp.If(this=exp.Is(this=column, expression=exp.Null()), true=missing)]
+        if not cut.endless:
+            words = [*map(exp.Literal.string, INFINITE)]
+            infinite = exp.In(this=exp.Lower(this=column.copy()), expressions=words)
+            ifs.append(exp.If(this=infinite, true=missing.copy()))
         members: dict[int, list[str]] = {}
         for level, k in zip(cut.levels, cut.bins.tolist(), strict=True):
             if k != cut.other:

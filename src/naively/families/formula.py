@@ -50,6 +50,7 @@ class LevelCut:
     bins : the number of the bin of each.
     other : the bin of all other levels.
     missing : the bin of a missing value.
+    endless : whether infinity is a level like others, rather than missing.
     """
 
     column: str
@@ -57,13 +58,17 @@ class LevelCut:
     bins: Int64
     other: int
     missing: int
+    endless: bool = True
 
     @classmethod
-    def of(cls, column: str, levels: list[str], bins: Int64, other: int, missing: int) -> LevelCut:
+    def of(
+        cls, column: str, levels: list[str], bins: Int64, other: int, missing: int,
+        endless: bool = True,
+    ) -> LevelCut:  # fmt: skip
         """Of levels that are text: 1 and 0 are true and false where these alone are known."""
         own = dict(zip(levels, bins.tolist(), strict=True))
         own |= {name: own[level] for name, level in twins(levels).items() if level in own}
-        return cls(column, [*own], np.array([*own.values()], np.int64), other, missing)
+        return cls(column, [*own], np.array([*own.values()], np.int64), other, missing, endless)
 
 
 @dataclass(frozen=True)

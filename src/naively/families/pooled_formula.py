@@ -60,7 +60,7 @@ def _cut(name: str, column: Column, way: int) -> Cut:
     if column.is_number:
         return NumberCut(name, column.levels, bins[:count], int(bins[-1]), column.dated)
     texts = [str(level) for level in column.levels.tolist()]
-    return LevelCut.of(name, texts, bins[:count], int(bins[-2]), int(bins[-1]))
+    return LevelCut.of(name, texts, bins[:count], int(bins[-2]), int(bins[-1]), endless=False)
 
 
 def _density(block: Normal, names: Sequence[str], weight: float) -> Density:

@@ -43,8 +43,9 @@ from naively.families.multinomial import Multinomial
 from naively.families.poisson import Poisson
 from naively.families.text import Text
 from naively.model import Model
-from naively.schema import ASKED, CONSTANT, NO_VALUES, Block, Schema, Why, together
+from naively.schema import ASKED, CONSTANT, NO_VALUES, Block, Schema, Why
 from naively.tables import prose, values
+from naively.tables.blocks import together
 from naively.tables.choice import chosen
 from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
@@ -345,6 +346,5 @@ def _of_matrix(wishes: Wishes, table: SparseTable) -> Schema:
     data = table.matrix.data
     counts = bool((data >= 0).all() and (data == np.floor(data)).all())
     family = wishes.numeric or (Multinomial(wishes.alpha) if counts else Gaussian(floor="feature"))
-    names = table.column_names
-    why = Why("sparse counts" if counts else "sparse numbers")
-    return Schema((Block(family, tuple(names)),), dict.fromkeys(names, why), wishes.missing)
+    why, names = Why("sparse counts" if counts else "sparse numbers"), tuple(table.column_names)
+    return Schema((Block(family, names),), dict.fromkeys(names, why), wishes.missing)

@@ -9,8 +9,9 @@ from typing import Any, cast
 from naively.families.base import AnyFamily, unlike
 from naively.families.gaussian import Gaussian
 from naively.model import Model
-from naively.schema import Block, Schema, together
+from naively.schema import Block, Schema
 from naively.tables import union
+from naively.tables.blocks import together
 from naively.tables.inference import ROUNDED, Wishes
 from naively.tables.names import few, named, no_column
 

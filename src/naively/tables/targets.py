@@ -13,7 +13,6 @@ from naively.labels import Labels, check_ends
 from naively.numerals import NUMBER, WHOLE
 from naively.tables import values
 from naively.tables.frames import to_array
-from naively.tables.views import unviewed
 
 CONTAINERS = (list, tuple, dict, set, np.ndarray)
 LabelCodes = tuple[Labels, Any]
@@ -25,10 +24,8 @@ def label_column(y: Any) -> pa.Array:
 
     Raises ValueError if they are no plain values.
     """
-    y = unviewed(y) if isinstance(y, pa.Array | pa.ChunkedArray) else y
-    column = values.flat(
-        to_array(y if hasattr(y, "dtype") or isinstance(y, list) else np.asarray(y))
-    )
+    known = hasattr(y, "dtype") or isinstance(y, list | pa.Array | pa.ChunkedArray)
+    column = values.flat(to_array(y if known else np.asarray(y)))
     nested = pa.types.is_nested(column.type) and not pa.types.is_dictionary(column.type)
     if nested or any(isinstance(one, CONTAINERS) for one in (y if isinstance(y, list) else ())):
         raise ValueError("the labels y must be text, numbers or truth values, not lists of them")

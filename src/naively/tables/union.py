@@ -14,9 +14,10 @@ from naively.families.base import AnyFamily, unlike
 from naively.families.gaussian import Gaussian
 from naively.model import Model
 from naively.numerals import NUMBER
-from naively.schema import NO_VALUES, Block, Counted, Schema, Why, together
+from naively.schema import NO_VALUES, Block, Counted, Schema, Why
 from naively.statistics.base import Batch, Statistics
 from naively.statistics.levels import Levels, LevelStatistics
+from naively.tables.blocks import together
 from naively.tables.encoding import encode
 from naively.tables.left_out import unvaried
 from naively.tables.likeness import counted_alike

@@ -25,6 +25,7 @@ from naively.exact import Float64
 from naively.numerals import ANY, NUMBER, WHOLE
 from naively.statistics.levels import Levels
 from naively.statistics.row_encoding import number_text
+from naively.tables.chunks import joined
 from naively.tables.moments import moment_text
 from naively.tables.plain_numbers import MANY, plain_numbers
 from naively.tables.views import unviewed
@@ -67,11 +68,9 @@ def is_number(kind: pa.DataType) -> bool:
 def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """The column in one piece, and of a type that all functions here take."""
     if isinstance(column, pa.ChunkedArray):
-        if pa.types.is_dictionary(column.type) and column.num_chunks > 1:
-            column = _of_one_dictionary(unviewed(column))
-        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        column = joined(column)
     if isinstance(column, pa.ExtensionArray):
-        column = column.storage
+        column = column.cast(pa.bool_()) if column.type == pa.bool8() else column.storage
     if pa.types.is_run_end_encoded(column.type):
         column = pc.run_end_decode(column)
     column = unviewed(column)
@@ -88,14 +87,6 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
         whole = column.cast(pa.int64()).cast(pa.float64(), safe=False)
         return pc.divide(whole, UNITS[kind.unit])
     return column
-
-
-def _of_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Chunks that have the same dictionary."""
-    if any(one.dictionary.null_count for one in column.chunks):  # which Arrow cannot unify
-        chunks = [one.dictionary.take(one.indices) for one in column.chunks]
-        return pa.chunked_array(chunks).dictionary_encode()
-    return column.unify_dictionaries()
 
 
 def _written(column: pa.Array) -> pa.Array:

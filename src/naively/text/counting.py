@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import Float64, Int64
+from naively.kernels import counted
 from naively.kernels import vocabulary as kernel
 from naively.text.analysis import Analysis
 from naively.text.documents import Documents
@@ -91,7 +92,7 @@ class Indexer:
         shape = last - first, self.buckets or len(self.vocabulary)
         if merged:
             data = np.empty(len(ids))
-            kept = kernel.distinct(ids, indptr, shape[1], data)
+            kept = counted.distinct(ids, indptr, shape[1], data)
             return DocumentRows(data[:kept], ids[:kept], indptr, shape)
         if len(self._ones) < len(ids):
             self._ones = np.ones(len(self._ids))
@@ -260,7 +261,7 @@ def rows_and_vocabulary(
     indptr = np.concatenate([np.zeros(1, np.int64), *ends])
     data = np.empty(len(indices))
     shape = len(documents), buckets or len(whole)
-    kept = kernel.distinct(indices, indptr, shape[1], data)
+    kept = counted.distinct(indices, indptr, shape[1], data)
     return DocumentRows(data[:kept], indices[:kept], indptr, shape), whole
 
 

@@ -53,10 +53,7 @@ class Documents:
             if ends[-1] <= LONGEST:
                 return cls(np.frombuffer(b"".join(parts), np.uint8), ends)
         if isinstance(texts, pa.ChunkedArray):
-            if texts.get_total_buffer_size() >= WIDE:  # the offsets of text need 64 bits
-                texts = texts.cast(pa.large_string())
-            one = texts.num_chunks == 1
-            texts = texts.chunk(0) if one else texts.combine_chunks()
+            texts = _joined(texts)
         if not isinstance(texts, pa.Array):
             texts = to_array(texts)
         found = cls._of_arrow(texts)
@@ -66,8 +63,7 @@ class Documents:
     def _of_arrow(cls, texts: pa.Array) -> Documents:
         kind = texts.type
         if pa.types.is_dictionary(kind):
-            large = pa.large_binary() if _is_bytes(kind) else pa.large_string()
-            texts = texts.dictionary.cast(large).take(texts.indices)
+            texts = _decoded(texts)
             kind = texts.type
         if pa.types.is_null(kind) or pa.types.is_string_view(kind):
             texts = texts.cast(pa.large_string())
@@ -194,6 +190,27 @@ def _is_bytes(kind: pa.DataType) -> bool:
     )  # fmt: skip
 
 
+def _large(kind: pa.DataType) -> pa.DataType:
+    """Text, or bytes, with offsets of 64 bits."""
+    return pa.large_binary() if _is_bytes(kind) else pa.large_string()
+
+
+def _joined(texts: pa.ChunkedArray) -> pa.Array:
+    """Chunks as one array."""
+    if texts.num_chunks == 1:
+        return texts.chunk(0)
+    if pa.types.is_dictionary(texts.type):  # Arrow joins none of which one holds a null
+        texts = pa.chunked_array(map(_decoded, texts.chunks), _large(texts.type))
+    elif texts.get_total_buffer_size() >= WIDE:
+        texts = texts.cast(_large(texts.type))
+    return texts.combine_chunks()
+
+
+def _decoded(texts: pa.DictionaryArray) -> pa.Array:
+    """Text or bytes that were a dictionary."""
+    return texts.dictionary.cast(_large(texts.type)).take(texts.indices)
+
+
 def to_array(texts: Any) -> pa.Array:
     """A sequence of str, bytes and None (or NaN) as an Arrow array."""
     if isinstance(texts, str | bytes | PathLike):
@@ -206,7 +223,7 @@ def to_array(texts: Any) -> pa.Array:
         raise _table_error(list(texts if names is None else names))
     if hasattr(texts, "__arrow_c_stream__"):
         try:
-            found = pa.chunked_array(texts).combine_chunks()
+            found = _joined(pa.chunked_array(texts))
         except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError):
             found = pa.array([], pa.null())  # objects of several kinds: one by one, below
         if len(found) and not (pa.types.is_integer(found.type) or pa.types.is_floating(found.type)):
