@@ -300,3 +300,22 @@ def test_a_column_that_counts_the_rows_is_asked_about(tmp_path, monkeypatch, cap
         assert (counts in out) == (name == "i")
     out, _ = said(capsys, "fit", "i.csv", "-t", "y", "-o", "m", "--skip", "i")
     assert "whole number" not in out
+
+
+def test_of_fewer_rows_than_columns_it_is_said_that_the_figure_is_too_good(
+    tmp_path, monkeypatch, capsys
+):
+    """All rows choose the columns that count: fit says .03 nats, and new rows lose .9."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    X = rng.normal(size=(60, 400)) + np.outer(y, np.arange(400) < 5)
+    table = {f"c{k}": own for k, own in enumerate(X.T)} | {"y": y}
+    pyarrow.csv.write_csv(pa.table(table), "wide.csv")
+    found = asked(capsys, "fit", "wide.csv", "-t", "y", "-o", "m")["left_out_rows"]
+    assert found["log_loss"] < 0.2
+    assert "far too good; --holdout 0.2 or naively.cross_validate" in found["how"]
+    out, _ = said(capsys, "inspect", "m")
+    assert "far too good: all rows chose the columns" in " ".join(out.split())
+    honest = naively.cross_validate(AutoBayes(), pa.table(table).drop_columns(["y"]), y)
+    assert honest.log_loss > 2 * found["log_loss"]

@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.table import Table
 
 from naively.cli import layout
-from naively.cli.inside import Column
+from naively.cli.inside import Column, is_wide
 from naively.cli.layout import clean, new_table, note
 from naively.families.describing import Evidence, Evidences
 from naively.markup import counted
@@ -110,6 +110,8 @@ def losses_in_words(model: Model, found: Evidences) -> str:
     if loss is None:
         return f"not known: the plan was given; class prior {prior:#.4g}"
     said = f"{loss:#.4g} nats a row, left out: by evidence and weights of other rows"
+    if is_wide(model):
+        said += " (far too good: all rows chose the columns, of which there are more than rows)"
     other = "" if model.prior.is_empirical else ", the classes as frequent as learned"
     return f"{said}{other}; class prior {prior:#.4g}"
 

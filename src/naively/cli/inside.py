@@ -79,6 +79,14 @@ def evidence(model: Model) -> Evidences | None:
     return replace(found, blocks=blocks)
 
 
+def is_wide(model: Model) -> bool:
+    """Whether a table has fewer rows than columns, of which all rows chose those that count.
+
+    How rows were predicted by evidence of others is then far too good.
+    """
+    return model.rows < model.n_features
+
+
 def row_numbers(model: Model) -> list[str]:
     """The columns that are weighed, though they may but number the rows: whole, each once."""
     found = evidence(model)

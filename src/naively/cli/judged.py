@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Group
 
 from naively.calibration import Reliability
-from naively.cli.inside import characters, remedy
+from naively.cli.inside import characters, is_wide, remedy
 from naively.cli.layout import clean, new_table, with_notes
 from naively.engines.threads import workers
 from naively.evidence.judged import Judged
@@ -33,6 +33,11 @@ HEAVY = 1 << 28
 """Bytes of a model, of which there are to be no several."""
 MODELS = "each row by a model that did not learn it"
 EVIDENCE = "each row by evidence and weights of others; but all rows chose the {}"
+WIDE = (
+    "columns that count, of more than there are rows: this is far too good; --holdout 0.2 or "
+    "naively.cross_validate say how new rows are predicted"
+)
+"""What all rows chose of a table that has fewer rows than columns."""
 
 
 @dataclass(frozen=True)
@@ -88,18 +93,25 @@ def judged(model: Model, kept: Kept, question: Question) -> LeftOutScores | None
         and model.prior == Prior()
         and (texts or model.rows * model.n_features > SMALL or characters(model) > SHORT)
     ):
-        return _of_evidence(model, own, "smoothing" if texts else "columns together")
+        return _of_evidence(model, own)
     if model.statistics.nbytes > HEAVY:
         raise ValueError(f"the model takes more than {HEAVY >> 20:,} MB")
     rows = kept.learnable(model, question)
     return _of_models(rows, model if texts and model.statistics.refused() is None else None)
 
 
-def _of_evidence(model: Model, own: Judged, chosen: str) -> LeftOutScores:
+def by_evidence(model: Model) -> str:
+    """What rows were predicted by that were left out when evidence was weighed."""
+    if model.schema.family.summary.takes == "documents":
+        return EVIDENCE.format("smoothing")
+    return EVIDENCE.format(WIDE if is_wide(model) else "columns together")
+
+
+def _of_evidence(model: Model, own: Judged) -> LeftOutScores:
     share = model.class_weight.rounded()
     share = share[share > 0] / share.sum()
     return LeftOutScores(
-        own.rows, EVIDENCE.format(chosen), own.accuracy, own.log_loss, own.calibration,
+        own.rows, by_evidence(model), own.accuracy, own.log_loss, own.calibration,
         float(share.max()), float(-(share * np.log(share)).sum()) + 0.0,
     )  # fmt: skip
 

@@ -133,17 +133,15 @@ def _quality(
             "This file does not say: its model keeps no rows to leave out. Write the page with the "
             f"table that it learned, and each row is left out in turn, or with new rows.{why}"
         )
-    of_text = model.schema.family.summary.takes == "documents"
     losses = evidence.losses(model, found) if found is not None else {"prior": math.nan}
     share = model.class_weight.rounded() / model.class_weight.rounded().sum()
     known = share[share > 0]
     prior = losses["prior"] if found is not None else -float((known * np.log(known)).sum())
-    how = judged.EVIDENCE.format("smoothing" if of_text else "columns together")
     return [
         Quality(
             f"On {_rows(own.rows, model)}, left out in turn", own.accuracy, float(share.max()),
             own.log_loss, math.nan if prior is None else prior, own.calibration, usual(model),
-            [f"Judged {how}."],
+            [f"Judged {judged.by_evidence(model)}."],
         )
     ], ""  # fmt: skip
 
