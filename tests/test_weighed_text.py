@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from corpora import corpus, divergences, doubted
 from hypothesis import given, settings
@@ -530,3 +531,15 @@ def test_different_documents_of_one_hash_are_told_apart(monkeypatch, kept):
         assert len(whole.model_.statistics.sample) == 100
         whole.forget(texts[70:], y[70:])
         assert whole.model_ == TextNB(weights="auto").fit(texts[:70], y[:70]).model_
+
+
+def test_a_model_does_not_change_with_the_texts_that_it_learned(tmp_path):
+    texts, y = many(200)
+    held = bytearray("".join(texts).encode())
+    ends = np.append(0, np.cumsum([*map(len, texts)])).astype(np.int64)
+    column = pa.LargeStringArray.from_buffers(200, pa.py_buffer(ends), pa.py_buffer(held))
+    model = TextNB().fit(column, y)
+    held[:] = b"x" * len(held)
+    assert model.model_ == TextNB().fit(texts, y).model_
+    model.save(tmp_path / "model")
+    assert naively.load(tmp_path / "model").model_ == model.model_

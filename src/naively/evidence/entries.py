@@ -19,12 +19,14 @@ HEAVIEST = 1e9
 """What a row weighs at most: all are scaled to that."""
 LIGHTEST = 1e-9
 """Rows that weigh less tell nothing."""
-OFTEN = 10
-"""How many times as often as by chance a row is there, if it was copied;"""
-ALIKE = 0.95
-"""and the part of pairs of equal rows, at least, whose labels are then equal, in the mean class;"""
-MANY = 0.2
-"""and the part of all rows that are such copies of others, at least; or twice that of a class."""
+KINDS = 10
+"""Different rows whose weights seldom are multiples of one number by chance."""
+USUAL = 0.9
+"""The part of different rows that have the least weight, where that counts as 1."""
+DEVIATIONS = 3.0
+"""By how many standard errors weights are more even than by chance, where rows were copied."""
+DIVERSE = 0.25
+"""Values of a column of numbers, as a part of all different rows, that hardly come again."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,10 @@ class Entries:
         """
         statistics = statistics.canonical()
         count = statistics.tables["count"].rounded()
+        count /= _unit(count[count > 0])
         heaviest = count.max(initial=0.0)
         count *= min(1.0, HEAVIEST / max(heaviest, 1.0))
         if 0.0 < heaviest < 1.0:  # such weights say how much rows tell beside others
-            count /= heaviest
             count *= count.sum() / (count**2).sum()
         y, row = np.nonzero(count >= LIGHTEST)
         weight = count[y, row]
@@ -112,33 +114,39 @@ def _parts_of_a_row(whole: Float64) -> int:
     return 1
 
 
+def _unit(weight: Float64) -> float:
+    """The least weight, if many rows have that and all others are multiples of it; else 1."""
+    least = weight.min(initial=np.inf)
+    if len(weight) < KINDS or weight.max() > MOST * least:
+        return 1.0
+    times = weight / least
+    multiples = np.abs(times - np.round(times)) < 1e-9 * times
+    return float(least) if multiples.all() and (times < 1.5).mean() > USUAL else 1.0
+
+
 def _copied(
     statistics: SampleStatistics, row: Int64, y: Int64, weight: Float64
 ) -> npt.NDArray[np.bool_]:
     """Which rows of one class each, (n,), are there more than once as copies, or by their weight.
 
-    Rows of few columns are equal by chance. Others are copies if they are many times as often as
-    chance would have it, the columns being independent within the class; if their labels are equal
-    as well, as those of rows that are met anew seldom are; and if there are many.
+    Of rows that were met anew some are there more often than others. Weights that are more even
+    than those of a Poisson distribution, of what is above 0, are of copies: tested as χ², by the
+    approximation of Wilson and Hilferty. So are weights that are no numbers of rows, where a column
+    of numbers has so many values that rows are seldom equal.
     """
-    often = np.flatnonzero(weight > 1)
-    found = np.zeros(len(row), bool)
-    if not len(often):
-        return found
-    n_classes, codes = len(statistics.tables["count"].limbs), statistics.codes
-    of_class = np.bincount(y, weight, n_classes)
-    expected = np.log(of_class[y[often]])
-    for own, levels in zip(codes.T, statistics.levels, strict=True):
-        place = y * (len(levels) + 1) + own[row]
-        expected += np.log(np.bincount(place, weight)[place[often]] / of_class[y[often]])
-    often = often[expected < np.log(weight[often] / OFTEN)]
-    of_row = np.bincount(row, weight, len(codes))
-    pairs, equal = (
-        np.bincount(y[often], weight[often] * (others[often] - 1), n_classes)
-        for others in (of_row[row], weight)
-    )
-    more = np.bincount(y[often], weight[often] - 1, n_classes)
-    many = more.sum() > MANY * of_class.sum() or (more > 2 * MANY * of_class).any()
-    some = pairs > 0
-    found[often] = many and (equal[some] / pairs[some]).mean() > ALIKE
+    n_classes = len(statistics.tables["count"].limbs)
+    rows = np.maximum(np.bincount(y, minlength=n_classes), 1)
+    mean = np.bincount(y, weight, n_classes) / rows
+    off = np.bincount(y, (weight - mean[y]) ** 2, n_classes) / np.maximum(rows - 1, 1)
+    rate = np.maximum(mean, 1.0)
+    for _ in range(50):  # Newton's steps to mean = rate / (1 - exp(-rate))
+        slope = np.maximum(1 - mean * np.exp(-rate), 1e-9)
+        rate = rate - np.minimum((rate + mean * np.expm1(-rate)) / slope, rate / 2)
+    usual = mean * np.maximum(1 + rate - mean, 1e-9)
+    error = 2 / (9 * np.maximum(rows - 1, 1))
+    even = (mean > 1) & (np.cbrt(off / usual) < 1 - error - DEVIATIONS * np.sqrt(error))
+    values = max((len(own) for own in statistics.levels if own.dtype.kind != "T"), default=0)
+    if values > DIVERSE * len(statistics.codes):
+        even |= np.bincount(y, weight != np.round(weight), n_classes) > 0
+    found: npt.NDArray[np.bool_] = even[y] & (weight > 1)
     return found

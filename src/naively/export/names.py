@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import ascii_lowercase, ascii_uppercase
 
 from naively.export.formulas import NotExportableError
 
 FOLDING = ("bigquery", "duckdb", "sqlite")
-"""Dialects in which names of columns that differ in capitals alone are one name."""
+"""Dialects in which names of columns that differ in capitals alone, of A to Z, are one name."""
+CAPITALS = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 def check_names(names: Sequence[str], dialect: str) -> None:
@@ -16,7 +18,7 @@ def check_names(names: Sequence[str], dialect: str) -> None:
     for name in names:
         if not name or "\0" in name:
             raise NotExportableError(f"no column of a database is called {name!r}: rename it")
-        other = met.setdefault(name.lower() if dialect in FOLDING else name, name)
+        other = met.setdefault(name.translate(CAPITALS) if dialect in FOLDING else name, name)
         if other != name:
             raise NotExportableError(
                 f"columns {other!r} and {name!r} are one column in {dialect}, where capitals make "

@@ -30,7 +30,7 @@ def sort_ids(ids, below, spare, ends):
 def distinct(ids, indptr, below, counts):
     """Sort the ids of each document and count equal ones, in place; returns how many are left.
 
-    All ids are under `below`.
+    All ids are under `below`; those of the first document begin at 0, and there are no others.
     """
     if below <= 4 * ids.size and ids.size < 1 << 31 and indptr.size > 2:
         return distinct_together(ids, indptr, below, counts)

@@ -24,7 +24,7 @@ ROOM = 1 << 25
 """and their bytes together."""
 LONGEST = 1 << 18
 """Bytes of a document that is kept, at most."""
-NEW = -1
+NEW = -1  # the column of a document that was not met
 
 
 class DocumentSample(Statistics):
@@ -36,7 +36,7 @@ class DocumentSample(Statistics):
     Attributes
     ----------
     tables : ``kept`` (C, W), the weight of each document by class; there may be room for more.
-    texts : the documents, in the order of their columns; those of a batch are read when needed.
+    texts : the documents, in the order of their columns; those of a batch are no objects yet.
     hashes : of the documents.
     lengths : of the documents, in bytes.
     threshold : documents with a hash from here on were not kept.
@@ -74,7 +74,8 @@ class DocumentSample(Statistics):
         levels = Encoded(own.of_rows(kinds).reshape(-1, 1), [np.arange(len(first))])
         count = count_levels(levels, own, workers).tables["count"]
         rows = rows[first]
-        found = cls(count, Unread(X, rows), hashes[rows], lengths[rows], threshold)
+        own_texts = Unread(X[rows], np.arange(len(rows)))  # a copy: the batch may change, or go
+        found = cls(count, own_texts, hashes[rows], lengths[rows], threshold)
         found._cut()
         return found
 
@@ -216,7 +217,7 @@ class DocumentSample(Statistics):
 
 
 class Unread(Sequence[bytes]):
-    """Some of the documents of a batch, each read when it is asked for."""
+    """Some documents of a column, each made an object when it is asked for."""
 
     def __init__(self, X: Documents, rows: Int64) -> None:
         self.X = X
@@ -225,7 +226,7 @@ class Unread(Sequence[bytes]):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, k: Any) -> Any:
+    def __getitem__(self, k: Any) -> Any:  # no slices: nobody asks for them
         i = self.rows[k]
         return self.X.data[self.X.offsets[i] : self.X.offsets[i + 1]].tobytes()
 
