@@ -295,7 +295,7 @@ def test_parts_of_what_holds_no_dates_are_refused():
     assert (arrays["ways"] >= CALENDAR).any()
     plan_of(arrays, 2, 2)
     forged = dict(arrays)
-    forged["columns"] = np.where(arrays["columns"] == 1, 0, arrays["columns"])
+    forged["columns"] = np.where(arrays["columns"] == 0, 1, arrays["columns"])  # "at" is first
     with pytest.raises(ValueError, match="are of a column that holds no dates"):
         plan_of(forged, 2, 2)
     forged = arrays | {"ways": np.where(arrays["ways"] >= CALENDAR, 204, arrays["ways"])}

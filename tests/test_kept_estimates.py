@@ -250,6 +250,7 @@ def test_a_plan_that_was_changed_is_refused(forged):
                 naively.load(forge(path, document, own, aware=False))
 
 
+@pytest.mark.filterwarnings("ignore:column '")  # of which a plan may say that it holds dates
 def test_who_writes_its_digest_too_makes_no_nonsense(forged):
     path, document, arrays, X, y = forged
     refused = used = 0
@@ -322,7 +323,7 @@ def test_normal_densities_are_of_numbers(forged):
     path, document, arrays, *_ = forged
     ways, widths = arrays[ESTIMATE + "ways"], arrays[ESTIMATE + "widths"]
     first = int(widths[: int(np.flatnonzero(ways == 255)[0])].sum())
-    for column in (0, 3):  # text
+    for column in (1, 2):  # text
         own = changed(arrays, "columns", first, column)
         with pytest.raises(ModelFileError, match=r"holds no numbers|out of order"):
             naively.load(forge(path, document, own))

@@ -57,7 +57,7 @@ def learned():
 
 def test_words_are_evidence(learned):
     table, y, model = learned
-    assert {one.column for one in blocks(model)} == {0}
+    assert {one.column for one in blocks(model)} == {1}  # after "size"
     fresh, truth = letters(300, seed=1)
     plain = AutoBayes().fit(table[["size"]], y).score(fresh[["size"]], truth)
     assert model.score(fresh, truth) > plain + 0.05
@@ -161,9 +161,9 @@ def test_a_document_is_scored_without_itself_and_its_equals():
     table = table.dropna()
     table.loc[table.index[40:45], "text"] = table["text"].iloc[7]  # the same letter six times
     entries = entries_of(table, y[table.index])
-    levels = entries.levels[0]
+    levels = entries.levels[1]
     rows, vocabulary = _rows([*levels.tolist(), ""], EVENTS[0], SERIAL)
-    texts = _Texts(entries, 0, rows, EVENTS[0], vocabulary)
+    texts = _Texts(entries, 1, rows, EVENTS[0], vocabulary)
     weights = np.array([[1.0, 1.0], [0, 0], [0, 0], [0, 0]])
     scale = Scale(0.3, 0, weights, np.zeros(2), NOBODY)
     found = texts.left_out(_Chosen(scale, np.tile(weights.ravel(), (5, 1))), SERIAL)
@@ -193,7 +193,7 @@ def test_a_document_is_scored_without_itself_and_its_equals():
 def test_what_is_prose(texts, prose):
     table = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
     entries = entries_of(table.assign(other=range(30)), ["a", "b"] * 15)
-    assert is_prose(entries, 0) == prose
+    assert is_prose(entries, 1) == prose  # after "other"
 
 
 def test_texts_without_words_are_no_trouble():

@@ -56,10 +56,12 @@ def left_out(model: Model) -> dict[str, str]:
 
 
 def _levels(model: Model) -> Iterator[tuple[str, Levels]]:
-    """The levels of each column of which they are counted."""
+    """The levels of each column of which they are counted, in the order of the table."""
+    found: dict[str, Levels] = {}
     for part, counted in zip(model.schema.parts, model.parts, strict=True):
         if part.summary.of_levels or part.summary.takes == "cells":
-            yield from zip(part.names, counted.levels, strict=True)
+            found |= zip(part.names, counted.levels, strict=True)
+    return ((name, found[name]) for name in model.schema.ordered if name in found)
 
 
 def characters(model: Model) -> int:
