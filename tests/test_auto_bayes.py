@@ -285,6 +285,18 @@ def test_equal_weights_of_all_rows_change_nothing(weight):
     )
 
 
+@pytest.mark.parametrize("q", [2.0, 3.0, 10.0])
+def test_levels_of_heavy_rows_are_as_rare_as_those_of_others(q):
+    """An identifier tells nothing, also where one class is weighed or copied."""
+    rng = np.random.default_rng(0)
+    y, x = rng.random(600) < 0.2, rng.normal(size=600)
+    table = pd.DataFrame({"id": [f"u{k}" for k in range(600)], "x": x})
+    model = AutoBayes().fit(table, y, np.where(y, q, 1.0))
+    fair = q * y.sum() / (q * y.sum() + (~y).sum())
+    new = pd.DataFrame({"id": [f"v{k}" for k in range(600)], "x": x})
+    assert model.predict_proba(new)[:, 1].mean() == pytest.approx(fair, abs=0.03)
+
+
 def cities(rng, n):
     """Cities that come again, by name and number, with the label that each has."""
     city = rng.integers(0, 100, n)

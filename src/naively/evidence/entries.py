@@ -40,6 +40,7 @@ class Entries:
     row : (n,) which row each entry is of.
     y : (n,) its class.
     weight : (n,) how many rows it stands for.
+    met : (n,) how many of them were met anew; of copies of a row 1.
     part : (n,) the part that it belongs to.
     n_classes : int
     """
@@ -49,6 +50,7 @@ class Entries:
     row: Int64
     y: Int64
     weight: Float64
+    met: Float64
     part: Int64
     n_classes: int
 
@@ -67,6 +69,7 @@ class Entries:
         heaviest = count.max(initial=0.0)
         count *= min(1.0, HEAVIEST / max(heaviest, 1.0))
         if 0.0 < heaviest < 1.0:  # such weights say how much rows tell beside others
+            count /= heaviest
             count *= count.sum() / (count**2).sum()
         y, row = np.nonzero(count >= LIGHTEST)
         weight = count[y, row]
@@ -79,11 +82,14 @@ class Entries:
         turn = np.arange(len(at)) - np.repeat(np.cumsum(turns) - turns, turns)
         share = np.floor((whole[at] - 1 - turn) / among[at]) + 1
         share += np.where(turn == (whole[at] - 1) % among[at], weight[at] - whole[at], 0.0)
+        met = np.where(copied[at], 1.0, share)
         if copied.any():
             share *= np.where(copied, 1.0, weight).sum() / weight.sum()
         dealt = np.where(among == PARTS, np.fmod(whole, PARTS), turns).astype(np.int64)
         part = ((np.cumsum(dealt) - dealt)[at] + turn) % PARTS
-        return cls(statistics.codes, statistics.levels, row[at], y[at], share, part, count.shape[0])
+        return cls(
+            statistics.codes, statistics.levels, row[at], y[at], share, met, part, count.shape[0]
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.row)
@@ -94,9 +100,9 @@ class Entries:
             return np.arange(len(self))
         return np.flatnonzero(self.row < np.sort(self.row)[most])
 
-    def row_weight(self) -> Float64:
-        """The weight of each distinct row, (R,)."""
-        found = np.bincount(self.row, weights=self.weight, minlength=len(self.codes))
+    def rows_met(self) -> Float64:
+        """How often each distinct row was met anew, (R,)."""
+        found = np.bincount(self.row, weights=self.met, minlength=len(self.codes))
         return found.astype(np.float64)
 
     def class_weight(self) -> Float64:
@@ -144,7 +150,8 @@ def _copied(
         rate = rate - np.minimum((rate + mean * np.expm1(-rate)) / slope, rate / 2)
     usual = mean * np.maximum(1 + rate - mean, 1e-9)
     error = 2 / (9 * np.maximum(rows - 1, 1))
-    even = (mean > 1) & (np.cbrt(off / usual) < 1 - error - DEVIATIONS * np.sqrt(error))
+    least = np.maximum(1 - error - DEVIATIONS * np.sqrt(error), 0.0) ** 3
+    even = (mean > 1) & (off < usual * least)
     values = max((len(own) for own in statistics.levels if own.dtype.kind != "T"), default=0)
     if values > DIVERSE * len(statistics.codes):
         even |= np.bincount(y, weight != np.round(weight), n_classes) > 0

@@ -49,7 +49,7 @@ class Scale:
     @classmethod
     def of(cls, columns: list[int], entries: Entries) -> Self:
         """That of the numbers of some rows."""
-        weight = entries.row_weight()
+        weight = entries.rows_met()
         centre, spread = [], []
         for j in columns:
             known, codes = entries.levels[j], entries.codes[:, j]

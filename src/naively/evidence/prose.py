@@ -24,7 +24,7 @@ def is_prose(entries: Entries, column: int) -> bool:
     levels = entries.levels[column]
     if levels.dtype.kind != "T":
         return False
-    weight = np.bincount(entries.codes[:, column], entries.row_weight(), len(levels) + 1)
+    weight = np.bincount(entries.codes[:, column], entries.rows_met(), len(levels) + 1)
     return are_prose(levels, weight[:-1].astype(np.float64))
 
 

@@ -89,7 +89,7 @@ class _Recipe:
             for j in range(len(entries.levels)) if is_text(entries, j, j in text)
         }  # fmt: skip
         self.words = {j: own for j, own in told.items() if own}
-        levels, weight = entries.levels, entries.row_weight()
+        levels, weight = entries.levels, entries.rows_met()
         self.columns = columns_of(entries.codes, levels, weight, self.words)
         own = entries.class_weight()
         total = own.sum(axis=0)
