@@ -55,3 +55,12 @@ def fed(graph, rows):
         else:
             given[one.name] = column.to_numpy(float, na_value=np.nan)
     return {name: values[:, np.newaxis] for name, values in given.items()}
+
+
+def with_endless_numbers(kind):
+    """(a model of levels of which one is inf, rows with such)."""
+    levels = np.array(["red", "blue", "inf", "7"])
+    codes = np.arange(200) % 4
+    model = kind().fit({"code": levels[codes]}, np.array(["a", "b", "a", "b"])[codes])
+    given = ["inf", "-inf", "Infinity", "+INF", "red", "7", "new", None]
+    return model, pd.DataFrame({"code": given})

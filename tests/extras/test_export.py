@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from exported import KIND, LABELS, MODELS, ROWS, TABLE, fitted, new_rows
+from exported import KIND, LABELS, MODELS, ROWS, TABLE, fitted, new_rows, with_endless_numbers
 from numpy.testing import assert_allclose
 
 from naively import AutoBayes, Categorical, GaussianBayes, NaiveBayes, Student, Text
@@ -29,6 +29,19 @@ def assert_same(found, model, rows):
     proba = np.array([row[2:] for row in found], float)
     assert_allclose(proba, model.predict_proba(rows.drop(columns="id")), rtol=0, atol=1e-9)
     assert [row[1] for row in found] == model.predict(rows.drop(columns="id")).tolist()
+
+
+def by_duckdb(model, rows, *keep):
+    """The rows of the query, of the rows of a frame."""
+    with duckdb.connect() as database:
+        database.register("rows", rows)
+        return database.execute(to_sql(model.model_, "duckdb", "rows", keep)).fetchall()
+
+
+def by_sqlite(model, rows, *keep):
+    with sqlite3.connect(":memory:") as lite:
+        rows.to_sql("rows", lite, index=False)
+        return lite.execute(to_sql(model.model_, "sqlite", "rows", keep)).fetchall()
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -78,49 +91,29 @@ def test_hostile_values(model, postgresql):
     """Blanks of every kind, infinities, and columns that had one value."""
     model.fit(TABLE.assign(constant="one"), LABELS)
     rows = TABLE.iloc[:6].assign(**HOSTILE, id=range(6))
-    with duckdb.connect() as database:
-        database.register("rows", rows)
-        found = database.execute(to_sql(model.model_, "duckdb", "rows", ["id"])).fetchall()
-    with sqlite3.connect(":memory:") as lite:
-        rows.to_sql("rows", lite, index=False)
-        lite_found = lite.execute(to_sql(model.model_, "sqlite", "rows", ["id"])).fetchall()
     with adbc_postgresql.connect(postgresql) as connection, connection.cursor() as cursor:
         table = pa.Table.from_pandas(rows, preserve_index=False)
         cursor.adbc_ingest("hostile", table, mode="replace")
         cursor.execute(to_sql(model.model_, "postgres", "hostile", ["id"]))
         post_found = cursor.fetchall()
-    for rows_of_query in (found, lite_found, post_found):
-        assert_same(rows_of_query, model, rows)
+    for found in (by_duckdb(model, rows, "id"), by_sqlite(model, rows, "id"), post_found):
+        assert_same(found, model, rows)
 
 
 @pytest.mark.filterwarnings("ignore:.*cannot be (learned|read):UserWarning")
 @pytest.mark.parametrize("kind", [NaiveBayes, AutoBayes])
 def test_endless_numbers_among_levels_are_read_as_in_python(kind):
-    levels = np.array(["red", "blue", "inf", "7"])
-    codes = np.arange(200) % 4
-    model = kind().fit({"code": levels[codes]}, np.array(["a", "b", "a", "b"])[codes])
-    given = ["inf", "-inf", "Infinity", "+INF", "red", "7", "new", None]
-    rows = pd.DataFrame({"code": given, "id": range(8)})
-    with duckdb.connect() as database:
-        database.register("given", rows)
-        found = database.execute(to_sql(model.model_, "duckdb", "given", ["id"])).fetchall()
-    with sqlite3.connect(":memory:") as lite:
-        rows.to_sql("given", lite, index=False)
-        lite_found = lite.execute(to_sql(model.model_, "sqlite", "given", ["id"])).fetchall()
-    for rows_of_query in (found, lite_found):
-        assert_same(rows_of_query, model, rows)
+    model, rows = with_endless_numbers(kind)
+    rows = rows.assign(id=range(len(rows)))
+    assert_same(by_duckdb(model, rows, "id"), model, rows)
+    assert_same(by_sqlite(model, rows, "id"), model, rows)
 
 
 @pytest.mark.parametrize("value", [1e200, -1e308])
 def test_numbers_whose_squares_are_infinite_have_no_answer(value, postgresql):
     model = NaiveBayes().fit(TABLE, LABELS)
     rows = TABLE.iloc[:1].assign(width=value)
-    with duckdb.connect() as database:
-        database.register("rows", rows)
-        (found,) = database.execute(to_sql(model.model_, "duckdb", "rows", ["size"])).fetchall()
-    with sqlite3.connect(":memory:") as lite:
-        rows.to_sql("rows", lite, index=False)
-        (lite_found,) = lite.execute(to_sql(model.model_, "sqlite", "rows", ["size"])).fetchall()
+    (found,), (lite_found,) = by_duckdb(model, rows, "size"), by_sqlite(model, rows, "size")
     assert set(found[1:]) == set(lite_found[1:]) == {None}
     with adbc_postgresql.connect(postgresql) as connection, connection.cursor() as cursor:
         cursor.adbc_ingest("huge", pa.Table.from_pandas(rows, preserve_index=False), mode="replace")
@@ -142,17 +135,12 @@ def test_many_spellings_of_a_missing_value():
     spellings = [f"none {k}" for k in range(30)]
     model = NaiveBayes(missing=spellings).fit(TABLE, LABELS)
     rows = TABLE.iloc[:9].assign(**{"it's": [" none 29", "red", *spellings[:7]]}, id=range(9))
-    with duckdb.connect() as database:
-        database.register("rows", rows)
-        found = database.execute(to_sql(model.model_, "duckdb", "rows", ["id"])).fetchall()
-    assert_same(found, model, rows)
+    assert_same(by_duckdb(model, rows, "id"), model, rows)
 
 
 def test_labels_that_are_numbers():
     model = NaiveBayes().fit(TABLE, KIND)
-    with duckdb.connect() as database:
-        database.register("rows", TABLE)
-        found = database.execute(to_sql(model.model_, "duckdb", "rows", ["size"])).fetchall()
+    found = by_duckdb(model, TABLE, "size")
     assert [row[1] for row in found] == model.predict(TABLE).tolist()
 
 
@@ -209,9 +197,7 @@ def dated():
 
 def answered_alike(model, table, postgresql):
     """P of each class and row, which Python and both databases have."""
-    with duckdb.connect() as database:
-        database.register("rows", table)
-        found = database.execute(to_sql(model.model_, "duckdb", "rows", ["id"])).fetchall()
+    found = by_duckdb(model, table, "id")
     with adbc_postgresql.connect(postgresql) as connection, connection.cursor() as cursor:
         cursor.adbc_ingest("dated", table, mode="replace")
         cursor.execute(to_sql(model.model_, "postgres", "dated", ["id"]))
@@ -250,9 +236,7 @@ def test_a_microsecond_before_the_hour_is_of_that_hour():
     table = pa.table({"moment": hours - np.tile(np.array([0, 1, 1_800_000_000], "m8[us]"), 1000)})
     told = pd.Series(table["moment"].to_numpy()).dt.hour.isin([2, 3, 11])
     model = AutoBayes().fit(table, told)
-    with duckdb.connect() as database:
-        database.register("rows", table)
-        found = database.execute(to_sql(model.model_, "duckdb", "rows")).fetchall()
+    found = by_duckdb(model, table)
     proba = model.predict_proba(table)
     assert ((proba[:, 1] > 0.5) == told).all()
     assert_allclose(np.sort([row[-1] for row in found]), np.sort(proba[:, 1]), atol=1e-9)

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from exported import KIND, LABELS, MODELS, TABLE, fed, fitted, new_rows
+from exported import KIND, LABELS, MODELS, TABLE, fed, fitted, new_rows, with_endless_numbers
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -118,10 +118,7 @@ def test_what_python_reads_otherwise_is_refused(column, value):
 @pytest.mark.filterwarnings("ignore:.*cannot be learned:UserWarning")
 @pytest.mark.parametrize("kind", [NaiveBayes, AutoBayes])
 def test_endless_numbers_among_levels_are_read_as_in_python(kind):
-    levels = np.array(["red", "blue", "inf", "7"])
-    codes = np.arange(200) % 4
-    model = kind().fit({"code": levels[codes]}, np.array(["a", "b", "a", "b"])[codes])
-    rows = pd.DataFrame({"code": ["inf", "-inf", "Infinity", "+INF", "red", "7", "new", None]})
+    model, rows = with_endless_numbers(kind)
     graph = session(model)
     assert_same(graph, model, rows, fed(graph, rows))
 
