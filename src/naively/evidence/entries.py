@@ -140,6 +140,8 @@ def _copied(
     approximation of Wilson and Hilferty. So are weights that are no numbers of rows, where a column
     of numbers has so many values that rows are seldom equal.
     """
+    if weight.max(initial=0.0) <= 1:
+        return np.zeros(len(weight), bool)
     n_classes = len(statistics.tables["count"].limbs)
     rows = np.maximum(np.bincount(y, minlength=n_classes), 1)
     mean = np.bincount(y, weight, n_classes) / rows
