@@ -106,7 +106,7 @@ def test_calibration_is_told_with_its_error(tmp_path, monkeypatch, capsys):
         assert found[f"calibration_{name}"] == pytest.approx(getattr(expected, name), rel=1e-9)
     out = evaluated(capsys)
     assert f"{expected.error:.2%} ± {expected.standard_error:.2%}" in out
-    assert "last: by chance" in out
+    assert "calibration: by chance" in out
 
 
 def test_copies_of_columns_make_naive_bayes_too_sure():

@@ -1,6 +1,7 @@
 """Rows scored by models that did not learn them: the same as refitting, bit for bit."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import DRAWN, examples
 from corpora import corpus
@@ -304,6 +305,27 @@ def test_parts_have_their_share_of_each_class_and_equal_rows_stay_where_they_are
     same_bits(MultinomialNB().left_out(X.astype(np.float32), y).log_proba, found.log_proba)
     few = MultinomialNB().left_out(X[:5], y[:5])
     assert len(np.unique(few.split)) == 5
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), NaiveBayes()], ids=["array", "table"])
+def test_copies_of_rows_are_left_out_together(model):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((90, 5)), columns=list("abcde"))
+    y = rng.integers(2, size=90)
+    copies = np.concatenate([np.arange(90), np.repeat(np.flatnonzero(y == 1), 4)])
+    found = model.left_out(X.iloc[copies], y[copies])
+    splits = pd.Series(found.split).groupby(copies).nunique()
+    assert (splits == 1).all()
+    shares = np.bincount(found.split[found.codes == 0])
+    assert np.ptp(shares) <= 1
+
+
+def test_rows_that_are_equal_by_chance_are_dealt_to_all_parts():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(3, size=(600, 2)), rng.integers(2, size=600)
+    split = CategoricalNB().left_out(X, y).split
+    met = pd.Series(split).groupby([y, X[:, 0], X[:, 1]]).nunique()
+    assert (met == 10).all()
 
 
 def test_rows_without_a_label_are_left_out_of_it():

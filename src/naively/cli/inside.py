@@ -162,6 +162,7 @@ def remedy(model: Model) -> str:
         return ""
     if evidence(model) is not None:
         return (
-            ": these rows do not show that the columns tell the class; learn more rows, or others"
+            ": these rows do not show that the columns tell the class; "
+            "more rows or other columns may help"
         )
     return ": `naively fit` without --naive may do better"

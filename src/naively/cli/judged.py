@@ -154,7 +154,7 @@ def table(found: LeftOutScores, model: Model) -> Group:
     worse = f"its probabilities are worse than the class prior's{remedy(model)}"
     return with_notes(
         shown,
-        f"baseline: always {usual}; log-loss: the class prior; last: by chance",
+        f"baseline: always {usual}; log-loss: the class prior; calibration: by chance",
         found.how,
         worse if found.worse_than_prior else None,
     )

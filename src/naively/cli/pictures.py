@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from naively.cli import layout, progress
 from naively.cli.errors import UsageError, UserError
 from naively.cli.sources import check_output
 from naively.files.atomic import replacing
@@ -34,7 +35,8 @@ def displays() -> Any:
 
 
 def write(display: Any, picture: Path) -> None:
-    """Write what a display shows to a file."""
+    """Write what a display shows to a file, and say so."""
     figure = display.axes_[0].get_figure(root=True)
     with replacing(picture) as temporary:
         figure.savefig(temporary, format=picture.suffix[1:], dpi=150)
+    progress.note(f"written: {layout.written(picture)}")

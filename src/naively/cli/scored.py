@@ -159,14 +159,14 @@ def comparison(scores: Scores, model: Model) -> Group:
     shown.add_row("Brier score", f"{scores.brier:.4f}", "")
     error = f"{scores.calibration_error:.2%} ± {scores.calibration_standard_error:.2%}"
     shown.add_row("calibration error", error, f"{scores.calibration_by_chance:.2%}")
-    by_chance = "last"
+    by_chance = "calibration"
     ranking = scores.ranking
     if ranking is not None and 0 < ranking.positives < ranking.rows:
         label = clean(model.classes[scores.positive], 20)
         shown.add_row(f"AUC of P({label})", f"{ranking.auc():.4f}", "0.5000")
         average = (ranking.average_precision(), ranking.prevalence)
         shown.add_row("its average precision", *(f"{value:.4f}" for value in average))
-        by_chance = "last three"
+        by_chance += " and below"
     baseline = f"baseline: always {usual}; log-loss: the class prior; {by_chance}: by chance"
     worse = f"its probabilities are worse than the class prior's{remedy(model)}"
     return with_notes(shown, baseline, worse if scores.worse_than_prior else None)

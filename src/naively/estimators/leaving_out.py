@@ -60,7 +60,8 @@ class LeavesOut:
         What this classifier itself has learned does not matter, nor does it change.
 
         The parts follow from the rows, not from chance nor from their order: the rows of each
-        class are sorted by a hash of what is in them, and dealt to the parts in turn.
+        class are sorted by a hash of what is in them, and dealt to the parts in turn. Where the
+        rows of a class were copied, as often as each other, all copies of a row are in one part.
 
         Parameters
         ----------
@@ -69,7 +70,8 @@ class LeavesOut:
 
         Returns
         -------
-        LeftOut : print it, or ask it for the probabilities.
+        LeftOut : print it, or ask it for `accuracy`, `log_loss` (nats), `calibration` and the
+            probabilities of each row, `proba`.
 
         Raises
         ------

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.copies import as_copies
 from naively.exact import Float64, Int64
 from naively.statistics.levels import Levels
 from naively.statistics.sample import SampleStatistics
@@ -23,8 +24,6 @@ KINDS = 10
 """Different rows whose weights seldom are multiples of one number by chance."""
 USUAL = 0.9
 """The part of different rows that have the least weight, where that counts as 1."""
-DEVIATIONS = 3.0
-"""By how many standard errors weights are more even than by chance, where rows were copied."""
 DIVERSE = 0.25
 """Values of a column of numbers, as a part of all different rows, that hardly come again."""
 
@@ -135,25 +134,13 @@ def _copied(
 ) -> npt.NDArray[np.bool_]:
     """Which rows of one class each, (n,), are there more than once as copies, or by their weight.
 
-    Of rows that were met anew some are there more often than others. Weights that are more even
-    than those of a Poisson distribution, of what is above 0, are of copies: tested as χ², by the
-    approximation of Wilson and Hilferty. So are weights that are no numbers of rows, where a column
-    of numbers has so many values that rows are seldom equal.
+    Their weights are as even as those of copies (`as_copies`). Or they are no numbers of rows,
+    where a column of numbers has so many values that rows are seldom equal.
     """
     if weight.max(initial=0.0) <= 1:
         return np.zeros(len(weight), bool)
     n_classes = len(statistics.tables["count"].limbs)
-    rows = np.maximum(np.bincount(y, minlength=n_classes), 1)
-    mean = np.bincount(y, weight, n_classes) / rows
-    off = np.bincount(y, (weight - mean[y]) ** 2, n_classes) / np.maximum(rows - 1, 1)
-    rate = np.maximum(mean, 1.0)
-    for _ in range(50):  # Newton's steps to mean = rate / (1 - exp(-rate))
-        slope = np.maximum(1 - mean * np.exp(-rate), 1e-9)
-        rate = rate - np.minimum((rate + mean * np.expm1(-rate)) / slope, rate / 2)
-    usual = mean * np.maximum(1 + rate - mean, 1e-9)
-    error = 2 / (9 * np.maximum(rows - 1, 1))
-    least = np.maximum(1 - error - DEVIATIONS * np.sqrt(error), 0.0) ** 3
-    even = (mean > 1) & (off < usual * least)
+    even = as_copies(y, weight, n_classes)
     values = max((len(own) for own in statistics.levels if own.dtype.kind != "T"), default=0)
     if values > DIVERSE * len(statistics.codes):
         even |= np.bincount(y, weight != np.round(weight), n_classes) > 0

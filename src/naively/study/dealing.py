@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.copies import as_copies
 from naively.exact import Float64, Int64
 from naively.hashing import GOLDEN, UInt64, hashed, mixed
 from naively.schema import Schema
@@ -23,7 +24,8 @@ def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts:
 
     The rows of a class are sorted by a hash of what is in them, and dealt to the parts in turn. So
     the order in which rows come does not matter, nor does chance, and each part has its share of
-    every class. Which of two equal rows is in which part does depend on their order.
+    every class. Which of two equal rows is in which part does depend on their order. But where the
+    rows of a class were copied (`as_copies`), all copies of a row are in one part.
 
     Parameters
     ----------
@@ -33,10 +35,17 @@ def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts:
     weights : (n,) or None, by which rows that are alike are sorted.
     parts : how many.
     """
+    if not len(codes):
+        return np.empty(0, np.int64)
     weights = np.zeros(len(codes)) if weights is None else weights
-    order = np.lexsort([weights, row_keys(schema, X), codes])
+    keys = row_keys(schema, X)
+    order = np.lexsort([weights, keys, codes])
+    same = (np.diff(codes[order]) == 0) & (np.diff(keys[order]) == 0)
+    first = np.append(True, ~same)  # of equal rows
+    counts = np.diff(np.append(np.flatnonzero(first), len(codes))).astype(np.float64)
+    copied = as_copies(codes[order][first], counts, int(codes.max()) + 1)[codes[order]]
     part = np.empty(len(order), np.int64)
-    part[order] = np.arange(len(order)) % parts
+    part[order] = (np.cumsum(first | ~copied) - 1) % parts
     return part
 
 
