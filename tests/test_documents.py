@@ -86,6 +86,31 @@ def test_lines_of_any_bytes(block, tmp_path, small):
     assert texts(tmp_path, "a\u2028b\x0bc\x0cd\x85e\n") == ["a\u2028b\x0bc\x0cd\x85e"]
 
 
+@pytest.mark.parametrize("block", [1, 2, 7, 1 << 20])
+def test_lines_of_old_macs(block, tmp_path, small):
+    """A whole file was one text."""
+    small(block)
+    assert texts(tmp_path, "one\r\rtwo three\rfour\r") == ["one", "", "two three", "four"]
+    assert texts(tmp_path, "\ufeffone\rtwo") == ["one", "two"]
+    box = write(tmp_path / "in.mbox", BOX.replace(b"\n", b"\r"))
+    assert columns(open_source(box))["subject"] == ["one", "", "three"]
+
+
+@pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
+def test_wide_characters_are_refused(code, tmp_path):
+    """Each letter was a word beside NULs."""
+    data = "привет you\r\nмир\r\n".encode(code)
+    with pytest.raises(TableError, match="this is text in UTF-"):
+        texts(tmp_path, data)
+    with pytest.raises(TableError, match=r"t\.txt: this is text in UTF-16 or UTF-32; save it as"):
+        open_source(write(tmp_path / "t.txt", data), format="text")
+    for label in "ab":
+        (tmp_path / "docs" / label).mkdir(parents=True)
+        write(tmp_path / "docs" / label / "1.txt", "fine" if label == "a" else data)
+    with pytest.raises(TableError, match=r"1.txt: this is text in UTF-16"):
+        columns(open_source(tmp_path / "docs"))
+
+
 @given(
     lines=st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")), max_size=8),
     ends=st.lists(st.sampled_from([b"\n", b"\r\n"]), min_size=9, max_size=9),
@@ -688,6 +713,21 @@ def test_mbox(block, end, tmp_path, small):
         "no header\n",
         "",
     ]
+
+
+@pytest.mark.parametrize("block", [1, 7, 1 << 20])
+def test_marks_in_an_mbox(block, tmp_path, small):
+    """Files that were joined have them anywhere; the headers after them were lost."""
+    small(block)
+    mark, mails = "\ufeff", [f"From x\nSubject: {k}\n\nbody {k}\n\n" for k in range(3)]
+    inner = mails[2].replace("Subject", mark + "Subject")
+    for box in (mark + "".join(mails), mark.join(mails), "".join([*mails[:2], inner])):
+        for name, kind in (("in.mbox", None), ("box", "mail")):
+            found = columns(open_source(write(tmp_path / name, box), format=kind))
+            assert found["subject"] == ["0", "1", "2"]
+            assert found["body"] == ["body 0\n", "body 1\n", "body 2\n"]
+    assert mail.headers(f"{mark}From x\nFrom: a\n".encode()) == {b"from"}
+    assert mail.headers(f"From x\n{mark}From: a\n".encode()) == {b"from"}
 
 
 def test_mbox_with_text_before_the_first_mail(tmp_path):

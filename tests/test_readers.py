@@ -321,7 +321,9 @@ def test_text_that_is_no_utf8(block, tmp_path, small):
 
 def test_what_is_no_text(tmp_path):
     assert "UTF-16; save the table as CSV in UTF-8" in message(tmp_path, TEXT.encode("utf-16"))
-    assert "NUL" in message(tmp_path, TEXT.encode("utf-16-le"))
+    for code in ("utf-16-le", "utf-16-be", "utf-32-le"):
+        said = "FILE: this is text in UTF-16 or UTF-32; save it as UTF-8"
+        assert message(tmp_path, TEXT.encode(code)) == said
     assert "FILE, line 3: holds a NUL byte" in message(tmp_path, "a,b\n1,2\n3,\0\n")
     assert "a zip or Excel file" in message(tmp_path, b"PK\x03\x04...")
 

@@ -18,6 +18,8 @@ from naively.schema import Schema
 from naively.statistics.base import Data, InvalidValueError, is_sparse
 from naively.study.sharing import serves, taken
 from naively.study.splits import told_apart
+from naively.tables.encoding import silenced
+from naively.tables.left_out import unvaried_in
 from naively.tables.names import few
 from naively.workers import SERIAL, Workers
 
@@ -283,11 +285,13 @@ class Folds:
         """What a model says, over all classes."""
         schema, prior = reading
         own = model.schema
-        rows = schema.rows(_read(own, schema, [X] if own.is_single else X.parts), len(test))
+        parts = _read(own, schema, [X] if own.is_single else X.parts)
         sums = schema.statistics(_read(own, schema, model.parts))
         model = replace(model, schema=schema, prior=prior, statistics=sums)
         model.check(workers)
         posterior = model.posterior(workers)
+        parts = silenced(schema, parts, unvaried_in(posterior))
+        rows = schema.rows(parts, len(test))
         known = np.searchsorted(self.classes, model.classes)
         log_proba = posterior.log_proba(rows, workers)
         if len(known) < len(self.classes):

@@ -22,7 +22,8 @@ from naively.study.rows import LabelledRows
 from naively.study.rungs import Rung
 from naively.study.sharing import serves, taken
 from naively.study.splits import Splits
-from naively.tables.encoding import encode_part
+from naively.tables.encoding import encode_part, silenced
+from naively.tables.left_out import unvaried_in
 from naively.workers import Workers
 
 MOST = 1_000_000  # parameters of a covariance rung that is tried
@@ -245,6 +246,7 @@ class Trial:
         """(-log P(y | x) in nats, whether another class is more probable) of rows, (n,) both."""
         n, classes = len(codes), len(model.classes)
         posterior = model.posterior(self.workers)
+        parts = silenced(model.schema, parts, unvaried_in(posterior))
         losses, wrong = np.empty(n), np.empty(n)
         for rows in np.array_split(np.arange(n), 1 + n * classes // CELLS):
             log_proba = np.broadcast_to(posterior.log_prior, (len(rows), classes))

@@ -51,9 +51,7 @@ class Delimited(LinesPart):
             data = data.removeprefix(BOM)
         while True:
             text = data.lstrip(b"\r\n")
-            # only files without any \n have lines that end in \r
-            lone = b"\n" not in data and b"\r" in text.rstrip(b"\r")
-            self.newline = b"\r" if lone else b"\n"
+            self.newline = inputs.newline_of(text)
             self.delimiter = self.options.delimiter or sniffed(text, self.newline)
             starts, ends = quoted(text, self.delimiter.encode())
             end = first_end(text, starts, ends, self.newline)

@@ -84,9 +84,10 @@ class InFile(DocumentPart, FilePart[bytes]):
         head = stream.peek()
         if not head:
             raise TableError(f"{self.name} is empty")
+        inputs.check_narrow(self.name, head)
         self.names = self._all_names(self.options)
         self.label = self.options.label or ""
-        return head[: len(mail.START)]
+        return head
 
     def digest(self) -> bytes:
         """A digest of the bytes that have been read, and of the label of the documents."""
@@ -99,10 +100,11 @@ class Lines(InFile):
 
     def _tasks(self, stream: Stream, begun: bytes) -> Iterator[Task | None]:
         pieces: list[bytes] = []  # of a line that goes on
+        self.newline = inputs.newline_of(begun)
         if begun.startswith(BOM):
             stream.read(len(BOM))
         while piece := stream.some(inputs.BLOCK):
-            end = piece.rfind(b"\n") + 1
+            end = piece.rfind(self.newline) + 1
             if end:
                 yield partial(self._lines, b"".join([*pieces, piece[:end]]))
                 pieces = []
@@ -117,11 +119,12 @@ class Lines(InFile):
         """The rows of a block."""
         if b"\r" in data:
             data = data.replace(b"\r\n", b"\n")
-        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
-        if not data.endswith(b"\n"):
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord(self.newline))
+        if not data.endswith(self.newline):
             ends = np.append(ends, len(data))
         ends -= np.arange(len(ends))
-        return self._batch([self.label], [self.name], [strings(ends, data.replace(b"\n", b""))])
+        texts = strings(ends, data.replace(self.newline, b""))
+        return self._batch([self.label], [self.name], [texts])
 
 
 class Mailbox(InFile):
@@ -136,7 +139,7 @@ class Mailbox(InFile):
         return super()._begin(stream)
 
     def _tasks(self, stream: Stream, begun: bytes) -> Iterator[Task]:
-        several = self.named or begun.startswith(mail.START)
+        several = self.named or begun.removeprefix(BOM).startswith(mail.START)
         found = mail.messages(stream) if several else iter([stream.read(sys.maxsize)])
         for group in _grouped(Document(self.label, self.name, data) for data in found):
             yield partial(self._parsed, group)
@@ -173,6 +176,7 @@ class Files(DocumentPart):
 
     def _read(self, label: str, path: Path) -> Document:
         data = self._bytes(path)
+        inputs.check_narrow(str(path), data[: inputs.HEAD])
         if self._digest is not None:
             self._digest.update(repr((label, len(data))).encode() + data)
         return Document(label, str(path), data)

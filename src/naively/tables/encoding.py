@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,19 @@ def encode(
         parts.append(data)
         invalid |= unread
     return schema.rows(parts, batch.num_rows), invalid
+
+
+def silenced(schema: Schema, parts: list[Any], without: Collection[str]) -> list[Any]:
+    """Rows as each part of a schema takes them, with these columns of levels missing."""
+    found = []
+    for part, rows in zip(schema.parts, parts, strict=True):
+        silent = [k for k, name in enumerate(part.names) if name in without]
+        if silent and isinstance(rows, Encoded):
+            codes = rows.codes.copy()
+            codes[:, silent] = [len(rows.levels[k]) for k in silent]
+            rows = replace(rows, codes=codes)
+        found.append(rows)
+    return found
 
 
 def encode_for(

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 
+from naively.tables import inputs
 from naively.tables.delimited import sniffed
 from naively.tables.documents import TEXTS
 from naively.tables.inputs import BOM, Input, Stream, TableError
@@ -16,6 +17,7 @@ from naively.tables.places import by_suffix
 FOREIGN = {
     b"PK\x03\x04": "a zip or Excel file", b"\xd0\xcf\x11\xe0": "an Excel file",
     b"%PDF-": "a PDF file", b"FEA1\0": "a Feather file of the first version",
+    b"\xff\xfe\0\0": "text in UTF-32", b"\0\0\xfe\xff": "text in UTF-32",
     b"\xff\xfe": "text in UTF-16",
     b"\xfe\xff": "text in UTF-16",
 }  # fmt: skip
@@ -49,10 +51,13 @@ def recognised(source: Input, stream: Stream, options: Options) -> str:
     for magic, what in FOREIGN.items():
         if head.startswith(magic):
             raise TableError(f"{source.name}: this is {what}; save the table as CSV in UTF-8")
-    if source.path is not None and (known := by_suffix(source.path)):
-        return "mail" if known == "text" and options.kind == "mail" else known
-    if head.startswith(b"\xff\xff\xff\xff"):  # of a message in a stream
+    known = None if source.path is None else by_suffix(source.path)
+    if known is None and head.startswith(b"\xff\xff\xff\xff"):  # of a message in a stream
         return "arrow"
+    if known not in ("parquet", "arrow"):
+        inputs.check_narrow(source.name, head)
+    if known:
+        return "mail" if known == "text" and options.kind == "mail" else known
     text = head.removeprefix(BOM).lstrip()
     kind = options.kind or ("text" if options.document is not None else None)
     if kind is not None and not _is_table(stream, options):

@@ -285,6 +285,22 @@ def one_batch(table: Any) -> pa.RecordBatch:
     return found[0] if found else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
+def newline_of(head: bytes) -> bytes:
+    """The byte that ends the lines of a text: LF, or CR where there is no LF, as on old Macs."""
+    return b"\r" if b"\n" not in head and b"\r" in head.strip(b"\r") else b"\n"
+
+
+def check_narrow(name: str, head: bytes) -> None:
+    """Refuse text in UTF-16 or UTF-32: it has a mark, or each of its line ends has two bytes."""
+    if b"\0" not in head:
+        return
+    pairs = np.frombuffer(head, np.uint16, len(head) // 2)
+    ends = head.count(b"\n")
+    whole = ends and ends in ((pairs == 0x000A).sum(), (pairs == 0x0A00).sum())
+    if whole or head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise TableError(f"{name}: this is text in UTF-16 or UTF-32; save it as UTF-8")
+
+
 def first_bad_byte(data: bytes) -> int | None:
     """Where text stops being UTF-8, None if it is."""
     if data.isascii():

@@ -19,6 +19,9 @@ from naively.tables.inputs import BOM, Stream
 FIELDS = ("from", "to", "subject", "body")
 START = b"From "
 """How the first line of each mail in an mbox file begins."""
+NEXT = re.compile(rb"\n(?:\xef\xbb\xbf)?From ")
+"""How it does after another mail; BOMs are of files that were joined."""
+MARKED = re.compile(rb"\A(From [^\n]*\n)?\xef\xbb\xbf")
 LONGEST = 1 << 14
 """Characters of a header that are read: the time that its parts take is quadratic."""
 MOST = 50
@@ -81,7 +84,7 @@ def fields(data: bytes) -> tuple[str, ...]:
     The body is the parts of plain text and of HTML without its tags; in a part that holds
     alternatives, HTML only if no plain text. Attachments are left out.
     """
-    data = data.removeprefix(BOM)
+    data = unmarked(data)
     try:
         if len(HOLDS_PARTS.findall(data)) > MOST:
             raise RecursionError
@@ -99,9 +102,9 @@ def fields(data: bytes) -> tuple[str, ...]:
 
 def headers(head: bytes) -> set[bytes]:
     """The names of the headers that some bytes begin with, in lower case."""
-    lines = head.removeprefix(BOM).splitlines()
+    head = unmarked(head)
     found = set()
-    for line in lines[head.startswith(START) :]:
+    for line in head.splitlines()[head.startswith(START) :]:
         if line[:1] in (b" ", b"\t"):
             continue  # the header goes on
         name = HEADER.match(line)
@@ -109,6 +112,11 @@ def headers(head: bytes) -> set[bytes]:
             break
         found.add(name[1].lower())
     return found
+
+
+def unmarked(data: bytes) -> bytes:
+    """A mail without a BOM before its headers."""
+    return MARKED.sub(rb"\1", data.removeprefix(BOM))
 
 
 def was_sent(names: set[bytes]) -> bool:
@@ -129,18 +137,20 @@ def messages(stream: Stream) -> Iterator[bytes]:
     data = bytearray()
     start = 0  # of the search for the next one
     final = False
+    newline = inputs.newline_of(stream.peek())
     while not final:
         chunk = stream.read(inputs.BLOCK)
         final = len(chunk) < inputs.BLOCK
-        data += chunk
-        while (end := data.find(b"\n" + START, start)) >= 0:
+        data += chunk.replace(newline, b"\n")
+        while found := NEXT.search(data, start):
+            end = found.start()
             start = end + 1
             before = bytes(data[max(end - 2, 0) : end])
             if before in (b"", b"\r", b"\n\r") or before.endswith(b"\n"):
                 yield from _message(data[:end])
                 del data[:start]
                 start = 0
-        start = max(start, len(data) - len(START))
+        start = max(start, len(data) - len(BOM + START))
     yield from _message(data[:-1] if data.endswith((b"\n\n", b"\n\r\n")) else data)
 
 
