@@ -10,10 +10,12 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import naively
 from naively import AutoBayes, GaussianNB, NaiveBayes
 from naively.evidence import entries
+from naively.evidence.blas import one_thread
 from naively.statistics import sample_rows
 from naively.statistics.sample import Sample
 
@@ -512,3 +514,18 @@ def test_a_table_that_tells_nothing_has_the_prior():
         assert (model.model_.posterior().parameters.plan.weights > 0).any() or (
             np.ptp(model.predict_proba(table), axis=0) == 0
         ).all()
+
+
+def test_blas_has_one_thread_until_the_last_has_left():
+    def threads():
+        return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+    with threadpool_limits(2, "blas"):
+        before = threads()
+        first, second = one_thread(), one_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert threads() == {1}
+        second.__exit__(None, None, None)
+        assert threads() == before

@@ -55,6 +55,12 @@ class Piece:
         """The evidence, a row a block."""
         return self.evidence.reshape(len(self.evidence), -1)
 
+    @cached_property
+    def own(self) -> tuple[Int64, Int64]:
+        """Where, of the probabilities but of the first class, those of the entries' classes are."""
+        rows = np.flatnonzero(self.y)
+        return self.y[rows] - 1, rows
+
     def expected(self, w: Float32, bias: Float32) -> tuple[Float32, Float32]:
         """(the probabilities but of the first class, (C - 1, n); what each entry loses, (n,))."""
         proba = _product(w, self.flat).reshape(self.base.shape)
@@ -64,13 +70,15 @@ class Piece:
 
     def parted(self, x: Float64) -> tuple[Float32, Float32]:
         """(weights, biases) of (K + C,); of (K,) the biases are 0."""
-        w, bias = np.split(x.astype(np.float32), [len(self.evidence)])
+        blocks = len(self.evidence)
+        w, bias = x[:blocks].astype(np.float32), x[blocks:].astype(np.float32)
         return w, bias if len(bias) else np.zeros(len(self.base) + 1, np.float32)
 
     def slope(self, x: Float64) -> tuple[float, Float64]:
         """(the loss, its gradient)."""
         off, losses = self.expected(*self.parted(x))
-        kernel.take_own(off, self.y, self.weight)
+        off[self.own] -= np.float32(1)  # what is true is taken from what is expected
+        off *= self.weight
         of_bias = off.sum(axis=1, dtype=np.float64)
         found = np.concatenate([_product(self.flat, off.ravel()), [-of_bias.sum()], of_bias])
         return float((self.weight * losses).sum(dtype=np.float64)), found[: len(x)]

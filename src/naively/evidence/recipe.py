@@ -141,13 +141,12 @@ class _Recipe:
             self.entries, self.coded, self.met, beside, self.prior, self.interactions,
             self.workers,
         )  # fmt: skip
-        for number in range(ROUNDS if self.interactions != 0 and len(self.varied) > 1 else 0):
+        number = 0 if self.interactions != 0 and len(self.varied) > 1 else ROUNDS
+        while number < ROUNDS:
             expected = self._expected(known, found)
             has = [one.block.columns for one in known if isinstance(one.block, Cells)]
             least = ONE_MORE * found.log_loss
-            more = screening.best(number, expected, has, tried, least)
-            if not more and number + 1 < screening.last:
-                continue  # triples may tell what pairs do not, and fours what triples do not
+            number, more = screening.best(number, expected, has, tried, least)
             if not more:
                 break
             hoped, unsure = expected.weighed(self.entries.weight)
@@ -162,6 +161,7 @@ class _Recipe:
                 break
             known, added, found = wider, flags, better
             tried |= {one for one, _ in more}
+            number += 1
         blocks = [one.block for one in known]
         return Plan(self.columns, blocks, found.of_blocks, found.bias, found.judged)
 
@@ -229,8 +229,9 @@ class _Recipe:
         shape = PARTS, size, entries.n_classes
         counts = kernel.count(codes, entries.part, entries.y, entries.weight, shape)
         total = counts.sum(axis=0)
-        found = [smooth(total - own, p) for own, p in zip(counts, self.priors, strict=True)]
-        return np.stack([*found, smooth(total, self.prior)], axis=1)
+        without = np.concatenate([total - counts, total[np.newaxis]])
+        found = smooth(without, np.concatenate([self.priors, self.prior[np.newaxis]]))
+        return np.ascontiguousarray(found.swapaxes(0, 1))
 
     def _of_dates(self, j: int) -> Iterator[_LeftOut]:
         """What the parts of dates tell that come again."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from operator import itemgetter
 from typing import Any, Literal, Self
 
@@ -109,23 +110,37 @@ class Screening:
         known: Sequence[tuple[int, ...]],
         tried: set[Candidate],
         least: float,
-    ) -> list[tuple[Candidate, float]]:
-        """(block, strength) of those that would gain most, the best first; none of too little.
+    ) -> tuple[int, list[tuple[Candidate, float]]]:
+        """(round, what would gain most in it): of the first round in which anything would.
+
+        Triples may tell what pairs do not, and fours what triples do not. What was looked at in a
+        round that found nothing is not looked at again.
 
         Parameters
         ----------
-        number : of the round.
+        number : of the first round.
         expected : Expected, of each entry.
         known : the columns of the blocks that it has.
         tried : blocks that were added.
         least : nats a row that they must gain together: what each would gain is hardly more.
         """
-        candidates = [one for one in self._candidates(number, known) if one not in tried]
+        asked = None
+        for one in range(number, max(number + 1, self.last)):
+            candidates = [block for block in self._candidates(one, known) if block not in tried]
+            screened = SCREENED // max(1, len(candidates) * self.entries.n_classes)
+            few = self.entries.first(max(LEAST_SCREENED, screened))
+            if asked is None or len(few) != len(asked.rows):
+                asked = _Asked.of(self.entries, expected, few)
+            if chosen := self._of_round(candidates, asked, least):
+                return one, chosen
+        return one, []
+
+    def _of_round(
+        self, candidates: list[Candidate], asked: _Asked, least: float
+    ) -> list[tuple[Candidate, float]]:
+        """(block, strength) of those that would gain most, the best first; none of too little."""
         sure = np.log(max(1, len(candidates))) + SURE
         most = min(max(4, len(self.coded[FINE].sizes)), int(self.entries.weight.sum()) // ROWS)
-        screened = SCREENED // max(1, len(candidates) * self.entries.n_classes)
-        few = self.entries.first(max(LEAST_SCREENED, screened))
-        asked = _Asked.of(self.entries, expected, few)
         likely = np.argsort(-self._rough(candidates, asked), kind="stable")[: LIKELY * most]
         candidates = [candidates[k] for k in np.sort(likely)]
         gains = self._gains(candidates, asked)
@@ -178,9 +193,7 @@ class Screening:
 
     def _rough(self, candidates: list[Candidate], asked: _Asked) -> Float64:
         """About what each would gain, quickly."""
-        off = -asked.hoped
-        off[np.arange(len(off)), asked.y] += asked.weight
-        told = np.column_stack([asked.hoped, off[:, 1:], asked.unsure]).astype(np.float32)
+        told = asked.told
 
         def rough(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
             most = max(map(coded.size, blocks))
@@ -193,7 +206,7 @@ class Screening:
             )
             return out
 
-        return np.array(self._each(candidates, asked, rough))
+        return np.array(self._each(candidates, asked, asked.rough, rough))
 
     def _gains(self, candidates: list[Candidate], asked: _Asked) -> Float64:
         """What each would gain by each strength, in nats, by some of the entries."""
@@ -208,22 +221,24 @@ class Screening:
         def gains(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
             return np.array([gain(coded, block) for block in blocks])
 
-        return np.array(self._each(candidates, asked, gains)).reshape(-1, len(STRENGTHS))
+        found = self._each(candidates, asked, asked.gains, gains)
+        return np.array(found).reshape(-1, len(STRENGTHS))
 
     def _each(
-        self, candidates: list[Candidate], asked: _Asked,
+        self, candidates: list[Candidate], asked: _Asked, known: dict[Candidate, Any],
         gains: Callable[[Coded, list[tuple[int, ...]]], Float64],
     ) -> list[Any]:  # fmt: skip
-        """What each candidate would gain; those of one way to cut stand side by side."""
-        found: list[Any] = []
-        for way, of_way in itertools.groupby(candidates, itemgetter(0)):
+        """What each candidate would gain, if it is not known; of one way to cut side by side."""
+        new = [one for one in candidates if one not in known]
+        for way, of_way in itertools.groupby(new, itemgetter(0)):
             codes, sizes = self.coded[way].codes, self.coded[way].sizes
             coded = Coded(np.ascontiguousarray(codes[:, asked.rows]), sizes)
             blocks = [block for _, block in of_way]
             pieces = [blocks[k : k + TRIED] for k in range(0, len(blocks), TRIED)]
             told = self.workers.map(lambda some: gains(coded, some), pieces)  # noqa: B023
-            found += itertools.chain.from_iterable(told)
-        return found
+            found = itertools.chain.from_iterable(told)
+            known |= {(way, block): one for block, one in zip(blocks, found, strict=True)}
+        return [known[one] for one in candidates]
 
 
 @dataclass(frozen=True)
@@ -236,6 +251,7 @@ class _Asked:
     hoped : (n, C) the weight expected of each class.
     others : (n, parts, C) the same by models without another part besides, or empty.
     unsure : (n,) the doubt in that.
+    rough, gains : what blocks would gain by these entries, of those that were looked at.
     """
 
     rows: npt.NDArray[np.intp]
@@ -245,6 +261,8 @@ class _Asked:
     hoped: Float64
     others: npt.NDArray[np.float32]
     unsure: Float64
+    rough: dict[Candidate, Any] = field(default_factory=dict)
+    gains: dict[Candidate, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, entries: Entries, expected: Expected, rows: npt.NDArray[np.intp]) -> Self:
@@ -254,3 +272,10 @@ class _Asked:
         hoped, unsure = expected.weighed(weight, rows)
         others = expected.others[rows] if len(expected.others) else expected.others
         return cls(rows, entries.part[rows], entries.y[rows], weight, hoped, others, unsure)
+
+    @cached_property
+    def told(self) -> npt.NDArray[np.float32]:
+        """(n, 2 C) the numbers of each entry that `rough_gains` adds up."""
+        off = -self.hoped
+        off[np.arange(len(off)), self.y] += self.weight
+        return np.column_stack([self.hoped, off[:, 1:], self.unsure]).astype(np.float32)

@@ -336,10 +336,3 @@ def expect(scores, base, bias, y, losses):
         for c in range(classes):
             scores[c, i] *= inverse
         losses[i] = np.log(whole) + most - hit
-
-
-def take_own(proba: Array, y: Array, weights: Array) -> None:
-    """Take what is true from what is expected, (classes - 1, n), in place; times the weights."""
-    rows = np.flatnonzero(y)
-    proba[y[rows] - 1, rows] -= np.float32(1)
-    proba *= weights
