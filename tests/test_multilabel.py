@@ -260,7 +260,7 @@ def test_evidence_of_labels_is_that_of_two_classes(seed, alpha):
             two(documents.counts), two(documents.of_class), two(documents.class_weight), None,
             documents.n_terms, 0.0, documents.group, 2, documents.unit,
         )  # fmt: skip
-        expected, own_lengths = pair.told(alpha, 30, SERIAL)
+        (expected,), own_lengths = pair.told([alpha], 0, 30, SERIAL)
         assert_allclose(told[:, label], (expected[:, :, 1] - expected[:, :, 0]).T,
                         rtol=1e-5, atol=1e-5)  # fmt: skip
         assert_array_equal(lengths, own_lengths)

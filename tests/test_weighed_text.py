@@ -46,11 +46,12 @@ def counted(matrix, y, alpha, group=None, n_groups=1):
     classes = int(y.max()) + 1
     counts = np.array([matrix[y == c].sum(axis=0).A1 for c in range(classes)], float).T
     group = np.zeros(len(counts), np.int64) if group is None else group
+    whole = 0.0 if alpha is None else float(np.sum(np.broadcast_to(alpha, len(counts))))
     return Counted(
         csr_matrix(matrix, dtype=float), y, np.ones(len(y)), np.eye(classes)[y],
         np.ascontiguousarray(counts),
         counts.sum(axis=0), np.bincount(y).astype(float), alpha, len(counts),
-        float(np.sum(np.broadcast_to(alpha, len(counts)))), group, n_groups, 1.0,
+        whole, group, n_groups, 1.0,
     )  # fmt: skip
 
 
@@ -62,7 +63,7 @@ def counted(matrix, y, alpha, group=None, n_groups=1):
 def test_documents_are_scored_as_by_a_model_that_never_met_them(event, alpha):
     vectorizer = CountVectorizer(binary=event == "binary")
     matrix = vectorizer.fit_transform(TEXTS)
-    told, lengths = counted(matrix, Y, alpha).told(alpha, 99, SERIAL)
+    (told,), lengths = counted(matrix, Y, alpha).told([alpha], 0, 99, SERIAL)
     everything = np.arange(len(Y))
     for i in everything:
         if Y[i] == 2:
@@ -83,7 +84,7 @@ def test_terms_are_weighed_by_the_counts_of_other_documents():
     """By their surprise, and by how far their classes are from those of all terms."""
     vectorizer = CountVectorizer()
     matrix = vectorizer.fit_transform(TEXTS).toarray()
-    told, _ = counted(csr_matrix(matrix), Y, 1.0).told(1.0, 99, SERIAL)
+    (told,), _ = counted(csr_matrix(matrix), Y, 1.0).told([1.0], 0, 99, SERIAL)
     share = np.array([matrix[c == Y].sum() for c in range(3)]) / matrix.sum()
     for i in range(len(Y)):
         if Y[i] == 2:
@@ -109,7 +110,7 @@ def test_equal_documents_of_several_classes_are_left_out_together():
     documents = counted(matrix, y, 1.0)
     equal = documents.equal.copy()
     equal[0] = equal[-1] = equal[0] + equal[-1]
-    told, _ = replace(documents, equal=equal).told(1.0, 99, SERIAL)
+    (told,), _ = replace(documents, equal=equal).told([1.0], 0, 99, SERIAL)
     assert_array_equal(told[0], told[-1])
     own = np.array([matrix[1:-1][Y[1:] == c].sum(axis=0).A1 for c in range(3)], float).T
     share = documents.of_class / documents.of_class.sum()
@@ -124,12 +125,23 @@ def test_equal_documents_of_several_classes_are_left_out_together():
     assert_allclose(told[0, 1:], expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("weight", [1.0, 0.7], ids=["counts", "fractions"])
+def test_several_smoothings_at_once_tell_what_each_tells_alone(weight):
+    documents = counted(CountVectorizer().fit_transform(TEXTS), Y, None)
+    documents = replace(documents, counts=weight * documents.counts, equal=weight * documents.equal)
+    tried, lengths = documents.told([1.0, 0.3, 0.1], 0, 99, SERIAL)
+    for alpha, found in zip([1.0, 0.3, 0.1], tried, strict=True):
+        (alone,), own = documents.told([alpha], 2, 7, SERIAL)
+        assert_array_equal(alone, found[2:7])
+        assert_array_equal(own, lengths[2:7])
+
+
 def test_groups_add_up_to_all_terms():
     matrix = CountVectorizer(ngram_range=(1, 2)).fit(TEXTS)
     group = np.array([" " in term for term in matrix.get_feature_names_out()], np.int64)
     rows = matrix.transform(TEXTS)
-    apart, _ = counted(rows, Y, 0.5, group, 2).told(0.5, 99, SERIAL)
-    whole, _ = counted(rows, Y, 0.5).told(0.5, 99, SERIAL)
+    (apart,), _ = counted(rows, Y, 0.5, group, 2).told([0.5], 0, 99, SERIAL)
+    (whole,), _ = counted(rows, Y, 0.5).told([0.5], 0, 99, SERIAL)
     for k in range(ASPECTS):
         assert_allclose(apart[:, 2 * k : 2 * k + 2].sum(axis=1), whole[:, k], rtol=1e-12)
 
@@ -138,7 +150,7 @@ def test_smoothing_by_term_is_that_of_the_model_without_the_document():
     matrix = CountVectorizer().fit(TEXTS)
     terms = matrix.get_feature_names_out()
     alpha = np.where(terms == "dog", 3.0, 0.5)
-    told, _ = counted(matrix.transform(TEXTS), Y, alpha).told(alpha, 99, SERIAL)
+    (told,), _ = counted(matrix.transform(TEXTS), Y, alpha).told([alpha], 0, 99, SERIAL)
     others = np.arange(len(Y)) != 2
     known = TextNB(prior="uniform", weights=None).fit(np.array(TEXTS)[others], Y[others]).terms_
     smoothing = {term: 3.0 if term == "dog" else 0.5 for term in known}

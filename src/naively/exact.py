@@ -22,6 +22,7 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 KEPT = 8  # limbs that decay keeps a cell, at most: 225 significant bits or more
 KEPT_BITS = 150  # of which the sums of many cells keep this many
 LOWEST = -70  # position of the lowest limb that decay keeps
+AT_ONCE = 1 << 12  # columns that are rounded at a time
 SLICE = 1 << 16  # terms that are summed at a time: their digits cannot overflow
 
 
@@ -276,6 +277,14 @@ class ExactArray:
         if self.limbs.shape[-1] == 1 and self.low == 0:
             return self.limbs[..., 0].astype(np.float64)
         return cast(Float64, kernel.round_nearest(self.cells, 32 * self.low)).reshape(self.shape)
+
+    def rounded_columns(self, columns: Int64, rows: Any = slice(None)) -> Float64:
+        """The nearest float64 of some columns of a matrix, as rows: (columns, rows)."""
+        found = np.empty((len(columns), np.arange(len(self.limbs))[rows].size))
+        for start in range(0, len(columns), AT_ONCE):  # which stay in the cache
+            here = slice(start, start + AT_ONCE)
+            found[here] = self.gather(1, columns[here]).rounded()[rows].T
+        return found
 
     def any_negative(self) -> bool:
         """Whether any number is below zero."""

@@ -40,7 +40,6 @@ from naively.evidence.pieces import Piece
 from naively.evidence.weights import GROUPS, WORSE, Pool, Weights
 from naively.exact import Float64, Int64
 from naively.kernels import left_out as kernel
-from naively.statistics.base import Arrays
 from naively.workers import Workers
 
 ALPHAS = (1.0, 0.3, 0.1, 0.03, 0.01)
@@ -156,27 +155,34 @@ class Counted:
         kernel.all_sums(self.counts, self.of_class, DOUBTS, found)
         return found
 
-    def told(self, alpha: Any, most: int, workers: Workers) -> tuple[Float64, Float64]:
-        """(evidence (n, 4 G, C) of the first documents, each without itself; lengths (n,))."""
-        n, sums = min(most, len(self.y)), self.sums
-        alpha_whole = alpha * self.n_terms if self.alpha is None else self.alpha_whole
-        smoothing = np.asarray(alpha, np.float64)
-        logs = np.log(np.arange(SMALL) + smoothing) if smoothing.ndim == 0 else np.empty(0)
-        found = np.zeros((n, ASPECTS * self.n_groups, self.counts.shape[1]))
-        lengths, spread = np.zeros(n), np.broadcast_to(smoothing, len(self.counts))
-        log_counts, totals = np.empty(self.counts.shape, np.float32), self.counts.sum(axis=1)
-        kernel.all_logs(self.counts, spread, logs, log_counts)
+    def told(
+        self, alphas: Sequence[Any], first: int, stop: int, workers: Workers
+    ) -> tuple[Float64, Float64]:
+        """What some documents tell, each without itself, by each smoothing; and their lengths.
+
+        (J, n, 4 G, C) of documents `first` to `stop`, and (n,).
+        """
+        stop = min(stop, len(self.y))
+        smoothing = np.array(alphas, np.float64).reshape(len(alphas), -1)
+        whole = smoothing[:, 0] * self.n_terms if self.alpha is None else [self.alpha_whole]
+        small = np.arange(SMALL if smoothing.shape[1] == 1 else 0)
+        logs, totals = np.log(small + smoothing[:, :1]), self.counts.sum(axis=1)
+        spread = np.broadcast_to(smoothing, (len(alphas), len(self.counts)))
+        n, sums = max(stop - first, 0), self.sums
+        found = np.zeros((len(alphas), n, ASPECTS * self.n_groups, self.counts.shape[1]))
+        lengths = np.zeros(n)
 
         def some(start: int) -> None:
+            end = min(start + TOGETHER, stop)
+            here = slice(start - first, end - first)
             kernel.left_out(
-                start, min(start + TOGETHER, n), self.rows.indptr, self.rows.indices,
-                self.rows.data, self.equal, self.counts, totals, sums, log_counts, logs, spread,
-                float(self.of_class.sum()), self.group, alpha_whole, self.of_class, DOUBTS,
-                found, lengths,
+                start, end, self.rows.indptr, self.rows.indices, self.rows.data, self.equal,
+                self.counts, totals, sums, logs, spread, float(self.of_class.sum()), self.group,
+                np.asarray(whole, np.float64), self.of_class, DOUBTS, found[:, here], lengths[here],
             )  # fmt: skip
 
-        workers.map(some, range(0, n, TOGETHER))
-        found[:, self.n_groups : 2 * self.n_groups] /= self.unit
+        workers.map(some, range(first, stop, TOGETHER))
+        found[:, :, self.n_groups : 2 * self.n_groups] /= self.unit
         return found, lengths
 
     @property
@@ -207,15 +213,16 @@ class Counted:
         """
         few = self.first(TRIED)
 
-        def loss(evidence: Float64, lengths: Float64, quarters: int) -> float:
+        def loss(evidence: Float64, quarters: int) -> float:
             return few.pool(falling(evidence, lengths, quarters), few.added, workers).alone()[0]
 
         alphas: Sequence[Any] = ALPHAS if self.alpha is None else [self.alpha]
-        tried = [self.told(one, TRIED, workers) for one in alphas]
-        best = int(np.argmin([loss(*one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
-        quarters = min(QUARTERS, key=lambda one: loss(*tried[best], one))
-        evidence = falling(*self.told(alphas[best], len(self.y), workers), quarters)
-        return alphas[best], quarters, evidence
+        tried, lengths = self.told(alphas, 0, TRIED, workers)
+        best = int(np.argmin([loss(one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
+        quarters = min(QUARTERS, key=lambda one: loss(tried[best], one))
+        others, longer = self.told(alphas[best : best + 1], TRIED, len(self.y), workers)
+        found, whole = np.concatenate([tried[best], others[0]]), np.append(lengths, longer)
+        return alphas[best], quarters, falling(found, whole, quarters)
 
 
 def narrowed(rows: scipy.sparse.csr_matrix) -> tuple[scipy.sparse.csr_matrix, Int64]:
@@ -303,48 +310,3 @@ def unit_of(total: Float64) -> float:
     whole = met.sum()
     surprise = np.log(whole) - np.log(met)
     return max(float((met / whole * surprise).sum()), 1e-3)
-
-
-# ---- files ---------------------------------------------------------------------------------------
-
-
-def stored_scale(scale: Scale) -> Arrays:
-    """The weights as arrays that files keep."""
-    judged = scale.judged
-    return {
-        "alpha": np.array([np.nan if scale.alpha is None else scale.alpha]),
-        "quarters": np.array([scale.quarters]),
-        "weights": scale.weights,
-        "bias": scale.bias,
-        "log_loss": np.array([judged.log_loss]),
-        "sure": np.asarray(judged.sure, np.float32),
-        "right": np.asarray(judged.right, np.uint8),
-        "weight": np.asarray(judged.weight, np.float32),
-    }
-
-
-def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool) -> Scale:
-    """The weights that a file keeps.
-
-    Raises
-    ------
-    ValueError : if they are none of so many groups of terms and classes, saying why.
-    """
-    shapes = {
-        "alpha": (1,), "quarters": (1,), "weights": (ASPECTS, groups), "bias": (classes,),
-        "log_loss": (1,),
-    }  # fmt: skip
-    for name, shape in shapes.items():
-        if name not in kept or kept[name].shape != shape:
-            raise ValueError(f"its weights have no {name} of the shape {shape}")
-        if name != "alpha" and not np.isfinite(kept[name]).all():
-            raise ValueError(f"its weights have a {name} that is no number")
-    rows = [kept.get(name, np.empty((0, 0))) for name in ("sure", "right", "weight")]
-    if any(one.ndim != 1 or len(one) != len(rows[0]) for one in rows):
-        raise ValueError("it does not say how documents were predicted")
-    alpha, quarters = float(kept["alpha"][0]), int(kept["quarters"][0])
-    if quarters not in QUARTERS or (alpha not in ALPHAS if chooses else not np.isnan(alpha)):
-        raise ValueError("its weights were not chosen so")
-    weights, bias = (kept[name].astype(np.float64) for name in ("weights", "bias"))
-    judged = Judged(float(kept["log_loss"][0]), rows[0], rows[1].astype(bool), rows[2])
-    return Scale(alpha if chooses else None, quarters, weights, bias, judged)

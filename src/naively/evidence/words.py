@@ -302,7 +302,8 @@ class _Texts:
             mine = order[start : start + AT_ONCE]
             some, place = np.unique(self.at[mine], return_inverse=True)
             own = self.counted(some, np.zeros(len(some), np.int64), np.ones(len(some)))
-            told = falling(*own.told(alpha, len(some), SERIAL), quarters)
+            (each,), lengths = own.told([alpha], 0, len(some), SERIAL)
+            told = falling(each, lengths, quarters)
             for k, weights in enumerate(chosen.apart):
                 those = group[mine] == k
                 evidence = np.ascontiguousarray(np.einsum("nkc,k->nc", told, weights).T)

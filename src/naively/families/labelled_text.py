@@ -145,7 +145,7 @@ class LabelledParameters(TextParameters):
 
     def kept(self) -> Arrays:
         """The weights, if there are any."""
-        from naively.evidence.scale import stored_scale  # which loads SciPy's sparse matrices
+        from naively.evidence.kept_scale import stored_scale  # which loads SciPy's sparse matrices
 
         return {} if self.scale is None else stored_scale(self.scale)
 

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Any, Self
 
 from naively.evidence.doubt import Doubt
-from naively.evidence.scale import read_scale
+from naively.evidence.kept_scale import read_scale
 from naively.exact import ExactArray
 from naively.families.base import AnyFamily, Family, FeatureError
 from naively.families.pooled_text_parameters import SHARED, PooledTextParameters

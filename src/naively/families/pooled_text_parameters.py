@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.evidence.doubt import Doubt
-from naively.evidence.scale import Scale, stored_scale
+from naively.evidence.kept_scale import stored_scale
+from naively.evidence.scale import Scale
 from naively.exact import Float64, Int64
 from naively.families.base import Parameters
 from naively.families.describing import Events, Listed, Section

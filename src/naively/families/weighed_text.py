@@ -11,13 +11,13 @@ import numpy as np
 
 from naively.evidence.doubt import Doubt, LabelDoubt
 from naively.evidence.entries import LIGHTEST
+from naively.evidence.kept_scale import read_scale
 from naively.evidence.label_scale import LabelsCounted, label_scale
 from naively.evidence.scale import (
     ASPECTS,
     Counted,
     Scale,
     narrowed,
-    read_scale,
     scales_of,
     unit_of,
 )
@@ -192,7 +192,7 @@ class WeighedText(Text):
         total = np.asarray(terms.total.gather(0, 0).rounded())
         documents = Counted(
             rows, np.zeros(len(row), np.int64), kept[0, row], np.ascontiguousarray(kept[:, row].T),
-            np.ascontiguousarray(terms.total.gather(1, own).rounded().T),
+            terms.total.rounded_columns(own),
             terms.total.summed(1).rounded(), present,
             alpha if np.ndim(alpha) == 0 else np.asarray(alpha)[own], len(total),
             0.0 if alpha is None else float(np.broadcast_to(first, len(total)).sum()),
@@ -265,7 +265,7 @@ class WeighedText(Text):
         alpha = known.alpha if np.ndim(known.alpha) == 0 else np.asarray(known.alpha)[terms]
         return Counted(
             rows, documents.y, documents.weight, documents.equal,
-            np.ascontiguousarray(known.total.gather(1, terms).rounded()[met].T),
+            known.total.rounded_columns(terms, met),
             known.total.summed(1).rounded()[met], own.present.rounded()[met], alpha, len(total),
             0.0 if self.chooses else float(np.broadcast_to(known.alpha, len(total)).sum()),
             own.group[terms], own.n_groups, unit_of(total),

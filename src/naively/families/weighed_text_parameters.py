@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from naively.evidence.doubt import Doubt
-from naively.evidence.scale import Scale, stored_scale
+from naively.evidence.kept_scale import stored_scale
+from naively.evidence.scale import Scale
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.describing import Events
 from naively.families.formula import Formula

@@ -97,19 +97,11 @@ def term_weights(counts, whole, share, doubts, group, weights, out):
 
 
 @jit
-def all_logs(counts, alpha, logs, out):
-    """out[t, c] = log (n_tc + l_t); the others as of `left_out`."""
-    for t in range(len(counts)):
-        for k in range(counts.shape[1]):
-            out[t, k] = log_count(counts[t, k], alpha[t], logs)
-
-
-@jit
 def left_out(
-    start, stop, indptr, terms, values, weights, counts, totals, sums, log_counts, logs, alpha,
-    whole, group, alpha_whole, of_class, doubts, told, lengths,
+    start, stop, indptr, terms, values, weights, counts, totals, sums, logs, alpha, whole, group,
+    alpha_whole, of_class, doubts, told, lengths,
 ):  # fmt: skip
-    """told[i, k, c] = Σ x log θ_c of the terms of document i, by counts without the document.
+    """told[j, i, k, c] = Σ x log θ_c of the terms of document i, by counts without the document.
 
     Parameters
     ----------
@@ -117,32 +109,33 @@ def left_out(
     indptr, terms, values : the documents as CSR rows; terms are places in the tables below.
     weights : (n, C) how many documents of each class are equal to each, all of which are left out.
     counts, totals : (V, C) n_tc, and (V,) n_t.
-    sums, log_counts : (V, D), (V, C) as of `all_sums` and `all_logs`.
-    logs : log (k + l) of small integers k; empty if l differs from term to term.
-    alpha : (V,) l_t.
+    sums : (V, D) as of `all_sums`.
+    logs : (J, S) log (k + l) of small integers k; S is 0 if l differs from term to term.
+    alpha : (J, V) l_t, each smoothing that is tried.
     whole : Σ_t Σ_c n_tc, of all terms.
     group : (V,) which group each term is of.
-    alpha_whole : Σ l_t.
+    alpha_whole : (J,) Σ l_t.
     of_class : (C,) n_c.
     doubts : (D,) as of `sums_of`.
-    told : (n, A groups, C), zeros: times each aspect of the terms, which are `aspects_of` them by
-        the counts of others; of each group.
-    lengths : (n,) Σ x of the terms that are known without the document.
+    told : (J, stop - start, A groups, C), zeros: times each aspect of the terms, which are
+        `aspects_of` them by the counts of others; of each group.
+    lengths : (stop - start,) Σ x of the terms that are known without the document.
     """
-    classes, size = counts.shape[1], 2 + doubts.size
-    groups = told.shape[1] // size
+    classes, size, tried = counts.shape[1], 2 + doubts.size, len(alpha)
+    groups = told.shape[2] // size
     share, log_whole = of_class / of_class.sum(), np.log(whole)
     log_share, log_theta = np.log(share), np.empty(classes)
     equal, left = np.empty(classes, np.int64), np.empty(classes)
-    met, aspects, others = np.empty(told.shape[1]), np.empty(size), np.empty(doubts.size)
+    met, aspects, others = np.empty(told.shape[2]), np.empty(size), np.empty(doubts.size)
+    alone, small = np.empty(tried), np.empty(classes, np.int64)
     for i in range(start, stop):
-        met[:], alone, length, own = 0.0, 0.0, 0.0, 0
+        met[:], alone[:], length, own = 0.0, 0.0, 0.0, 0
         for k in range(classes):  # those that lose something: mostly one
             equal[own] = k
             own += weights[i, k] > 0
         for p in range(indptr[i], indptr[i + 1]):
             later = terms[min(p + AHEAD, terms.size - 1)]
-            words.prefetch(log_counts, np.int64(later) * classes)
+            words.prefetch(counts, np.int64(later) * classes)
             words.prefetch(counts, np.int64(later) * classes + equal[0])
             words.prefetch(sums, np.int64(later) * doubts.size)
             words.prefetch(totals, np.int64(later))
@@ -154,30 +147,41 @@ def left_out(
                 left[q] = max(counts[t, k] - weights[i, k] * x, 0.0)
                 rest -= counts[t, k] - left[q]
             if rest <= ROUNDING * totals[t]:  # nobody else has it
-                alone += alpha[t]
+                for j in range(tried):
+                    alone[j] += alpha[j, t]
                 continue
-            lengths[i] += x
-            for k in range(classes):
-                log_theta[k] = log_counts[t, k]
+            lengths[i - start] += x
             others[:] = sums[t]
             for q in range(own):
                 k = equal[q]
-                log_theta[k] = log_count(left[q], alpha[t], logs)
                 for j in range(doubts.size):
                     others[j] -= part_of(counts[t, k], doubts[j], share[k], log_share[k])
                     others[j] += part_of(left[q], doubts[j], share[k], log_share[k])
             aspects_of(others, rest, log_whole, doubts, aspects)
             for a in range(size):
-                scale, row = x * aspects[a], told[i, a * groups + group[t]]
-                met[a * groups + group[t]] += scale
+                aspects[a] *= x
+                met[a * groups + group[t]] += aspects[a]
+            for k in range(classes):
+                small[k] = np.int64(counts[t, k]) if counts[t, k] < logs.shape[1] else 0
+            for j in range(tried):
                 for k in range(classes):
-                    row[k] += scale * log_theta[k]
+                    n = counts[t, k]
+                    known = n < logs.shape[1] and small[k] == n
+                    log = logs[j, small[k]] if known else np.log(n + alpha[j, t])
+                    log_theta[k] = np.float32(log)
+                for q in range(own):
+                    log_theta[equal[q]] = log_count(left[q], alpha[j, t], logs[j])
+                for a in range(size):
+                    row = told[j, i - start, a * groups + group[t]]
+                    for k in range(classes):
+                        row[k] += aspects[a] * log_theta[k]
         left[:] = 0.0
         for q in range(own):
             left[equal[q]] = weights[i, equal[q]] * length
-        rest_alpha = max(alpha_whole - alone, 1e-300)
-        for k in range(classes):
-            log_rest = np.log(max(of_class[k] - left[k], 0.0) + rest_alpha)
-            for g in range(met.size):
-                if met[g] != 0.0:
-                    told[i, g, k] -= met[g] * log_rest
+        for j in range(tried):
+            rest_alpha = max(alpha_whole[j] - alone[j], 1e-300)
+            for k in range(classes):
+                log_rest = np.log(max(of_class[k] - left[k], 0.0) + rest_alpha)
+                for g in range(met.size):
+                    if met[g] != 0.0:
+                        told[j, i - start, g, k] -= met[g] * log_rest
