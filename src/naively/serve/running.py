@@ -24,6 +24,9 @@ GRACE = 30
 SWITCH = 0.001
 """Seconds after which the thread that learns lets others go on, if it is in Python."""
 
+MOST = 50_000
+"""Rows of a model that is estimated anew before it is served, at most: of more it takes long."""
+
 
 def warm(state: State, changer: Changer | None) -> None:
     """Ask and teach the model once, in a copy: the kernels are loaded, or compiled, before use."""
@@ -45,6 +48,8 @@ def warm(state: State, changer: Changer | None) -> None:
             table, _ = rows_of(json.dumps([row]).encode(), JSON, wanted, Limits())
             after: Model = changer.change(state.model, "learn", table).model
             changer.change(after, "forget", table)
+            if after.rows <= MOST:
+                State.of(state.number, after)  # what a change is estimated with
 
 
 def listening(host: str, port: int) -> socket.socket:
