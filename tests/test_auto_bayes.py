@@ -1,6 +1,7 @@
 """`AutoBayes`: the traps of pooled evidence, what it finds, and that it forgets bit for bit."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -516,16 +517,33 @@ def test_a_table_that_tells_nothing_has_the_prior():
         ).all()
 
 
-def test_blas_has_one_thread_until_the_last_has_left():
-    def threads():
-        return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+def blas_threads():
+    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
 
+
+def test_blas_has_one_thread_until_the_last_has_left():
     with threadpool_limits(2, "blas"):
-        before = threads()
+        before = blas_threads()
         first, second = one_thread(), one_thread()
         first.__enter__()
         second.__enter__()
         first.__exit__(None, None, None)
-        assert threads() == {1}
+        assert blas_threads() == {1}
         second.__exit__(None, None, None)
-        assert threads() == before
+        assert blas_threads() == before
+
+
+def test_blas_has_one_thread_whichever_thread_asks():
+    """threadpoolctl lets one thread set limits, and ignores what others ask for."""
+
+    def inside():
+        with one_thread():
+            return blas_threads()
+
+    with threadpool_limits(2, "blas"):
+        before = blas_threads()
+        assert inside() == {1}
+        with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+            for pool in (one, other, one):
+                assert pool.submit(inside).result() == {1}
+                assert blas_threads() == before

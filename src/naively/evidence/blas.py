@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 from threading import Lock
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 
 def one_thread() -> AbstractContextManager[None]:
@@ -23,19 +23,31 @@ class _OneThread(AbstractContextManager[None]):
 
     def __enter__(self) -> None:
         with self._lock:
+            _take_over()
+            limit = _libraries().limit(limits=1, user_api="blas")  # some are of each thread alone
             if not self._inside:
-                self._limit = _libraries().limit(limits=1, user_api="blas")
+                self._limit = limit
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._inside -= 1
             if not self._inside:
+                _take_over()
                 self._limit.restore_original_limits()
 
 
 _ALL = _OneThread()
 """One for the process, as the threads of BLAS are."""
+
+
+def _take_over() -> None:
+    """From threadpoolctl 3.8 on only the thread that first set a limit of OpenBLAS can set others.
+
+    What other threads ask for is ignored, in silence.
+    """
+    if release := getattr(OpenBLASController, "clear_controlling_thread", None):
+        release(force=True)
 
 
 @cache
