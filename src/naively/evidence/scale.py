@@ -39,6 +39,7 @@ from naively.evidence.judged import NOBODY, Judged
 from naively.evidence.pieces import Piece
 from naively.evidence.weights import GROUPS, WORSE, Pool, Weights
 from naively.exact import Float64, Int64
+from naively.kernels import doubt as doubt_kernel
 from naively.kernels import left_out as kernel
 from naively.workers import Workers
 
@@ -87,6 +88,13 @@ class Scale:
             np.ascontiguousarray(group), self.weights, found,
         )  # fmt: skip
         return found
+
+    def fall(self, scores: Float64, data: Float64, indptr: Int64) -> None:
+        """Let scores (C, n) of documents fall with their lengths, and add the bias, in place.
+
+        `data` and `indptr` are CSR rows of what their terms count.
+        """
+        doubt_kernel.let_fall(scores, data, indptr, self.quarters, self.bias)
 
     def of_lengths(self, lengths: Float64) -> Float64:
         """L^-γ; of documents without terms 1."""

@@ -152,8 +152,7 @@ class LabelledParameters(TextParameters):
     def _finish(self, rows: DocumentRows, scores: Float64) -> None:
         """Let the evidence fall with the length, add the biases, and doubt it."""
         if self.scale is not None and self._doubt is not None:
-            scores *= self.scale.of_lengths(rows.lengths())
-            scores += self.scale.bias[:, np.newaxis]
+            self.scale.fall(scores, rows.data, rows.indptr)
             self._doubt.odds(scores)
 
     def of_label(self, label: int) -> TextParameters:

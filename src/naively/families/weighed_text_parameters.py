@@ -90,8 +90,7 @@ class WeighedTextParameters(TextParameters):
 
     def _finish(self, rows: DocumentRows, scores: Float64) -> None:
         """Let the evidence fall with the length, add the bias, and doubt it."""
-        scores *= self.scale.of_lengths(rows.lengths())
-        scores += self.scale.bias[:, np.newaxis]
+        self.scale.fall(scores, rows.data, rows.indptr)
         if self.doubt is not None:
             self.doubt.scores(scores)
 

@@ -1,4 +1,4 @@
-"""Scores of documents of which it is doubted that any like them was learned."""
+"""Scores of documents: they fall with the length, and are doubted."""
 
 import numpy as np
 
@@ -11,6 +11,28 @@ def raised(behind, doubt):
     if behind > 0:
         return behind + np.log(doubt + (1.0 - doubt) * np.exp(-behind))
     return np.log((1.0 - doubt) + doubt * np.exp(behind))
+
+
+@jit
+def let_fall(scores, data, indptr, quarters, bias):
+    """scores[c, i] = scores[c, i] L^-γ + b_c, in place.
+
+    Parameters
+    ----------
+    scores : (C, n)
+    data, indptr : of CSR rows, what the terms of each document count: L is their sum.
+    quarters : 4 γ.
+    bias : (C,)
+    """
+    for i in range(scores.shape[1]):
+        length = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            length += data[p]
+        falls, root = 1.0, np.sqrt(np.sqrt(length if length > 0 else 1.0))
+        for _ in range(quarters):
+            falls /= root
+        for c in range(bias.size):
+            scores[c, i] = scores[c, i] * falls + bias[c]
 
 
 @jit

@@ -40,14 +40,6 @@ class DocumentRows(NamedTuple):
     indptr: Int64
     shape: tuple[int, int]
 
-    def lengths(self) -> Float64:
-        """What the terms of each document count together, (n,)."""
-        found = np.zeros(len(self.indptr) - 1)
-        begins = self.indptr[:-1]
-        filled = self.indptr[1:] > begins
-        found[filled] = np.add.reduceat(self.data, begins[filled])
-        return found
-
 
 class Indexer:
     """Cuts documents into numbered terms; in one thread at a time.
