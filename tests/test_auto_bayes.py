@@ -547,3 +547,19 @@ def test_blas_has_one_thread_whichever_thread_asks():
             for pool in (one, other, one):
                 assert pool.submit(inside).result() == {1}
                 assert blas_threads() == before
+
+
+def test_others_can_limit_blas_afterwards():
+    """Their limits were ignored while the thread that had made a model lived."""
+
+    def limited():
+        with threadpool_limits(1, "blas"):
+            return blas_threads()
+
+    with threadpool_limits(2, "blas"):
+        before = blas_threads()
+        with one_thread():
+            pass
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(limited).result() == {1}
+            assert blas_threads() == before

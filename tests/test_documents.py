@@ -96,6 +96,27 @@ def test_lines_of_old_macs(block, tmp_path, small):
     assert columns(open_source(box))["subject"] == ["one", "", "three"]
 
 
+def test_line_ends_that_change_are_refused(tmp_path, small):
+    """The lines after the first of LF were one text."""
+    small(7)
+    data = b"one\rtwo " + b"z" * 70_000 + b"\nthree\nfour\n"
+    with pytest.raises(TableError, match=r"t\.txt: lines end in CR first and in LF later"):
+        texts(tmp_path, data)
+    small(1 << 20)  # one block, which has both
+    assert texts(tmp_path, data)[1:] == ["three", "four"]
+
+
+@pytest.mark.parametrize("code", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["Њујорк је град\nдва\n", "ਪੰਜਾਬੀ ਅ\nਅਆ\n", "一一\n二\n"])
+def test_wide_characters_with_halves_like_line_ends_are_refused(text, code, tmp_path):
+    with pytest.raises(TableError, match="this is text in UTF-16"):
+        texts(tmp_path, text.encode(code))
+
+
+def test_one_nul_makes_no_wide_characters(tmp_path):
+    assert texts(tmp_path, b"ab\n\0cd") == ["ab", "\0cd"]
+
+
 @pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
 def test_wide_characters_are_refused(code, tmp_path):
     """Each letter was a word beside NULs."""

@@ -320,6 +320,15 @@ def test_copies_of_rows_are_left_out_together(model):
     assert np.ptp(shares) <= 1
 
 
+def test_rows_of_a_design_are_no_copies():
+    """Few different rows, each as often as the others: all rows of a class were in four parts."""
+    X = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], 25, axis=0)
+    y = np.tile(np.repeat([0, 1], [20, 5]), 4)
+    found = CategoricalNB().left_out(X, y)
+    assert (np.bincount(found.split) == 10).all()
+    assert found.log_loss < 0.52
+
+
 def test_rows_that_are_equal_by_chance_are_dealt_to_all_parts():
     rng = np.random.default_rng(0)
     X, y = rng.integers(3, size=(600, 2)), rng.integers(2, size=600)

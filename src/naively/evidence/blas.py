@@ -23,8 +23,9 @@ class _OneThread(AbstractContextManager[None]):
 
     def __enter__(self) -> None:
         with self._lock:
-            _take_over()
+            _let_all_set()
             limit = _libraries().limit(limits=1, user_api="blas")  # some are of each thread alone
+            _let_all_set()
             if not self._inside:
                 self._limit = limit
             self._inside += 1
@@ -33,18 +34,20 @@ class _OneThread(AbstractContextManager[None]):
         with self._lock:
             self._inside -= 1
             if not self._inside:
-                _take_over()
+                _let_all_set()
                 self._limit.restore_original_limits()
+            _let_all_set()  # others may set limits now
 
 
 _ALL = _OneThread()
 """One for the process, as the threads of BLAS are."""
 
 
-def _take_over() -> None:
-    """From threadpoolctl 3.8 on only the thread that first set a limit of OpenBLAS can set others.
+def _let_all_set() -> None:
+    """Let any thread set limits of OpenBLAS.
 
-    What other threads ask for is ignored, in silence.
+    From threadpoolctl 3.8 on only the thread that set the first can set others: what other threads
+    ask for is ignored, in silence.
     """
     if release := getattr(OpenBLASController, "clear_controlling_thread", None):
         release(force=True)

@@ -181,12 +181,11 @@ class Counted:
         lengths = np.zeros(n)
 
         def some(start: int) -> None:
-            end = min(start + TOGETHER, stop)
-            here = slice(start - first, end - first)
             kernel.left_out(
-                start, end, self.rows.indptr, self.rows.indices, self.rows.data, self.equal,
-                self.counts, totals, sums, logs, spread, float(self.of_class.sum()), self.group,
-                np.asarray(whole, np.float64), self.of_class, DOUBTS, found[:, here], lengths[here],
+                start, min(start + TOGETHER, stop), first, self.rows.indptr, self.rows.indices,
+                self.rows.data, self.equal, self.counts, totals, sums, logs, spread,
+                float(self.of_class.sum()), self.group, np.asarray(whole, np.float64),
+                self.of_class, DOUBTS, found, lengths,
             )  # fmt: skip
 
         workers.map(some, range(first, stop, TOGETHER))
@@ -228,9 +227,10 @@ class Counted:
         tried, lengths = self.told(alphas, 0, TRIED, workers)
         best = int(np.argmin([loss(one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
         quarters = min(QUARTERS, key=lambda one: loss(tried[best], one))
-        others, longer = self.told(alphas[best : best + 1], TRIED, len(self.y), workers)
-        found, whole = np.concatenate([tried[best], others[0]]), np.append(lengths, longer)
-        return alphas[best], quarters, falling(found, whole, quarters)
+        (rest,), longer = self.told(alphas[best : best + 1], TRIED, len(self.y), workers)
+        found, whole = np.concatenate([tried[best], rest]), np.append(lengths, longer)
+        found *= by_length(whole, quarters)[:, np.newaxis, np.newaxis]
+        return alphas[best], quarters, found
 
 
 def narrowed(rows: scipy.sparse.csr_matrix) -> tuple[scipy.sparse.csr_matrix, Int64]:

@@ -98,14 +98,15 @@ def term_weights(counts, whole, share, doubts, group, weights, out):
 
 @jit
 def left_out(
-    start, stop, indptr, terms, values, weights, counts, totals, sums, logs, alpha, whole, group,
-    alpha_whole, of_class, doubts, told, lengths,
+    start, stop, first, indptr, terms, values, weights, counts, totals, sums, logs, alpha, whole,
+    group, alpha_whole, of_class, doubts, told, lengths,
 ):  # fmt: skip
     """told[j, i, k, c] = Σ x log θ_c of the terms of document i, by counts without the document.
 
     Parameters
     ----------
     start, stop : of the documents i.
+    first : the document that `told` and `lengths` begin with.
     indptr, terms, values : the documents as CSR rows; terms are places in the tables below.
     weights : (n, C) how many documents of each class are equal to each, all of which are left out.
     counts, totals : (V, C) n_tc, and (V,) n_t.
@@ -117,9 +118,9 @@ def left_out(
     alpha_whole : (J,) Σ l_t.
     of_class : (C,) n_c.
     doubts : (D,) as of `sums_of`.
-    told : (J, stop - start, A groups, C), zeros: times each aspect of the terms, which are
+    told : (J, n, A groups, C), zeros: times each aspect of the terms, which are
         `aspects_of` them by the counts of others; of each group.
-    lengths : (stop - start,) Σ x of the terms that are known without the document.
+    lengths : (n,) Σ x of the terms that are known without the document.
     """
     classes, size, tried = counts.shape[1], 2 + doubts.size, len(alpha)
     groups = told.shape[2] // size
@@ -129,7 +130,7 @@ def left_out(
     met, aspects, others = np.empty(told.shape[2]), np.empty(size), np.empty(doubts.size)
     alone, small = np.empty(tried), np.empty(classes, np.int64)
     for i in range(start, stop):
-        met[:], alone[:], length, own = 0.0, 0.0, 0.0, 0
+        met[:], alone[:], length, own, at = 0.0, 0.0, 0.0, 0, i - first
         for k in range(classes):  # those that lose something: mostly one
             equal[own] = k
             own += weights[i, k] > 0
@@ -150,7 +151,7 @@ def left_out(
                 for j in range(tried):
                     alone[j] += alpha[j, t]
                 continue
-            lengths[i - start] += x
+            lengths[at] += x
             others[:] = sums[t]
             for q in range(own):
                 k = equal[q]
@@ -172,7 +173,7 @@ def left_out(
                 for q in range(own):
                     log_theta[equal[q]] = log_count(left[q], alpha[j, t], logs[j])
                 for a in range(size):
-                    row = told[j, i - start, a * groups + group[t]]
+                    row = told[j, at, a * groups + group[t]]
                     for k in range(classes):
                         row[k] += aspects[a] * log_theta[k]
         left[:] = 0.0
@@ -184,4 +185,4 @@ def left_out(
                 log_rest = np.log(max(of_class[k] - left[k], 0.0) + rest_alpha)
                 for g in range(met.size):
                     if met[g] != 0.0:
-                        told[j, i - start, g, k] -= met[g] * log_rest
+                        told[j, at, g, k] -= met[g] * log_rest

@@ -16,6 +16,7 @@ from naively.statistics.base import Data, dense, is_sparse
 from naively.statistics.levels import Encoded
 from naively.statistics.logs import blocks
 
+DIFFERENT = 3  # rows of a class for each part, at least, where copies are told from equal rows
 CELLS = 1 << 20  # of dense rows whose keys are made at a time
 
 
@@ -25,7 +26,8 @@ def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts:
     The rows of a class are sorted by a hash of what is in them, and dealt to the parts in turn. So
     the order in which rows come does not matter, nor does chance, and each part has its share of
     every class. Which of two equal rows is in which part does depend on their order. But where the
-    rows of a class were copied (`as_copies`), all copies of a row are in one part.
+    rows of a class were copied (`as_copies`), all copies of a row are in one part; of few different
+    rows that cannot be told.
 
     Parameters
     ----------
@@ -43,7 +45,9 @@ def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts:
     same = (np.diff(codes[order]) == 0) & (np.diff(keys[order]) == 0)
     first = np.append(True, ~same)  # of equal rows
     counts = np.diff(np.append(np.flatnonzero(first), len(codes))).astype(np.float64)
-    copied = as_copies(codes[order][first], counts, int(codes.max()) + 1)[codes[order]]
+    classes, n_classes = codes[order][first], int(codes.max()) + 1
+    few = np.bincount(classes, minlength=n_classes) < DIFFERENT * parts
+    copied = (as_copies(classes, counts, n_classes) & ~few)[codes[order]]
     part = np.empty(len(order), np.int64)
     part[order] = (np.cumsum(first | ~copied) - 1) % parts
     return part

@@ -100,11 +100,15 @@ class Lines(InFile):
 
     def _tasks(self, stream: Stream, begun: bytes) -> Iterator[Task | None]:
         pieces: list[bytes] = []  # of a line that goes on
-        self.newline = inputs.newline_of(begun)
         if begun.startswith(BOM):
             stream.read(len(BOM))
+        newline = b""
         while piece := stream.some(inputs.BLOCK):
-            end = piece.rfind(self.newline) + 1
+            newline = newline or inputs.newline_of(max(begun, piece, key=len))
+            if newline == b"\r" and b"\n" in piece:
+                raise TableError(f"{self.name}: lines end in CR first and in LF later; make all LF")
+            self.newline = newline
+            end = piece.rfind(newline) + 1
             if end:
                 yield partial(self._lines, b"".join([*pieces, piece[:end]]))
                 pieces = []

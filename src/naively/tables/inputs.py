@@ -291,13 +291,16 @@ def newline_of(head: bytes) -> bytes:
 
 
 def check_narrow(name: str, head: bytes) -> None:
-    """Refuse text in UTF-16 or UTF-32: it has a mark, or each of its line ends has two bytes."""
+    """Refuse text in UTF-16 or UTF-32: it has a mark, or its line ends have a NUL beside them."""
     if b"\0" not in head:
         return
-    pairs = np.frombuffer(head, np.uint16, len(head) // 2)
-    ends = head.count(b"\n")
-    whole = ends and ends in ((pairs == 0x000A).sum(), (pairs == 0x0A00).sum())
-    if whole or head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    pairs = np.frombuffer(head, "<u2", len(head) // 2)
+    several = head.count(0) > 1 or not head.isascii()
+    little, big = pairs & 0xFF == ord("\n"), pairs >> 8 == ord("\n")  # or other letters' halves
+    wide = any(
+        2 * (pairs == end).sum() > low.sum() for low, end in ((little, 0x000A), (big, 0x0A00))
+    )
+    if (wide and several) or head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TableError(f"{name}: this is text in UTF-16 or UTF-32; save it as UTF-8")
 
 

@@ -141,6 +141,7 @@ def messages(stream: Stream) -> Iterator[bytes]:
     while not final:
         chunk = stream.read(inputs.BLOCK)
         final = len(chunk) < inputs.BLOCK
+        newline = b"\n" if b"\n" in chunk else newline
         data += chunk.replace(newline, b"\n")
         while found := NEXT.search(data, start):
             end = found.start()
