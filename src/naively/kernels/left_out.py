@@ -128,7 +128,7 @@ def left_out(
     log_share, log_theta = np.log(share), np.empty(classes)
     equal, left = np.empty(classes, np.int64), np.empty(classes)
     met, aspects, others = np.empty(told.shape[2]), np.empty(size), np.empty(doubts.size)
-    alone, small = np.empty(tried), np.empty(classes, np.int64)
+    alone = np.empty(tried)
     for i in range(start, stop):
         met[:], alone[:], length, own, at = 0.0, 0.0, 0.0, 0, i - first
         for k in range(classes):  # those that lose something: mostly one
@@ -162,14 +162,9 @@ def left_out(
             for a in range(size):
                 aspects[a] *= x
                 met[a * groups + group[t]] += aspects[a]
-            for k in range(classes):
-                small[k] = np.int64(counts[t, k]) if counts[t, k] < logs.shape[1] else 0
             for j in range(tried):
                 for k in range(classes):
-                    n = counts[t, k]
-                    known = n < logs.shape[1] and small[k] == n
-                    log = logs[j, small[k]] if known else np.log(n + alpha[j, t])
-                    log_theta[k] = np.float32(log)
+                    log_theta[k] = np.float32(log_count(counts[t, k], alpha[j, t], logs[j]))
                 for q in range(own):
                     log_theta[equal[q]] = log_count(left[q], alpha[j, t], logs[j])
                 for a in range(size):
