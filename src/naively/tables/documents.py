@@ -102,13 +102,12 @@ class Lines(InFile):
         pieces: list[bytes] = []  # of a line that goes on
         if begun.startswith(BOM):
             stream.read(len(BOM))
-        newline = b""
+        self.newline = b""
         while piece := stream.some(inputs.BLOCK):
-            newline = newline or inputs.newline_of(max(begun, piece, key=len))
-            if newline == b"\r" and b"\n" in piece:
+            self.newline = self.newline or inputs.newline_of(max(begun, piece, key=len))
+            if self.newline == b"\r" and b"\n" in piece:
                 raise TableError(f"{self.name}: lines end in CR first and in LF later; make all LF")
-            self.newline = newline
-            end = piece.rfind(newline) + 1
+            end = piece.rfind(self.newline) + 1
             if end:
                 yield partial(self._lines, b"".join([*pieces, piece[:end]]))
                 pieces = []
