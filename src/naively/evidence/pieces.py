@@ -61,27 +61,59 @@ class Piece:
         rows = np.flatnonzero(self.y)
         return self.y[rows] - 1, rows
 
-    def expected(self, w: Float32, bias: Float32) -> tuple[Float32, Float32]:
-        """(the probabilities but of the first class, (C - 1, n); what each entry loses, (n,))."""
-        proba = _product(w, self.flat).reshape(self.base.shape)
-        losses = np.empty(len(self.y), np.float32)
-        kernel.expect(proba, self.base, bias[1:] - bias[0], self.y, losses)
-        return proba, losses
+    @cached_property
+    def groups(self) -> list[tuple[int, slice, Float32]]:
+        """(a group, where its entries are, their evidence, a row a block); these follow each other.
+
+        The evidence is a view where there is one group.
+        """
+        each, starts = np.unique(self.group, return_index=True)
+        found = []
+        for group, start, stop in zip(each, starts, [*starts[1:], len(self.group)], strict=True):
+            own = self.evidence[:, :, start:stop].reshape(len(self.evidence), -1)
+            found.append((int(group), slice(start, stop), own))
+        return found
 
     def parted(self, x: Float64) -> tuple[Float32, Float32]:
-        """(weights, biases) of (K + C,); of (K,) the biases are 0."""
-        blocks = len(self.evidence)
-        w, bias = x[:blocks].astype(np.float32), x[blocks:].astype(np.float32)
-        return w, bias if len(bias) else np.zeros(len(self.base) + 1, np.float32)
+        """(weights (V, K), biases but of the first class (V, C - 1)) of (V, K + C).
 
-    def slope(self, x: Float64) -> tuple[float, Float64]:
-        """(the loss, its gradient)."""
-        off, losses = self.expected(*self.parted(x))
-        off[self.own] -= np.float32(1)  # what is true is taken from what is expected
+        Of (V, K) the biases are 0.
+        """
+        blocks = len(self.evidence)
+        w, bias = x[:, :blocks].astype(np.float32), x[:, blocks:].astype(np.float32)
+        if not bias.size:
+            return w, np.zeros((len(x), len(self.base)), np.float32)
+        return w, bias[:, 1:] - bias[:, :1]
+
+    def expected(self, x: Float64) -> tuple[Float32, Float32]:
+        """By each of some weights (V, K + C) or (V, K): (the probabilities but of the first class,
+        (V, C - 1, n); what each entry loses, (V, n)).
+        """
+        w, bias = self.parted(x)
+        proba = _product(w, self.flat).reshape(-1, *self.base.shape)
+        losses = np.empty((len(x), len(self.y)), np.float32)
+        kernel.expect(proba, self.base, bias, self.y, losses)
+        return proba, losses
+
+    def slopes(self, x: Float64, groups: int) -> tuple[Float64, Float64]:
+        """By each of some weights (V, K + C) or (V, K): (what each group loses, (V, groups); its
+        gradient, (V, groups, K + C)).
+        """
+        off, losses = self.expected(x)
+        off[:, *self.own] -= np.float32(1)  # what is true is taken from what is expected
         off *= self.weight
-        of_bias = off.sum(axis=1, dtype=np.float64)
-        found = np.concatenate([_product(self.flat, off.ravel()), [-of_bias.sum()], of_bias])
-        return float((self.weight * losses).sum(dtype=np.float64)), found[: len(x)]
+        losses *= self.weight
+        blocks = len(self.evidence)
+        lost, slopes = np.zeros((len(x), groups)), np.zeros((len(x), groups, x.shape[1]))
+        for group, own, flat in self.groups:
+            lost[:, group] = losses[:, own].sum(axis=1, dtype=np.float64)
+            some = off[:, :, own]
+            slopes[:, group, :blocks] = _product(some.reshape(len(x), flat.shape[1]), flat.T)
+            if x.shape[1] > blocks:
+                of_bias = some.sum(axis=2, dtype=np.float64)
+                slopes[:, group, blocks] = -of_bias.sum(axis=1)
+                slopes[:, group, blocks + 1 :] = of_bias
+        return lost, slopes
 
     def doubted(self, proba: Float32, losses: Float32, doubt: float) -> tuple[Float32, Float32]:
         """What is expected, mixed with π by a share of `doubt`."""
@@ -93,12 +125,21 @@ class Piece:
         return (1 - doubt) * proba + doubt * np.exp(log_prior[1:]), -mixed
 
     def said(self, x: Float64, doubt: float) -> Said:
-        """What is said of each entry, mixed with π by a share of `doubt`."""
-        proba, bare = self.expected(*self.parted(x))
-        proba, losses = self.doubted(proba, bare, doubt) if doubt else (proba, bare)
+        """What is said of each entry by the weights of its group, mixed with π by a share of
+        `doubt`; x is (groups, K + C) or (groups, K).
+        """
+        w, bias = self.parted(x)
+        proba = np.empty((1, *self.base.shape), np.float32)
+        losses = np.empty((1, len(self.y)), np.float32)
+        for group, own, flat in self.groups:
+            proba[0, :, own] = _product(w[group], flat).reshape(len(self.base), -1)
+            proba[0, :, own] += bias[group][:, np.newaxis]
+        kernel.expect(proba, self.base, np.zeros_like(bias[:1]), self.y, losses)
+        proba, bare = proba[0], losses[0]
+        proba, lost = self.doubted(proba, bare, doubt) if doubt else (proba, bare)
         rest, most = 1 - proba.sum(axis=0), proba.max(axis=0)
         best = np.where(rest >= most, 0, proba.argmax(axis=0) + 1)
-        return Said(bare, losses, np.maximum(rest, most), best == self.y)
+        return Said(bare, lost, np.maximum(rest, most), best == self.y)
 
     def some(self, rows: slice | npt.NDArray[np.intp]) -> Piece:
         """Some of the entries."""
@@ -106,18 +147,20 @@ class Piece:
         base = np.ascontiguousarray(self.base[:, rows])
         return Piece(evidence, base, self.y[rows], self.weight[rows], self.group[rows])
 
-    def by_group(self) -> list[tuple[npt.NDArray[np.intp], Piece]]:
+    def apart(self) -> list[tuple[npt.NDArray[np.intp], Piece]]:
         """(which entries, these) of each group."""
-        groups = np.unique(self.group)
-        if len(groups) < 2:
-            return [(np.arange(len(self.y)), self)]
-        each = [np.flatnonzero(self.group == one) for one in groups]
-        return [(rows, self.some(rows)) for rows in each]
+        each = [np.flatnonzero(self.group == one) for one in np.unique(self.group)]
+        return [(rows, self.some(rows) if len(each) > 1 else self) for rows in each]
+
+    def together(self) -> tuple[npt.NDArray[np.intp], Piece]:
+        """(which entries, these), group after group."""
+        rows = np.argsort(self.group, kind="stable")
+        return rows, self.some(rows)
 
     def curvature(self, x: Float64) -> Float64:
         """The second derivatives of the loss."""
         blocks, n = len(self.evidence), len(self.y)
-        proba, _ = self.expected(*self.parted(x))
+        proba = self.expected(x[np.newaxis])[0][0]
         found = np.empty((len(x), len(x)))
         if len(proba) == 1:  # of two classes, p (1 - p) says it all
             share = self.weight * proba[0] * (1 - proba[0])

@@ -28,7 +28,7 @@ from naively.evidence.words import words
 from naively.exact import Float64
 from naively.kernels import evidence as kernel
 from naively.kernels import lookups
-from naively.workers import Workers
+from naively.workers import SERIAL, Workers
 
 ROUNDS = 6
 ONE_MORE = 0.002
@@ -41,6 +41,8 @@ WEIGHED_ALONE, BESIDE = 1000, 300
 """Columns that are weighed, at most; and that are tried together, which have 44,850 pairs."""
 AT_ONCE = 16_384
 """Entries times classes in one piece of work."""
+FEW = 32_000
+"""Values of the entries up to which one worker is faster than several."""
 
 
 def plan(
@@ -83,7 +85,8 @@ class _Recipe:
         self, entries: Entries, interactions: Interactions, text: Collection[int | str],
         workers: Workers,
     ) -> None:  # fmt: skip
-        self.entries, self.interactions, self.workers = entries, interactions, workers
+        self.entries, self.interactions = entries, interactions
+        self.workers = workers if len(entries) * len(entries.levels) > FEW else SERIAL
         told = {
             j: [*words(entries, j, workers)]
             for j in range(len(entries.levels)) if is_text(entries, j, j in text)
@@ -105,7 +108,7 @@ class _Recipe:
             found = cut.coded(entries.codes)
             return Coded(found.codes.take(entries.row, axis=1), found.sizes)
 
-        self.coded = workers.map(coded, cuts)
+        self.coded = self.workers.map(coded, cuts)
         fine = self.coded[FINE].codes
         self.varied = [j for j, own in enumerate(fine) if (own != own[:1]).any()]
 
@@ -298,9 +301,9 @@ class _Recipe:
             return Piece(evidence, base, entries.y[rows], weight, part % GROUPS)
 
         rows = entries.first(max(LEAST_WEIGHED, most))
-        groups = entries.part[rows] % GROUPS
-        of_groups = [one for g in range(GROUPS) for one in self._pieces(rows[groups == g])]
-        return Pool(self.workers.map(piece, of_groups), added, self.workers).best(ridge, start)
+        rows = rows[np.argsort(entries.part[rows] % GROUPS, kind="stable")]
+        pieces = self.workers.map(piece, self._pieces(rows))
+        return Pool(pieces, added, self.workers).best(ridge, start)
 
     def _expected(self, known: list[_LeftOut], found: Weights) -> Expected:
         """What the model expects of each entry, by evidence that is not its own.

@@ -193,16 +193,17 @@ class Screening:
 
     def _rough(self, candidates: list[Candidate], asked: _Asked) -> Float64:
         """About what each would gain, quickly."""
-        told = asked.told
+        told, classes = asked.told, len(self.prior)
 
         def rough(coded: Coded, blocks: list[tuple[int, ...]]) -> Float64:
             most = max(map(coded.size, blocks))
-            cells, sums = np.empty(len(told), np.uint32), np.empty(most * told.shape[1], np.float32)
+            cells = np.empty(len(asked.rows), np.uint32)
+            sums = np.empty(most * 2 * classes, np.float32)
             columns, out = np.full((len(blocks), FOUR), kernel.NONE), np.empty(len(blocks))
             for row, block in zip(columns, blocks, strict=True):
                 row[: len(block)] = block
             kernel.rough_gains(
-                coded.codes, coded.sizes, columns, told, STRENGTHS[1], cells, sums, out
+                coded.codes, coded.sizes, columns, told, classes, STRENGTHS[1], cells, sums, out
             )
             return out
 
@@ -275,7 +276,8 @@ class _Asked:
 
     @cached_property
     def told(self) -> npt.NDArray[np.float32]:
-        """(n, 2 C) the numbers of each entry that `rough_gains` adds up."""
+        """(n * 2 C,) the numbers of each entry that `rough_gains` adds up."""
         off = -self.hoped
         off[np.arange(len(off)), self.y] += self.weight
-        return np.column_stack([self.hoped, off[:, 1:], self.unsure]).astype(np.float32)
+        told = np.column_stack([self.hoped, off[:, 1:], self.unsure])
+        return told.astype(np.float32).ravel()

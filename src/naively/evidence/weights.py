@@ -8,8 +8,9 @@ many classes the biases are 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,9 @@ STEPS, AGAIN = 40, 3
 """Steps at most: of the weights, and of those without a group."""
 CLOSE, NEAR = 1e-5, 1e-3
 """Part of the loss that a step must promise to be made; and to be looked at: without a group."""
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,12 @@ class _Place:
         return loss, self.slopes.sum(axis=0) + held
 
 
+Asked = tuple[Float64, int | None]
+"""Weights, and the group that is not asked about them."""
+Search = Generator[Asked, _Place, T]
+"""It asks for what groups say of weights, again and again, and returns what it found."""
+
+
 class Pool:
     """Evidence to be weighed.
 
@@ -109,15 +119,15 @@ class Pool:
         self, pieces: Sequence[Piece], added: npt.NDArray[np.bool_], workers: Workers,
         doubt: float = 0.0,
     ) -> None:  # fmt: skip
+        many = sum(piece.evidence.size for piece in pieces) > ALONE
         self.pieces, places, before = list[Piece](), [], 0
         for piece in pieces:
-            for rows, own in piece.by_group():
+            for rows, own in piece.apart() if many else [piece.together()]:
                 self.pieces.append(own)
                 places.append(before + rows)
             before += len(piece.y)
         self.given, self.doubt = np.concatenate(places), doubt
-        numbers = sum(piece.evidence.size for piece in self.pieces)
-        self.added, self.workers = added, workers if numbers > ALONE else SERIAL
+        self.added, self.workers = added, workers if many else SERIAL
         self.blocks, self.classes = len(added), len(pieces[0].base) + 1
         self.size = self.blocks + (self.classes if self.classes <= BIASED else 0)
         n = sum(len(piece.y) for piece in self.pieces)
@@ -166,10 +176,12 @@ class Pool:
     def _left_out(self, penalty: Float64, place: _Place, curve: Float64) -> tuple[float, Judged]:
         """(the log-loss of each group by weights that did not learn it; what is said, doubted)."""
         inverse = _inverse(curve * (1 - 1 / GROUPS) + penalty)
-        own = [self._moved(penalty, place, inverse, group) for group in range(GROUPS)]
+        own = np.array(self._found([
+            self._moved(penalty, place, inverse, group) for group in range(GROUPS)
+        ]))  # fmt: skip
 
         def said(piece: Piece) -> Said:
-            return piece.said(own[piece.group[0]], self.doubt)
+            return piece.said(own, self.doubt)
 
         found = self.workers.map(said, self.pieces)
         order = np.argsort(self.given)  # as they were given
@@ -191,7 +203,9 @@ class Pool:
         diagonal[: self.blocks] = np.where(self.added, max(more, LEAST), LEAST)
         return found + np.diag(diagonal)
 
-    def _moved(self, penalty: Float64, place: _Place, inverse: Float64, group: int) -> Float64:
+    def _moved(
+        self, penalty: Float64, place: _Place, inverse: Float64, group: int
+    ) -> Search[Float64]:
         """The weights without a group: from those of all it is not far."""
         place = place.without(group)
         for _ in range(AGAIN):
@@ -202,7 +216,7 @@ class Pool:
                 break
             if descent < NEAR * loss:
                 return place.x + direction
-            moved = self._downhill(place, penalty, direction, group)
+            moved = yield from self._downhill(place, penalty, direction, group)
             if moved is None:
                 break
             place = moved
@@ -224,7 +238,7 @@ class Pool:
             direction = -(inverse @ slope)
             if -float(slope @ direction) < CLOSE * max(1.0, abs(loss)):
                 break
-            moved = self._downhill(place, penalty, direction)
+            (moved,) = self._found([self._downhill(place, penalty, direction)])
             if moved is None:
                 break
             place = moved
@@ -233,26 +247,51 @@ class Pool:
 
     def _downhill(
         self, place: _Place, penalty: Float64, direction: Float64, without: int | None = None
-    ) -> _Place | None:
+    ) -> Search[_Place | None]:
         """Where a step leads, or a part of it that the loss falls by; None if there is none."""
         loss, slope = place.under(penalty)
         descent, length = -float(slope @ direction), 1.0
         while length > SHORTEST:
-            new = self._place(place.x + length * direction, without)
+            new = yield place.x + length * direction, without
             if new.under(penalty)[0] <= loss - 1e-4 * length * descent:
                 return new
             length /= 4
         return None
 
-    def _place(self, x: Float64, without: int | None = None) -> _Place:
-        """What the groups say of weights, all or all but one."""
-        asked = [piece for piece in self.pieces if piece.group[0] != without]
-        losses, slopes = np.zeros(GROUPS), np.zeros((GROUPS, self.size))
-        found = self.workers.map(lambda piece: piece.slope(x), asked)
-        for piece, (loss, slope) in zip(asked, found, strict=True):
-            losses[piece.group[0]] += loss
-            slopes[piece.group[0]] += slope
-        return _Place(x, losses, slopes)
+    def _found(self, searches: Sequence[Search[T]]) -> list[T]:
+        """What searches find: the weights that they ask about are looked at side by side."""
+        found = dict[int, T]()
+        told: dict[int, Any] = dict.fromkeys(range(len(searches)))  # a search begins with None
+        while told:
+            asked = dict[int, Asked]()
+            for k, place in told.items():
+                try:
+                    asked[k] = searches[k].send(place)
+                except StopIteration as end:
+                    found[k] = end.value
+            told = dict(zip(asked, self._places([*asked.values()]), strict=True))
+        return [found[k] for k in range(len(searches))]
+
+    def _place(self, x: Float64) -> _Place:
+        """What all groups say of weights."""
+        return self._places([(x, None)])[0]
+
+    def _places(self, asked: Sequence[Asked]) -> list[_Place]:
+        """What groups say of some weights."""
+        if not asked:
+            return []
+        x, groups = np.array([one for one, _ in asked]), np.arange(GROUPS)
+        counts = np.array([groups != without for _, without in asked])
+
+        def told(piece: Piece) -> tuple[Float64, Float64]:
+            some = counts[:, [group for group, *_ in piece.groups]].any(axis=1)
+            losses, slopes = np.zeros((len(x), GROUPS)), np.zeros((len(x), GROUPS, self.size))
+            losses[some], slopes[some] = piece.slopes(x[some], GROUPS)
+            return losses, slopes
+
+        found = self.workers.map(told, self.pieces)
+        losses, slopes = (np.sum(one, axis=0) for one in zip(*found, strict=True))
+        return [*map(_Place, x, losses * counts, slopes * counts[:, :, np.newaxis])]
 
     def _curvature(self, x: Float64) -> Float64:
         """The second derivatives of the loss, from some of the entries if they are many."""

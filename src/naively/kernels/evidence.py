@@ -45,12 +45,11 @@ def fill(cells, parts, y, weights, hoped, unsure, counts, expected, doubt):
 
 
 @jit
-def add_rows(cells, rows, sums):
-    """Add the numbers of each entry, of rows (n, numbers) float32, to those of its cell.
+def add_rows(cells, told, width, sums):
+    """Add the numbers of each entry, so many, to those of its cell.
 
-    `sums` is float32, cell after cell.
+    `told` and `sums` are float32, entry after entry and cell after cell.
     """
-    told, width = rows.reshape(-1), rows.shape[1]
     if width == 4:  # all at once
         for i in range(cells.size):
             cell, at = np.int64(cells[i]) * 4, i * 4
@@ -94,7 +93,7 @@ def table(
     fill(cells, parts, y, weights, hoped, unsure, counts, expected, doubt)
     without = np.zeros((size, n_parts, shape[2]), np.float32)
     if len(others):
-        add_rows(cells, others.reshape(len(others), -1), without.reshape(-1))
+        add_rows(cells, others.reshape(-1), n_parts * shape[2], without.reshape(-1))
     else:
         without[:] = (expected.sum(axis=0) - expected).transpose(1, 0, 2)
     return Table(counts, expected, without, doubt)
@@ -233,16 +232,16 @@ def gains(known: Table, prior: Array, strengths: Array) -> Array:
 
 
 @jit
-def rough_gains(codes, sizes, blocks, told, strength, cells, sums, out):
+def rough_gains(codes, sizes, blocks, told, classes, strength, cells, sums, out):
     """About what `gains` finds of some blocks: from all rows, less what chance gives.
 
     To the second order in what each cell tells: for each class the square of what was met beyond
-    what was expected, less its variance, over the rows expected. `told`, (n, 2 classes) float32,
+    what was expected, less its variance, over the rows expected. `told`, (n * 2 classes,) float32,
     has of each entry what was expected of each class, what it is beyond that of each class but the
     first, and the doubt. `cells`, (n,) uint32, and `sums`, float32 for each number of each cell,
     are room to work in. Blocks are as wide as the widest, with NONE in place of columns.
     """
-    classes, width = told.shape[1] // 2, told.shape[1]
+    width = 2 * classes
     for k in range(out.size):
         size = 1
         for i in range(cells.size):
@@ -255,7 +254,7 @@ def rough_gains(codes, sizes, blocks, told, strength, cells, sums, out):
                     cells[i] = cells[i] * np.uint32(sizes[j]) + codes[j, i]
         for at in range(size * width):
             sums[at] = 0.0
-        add_rows(cells, told, sums)
+        add_rows(cells, told, width, sums)
         total = 0.0
         for cell in range(size):
             at = cell * width
@@ -316,23 +315,26 @@ def expected_of(scores, moved, parts, weights, proba, others):
 
 @jit
 def expect(scores, base, bias, y, losses):
-    """Turn scores relative to the first class, (classes - 1, n), into probabilities, in place.
+    """Turn scores relative to the first class, (V, classes - 1, n), into probabilities, in place.
 
-    base, of their shape, and bias are added first. losses (n,) is what each entry loses.
+    They are by several weights: base (classes - 1, n) and the bias of each, (V, classes - 1), are
+    added first. losses (V, n) is what each entry loses.
     """
-    classes, zero, one = scores.shape[0], np.float32(0), np.float32(1)
-    for i in range(y.size):
-        most, hit = zero, zero
-        for c in range(classes):
-            scores[c, i] += base[c, i] + bias[c]
-            most = max(most, scores[c, i])
-        if y[i] > 0:
-            hit = scores[y[i] - 1, i]
-        whole = one if most == zero else np.exp(-most)
-        for c in range(classes):
-            scores[c, i] = one if scores[c, i] == most else np.exp(scores[c, i] - most)
-            whole += scores[c, i]
-        inverse = one / whole
-        for c in range(classes):
-            scores[c, i] *= inverse
-        losses[i] = np.log(whole) + most - hit
+    classes, zero, one = scores.shape[1], np.float32(0), np.float32(1)
+    for v in range(scores.shape[0]):
+        for i in range(y.size):
+            most, hit = zero, zero
+            for c in range(classes):
+                scores[v, c, i] += base[c, i] + bias[v, c]
+                most = max(most, scores[v, c, i])
+            if y[i] > 0:
+                hit = scores[v, y[i] - 1, i]
+            whole = one if most == zero else np.exp(-most)
+            for c in range(classes):
+                own = scores[v, c, i]
+                scores[v, c, i] = one if own == most else np.exp(own - most)
+                whole += scores[v, c, i]
+            inverse = one / whole
+            for c in range(classes):
+                scores[v, c, i] *= inverse
+            losses[v, i] = np.log(whole) + most - hit

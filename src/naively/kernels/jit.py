@@ -7,7 +7,9 @@ from time import thread_time
 from typing import Any
 
 PATIENCE = 0.3
-"""Seconds of a processor that a process spends without kernels, before it takes them."""
+"""Seconds of a processor that a process spends without kernels, before it takes them;"""
+LOADING = 0.02
+"""and that one kernel is done without which was compiled before: loading it takes as long."""
 _making = RLock()
 
 
@@ -17,13 +19,14 @@ class Kernel:
     Only then is numba imported: what needs no kernel does without it.
     """
 
-    _spent = 0.0  # by all of them
+    all_spent = 0.0  # by all of them
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.__wrapped__ = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.few: Callable[..., Any] | None = None
         self._on_disk: bool | None = None
+        self._spent = 0.0
         self._compiled: Any = None
 
     @property
@@ -38,14 +41,14 @@ class Kernel:
 
     @property
     def waits(self) -> bool:
-        """Whether the process does without it yet: it has patience, and loading it takes longer."""
-        if self._compiled is not None or self._spent >= PATIENCE:
+        """Whether the process does without it yet: loading it has taken longer so far."""
+        if self._compiled is not None or Kernel.all_spent >= PATIENCE:
             return False
         if "naively.kernels.compiling" in sys.modules and self._on_disk is None:
             from naively.kernels import compiling  # waits while another thread imports it
 
             self._on_disk = compiling.was_compiled(compiling.compiled(self.__wrapped__))
-        return not self._on_disk
+        return not self._on_disk or self._spent < LOADING
 
     @property
     def _numba_type_(self) -> Any:
@@ -59,7 +62,9 @@ class Kernel:
         if self.few is not None and self.waits:
             begun = thread_time()
             found = self.few(*arguments)
-            Kernel._spent += thread_time() - begun
+            taken = thread_time() - begun
+            self._spent += taken
+            Kernel.all_spent += taken
             if found is not NotImplemented:
                 return found
         return self.compiled(*arguments)

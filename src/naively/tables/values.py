@@ -174,6 +174,8 @@ def _parsed(column: pa.Array, missing: Collection[str]) -> Numbers:
         return _parsed_few(column, missing)
     values, others = plain_numbers(column)
     invalid, left = np.zeros(len(column), bool), np.flatnonzero(others)
+    if not len(left):
+        return Numbers(values, invalid)
     places, known = encoded(column.take(pa.array(left)))
     found = _parsed_few(known, missing).gather(places)
     values[left], invalid[left] = found.values, found.invalid
@@ -193,6 +195,8 @@ def _parsed_few(column: pa.Array, missing: Collection[str]) -> Numbers:
     looks = pc.match_substring_regex(column, f"^{ANY}$")
     values = _float64(pc.if_else(looks, column, None).cast(pa.float64()))
     others = np.flatnonzero(_mask(column.is_valid()) & ~_mask(looks))
+    if not len(others):
+        return Numbers(values, nothing)
     places, known = encoded(column.take(pa.array(others)))
     read = [_read(text, missing) for text in known.to_pylist()]
     strange = [text for text, one in zip(known.to_pylist(), read, strict=True) if one is None]
