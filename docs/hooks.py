@@ -31,6 +31,9 @@ ELSEWHERE = {"src/naively/tables/inference.py": "reference/tables.md", "README.m
 NAMED = re.compile(r"\bdocs/(\w+)\.md\b")
 """A page, as docstrings name it."""
 
+BLANK = re.compile("&lt;BLANKLINE&gt;")
+"""An empty line of what code prints, as doctest has to write it."""
+
 FOREIGN = re.compile(
     r"""<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=["']?(?:https?:)?//[^>]*>"""
 )
@@ -60,7 +63,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Link the pages that docstrings name."""
+    """Link the pages that docstrings name; show lines that doctest calls blank as such."""
+    html = BLANK.sub("", html)
     if not page.file.src_uri.startswith("reference/"):
         return html
 

@@ -24,6 +24,7 @@ from naively import (
     TextNB,
     drift,
 )
+from naively.study.drift_columns import change
 
 WORDS = [f"{a}{b}" for a in ("ba", "ko", "mi", "ru", "se") for b in ("lan", "ter", "vos", "nip")]
 
@@ -403,3 +404,12 @@ def test_nothing_but_naively_is_needed():
     assert isinstance(
         drift(NaiveBayes().fit(people(60, 1), "rich"), changed()).to_arrow(), pa.Table
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [(0.262, 0.258, "26.2% → 25.8%"), (0.262, 0.29, "26% → 29%"), (0.0471, 0.0468, "4.71% → 4.68%"),
+     (0.3, 0.3, "30% → 30%"), (0.0001, 0.0002, "<0.1% → <0.1%"), (0.0, 1.0, "0.0% → 100%")],
+)  # fmt: skip
+def test_shares_that_differ_are_written_differently(before, after, said):
+    assert change(before, after) == said

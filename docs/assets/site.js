@@ -9,6 +9,7 @@ for (const formula of document.querySelectorAll(".arithmatex")) {
 // What the theme leaves out, or takes away, for those who use a keyboard or listen to a page.
 const labelled = () => {
   for (const code of document.querySelectorAll("pre > code:not([tabindex])")) code.tabIndex = 0;
+  for (const table of document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex])")) table.tabIndex = 0;
   for (const nav of document.querySelectorAll(".md-code__nav:not([aria-label])"))
     nav.ariaLabel = `Copy ${nav.closest("[id]").id.replace("__code_", "code block ")}`;
 };

@@ -183,9 +183,7 @@ class TextExplanation(ExplainedTerms, SingleExplanation):
         lines, doubt = self.lines(label, against), ""
         if self.rest_is == "doubt":  # said in words: as a bar it would hide those of all terms
             _, _, rest = self.known_log_odds(label, against)
-            doubt = f"{rest:+.3f} of doubt: what was learned does not allow to be surer" * bool(
-                rest
-            )
+            doubt = f"{rest:+.3f} of doubt: what was learned allows no more certainty" * bool(rest)
             lines = [line for line in lines if line[:2] != ("(doubt)", 0)]
         rows = [
             (shown(term), f"× {count}" if count > 1 else "", odds)

@@ -115,8 +115,8 @@ def test_its_numbers_are_those_of_fit(table_page, capsys):
     report = json.loads(capsys.readouterr().out)["left_out_rows"]
     tiles = texts(tree, ".//div[@class='tiles']/div/b")
     assert tiles == [
-        f"{100 * report['accuracy']:.2f} %", f"{report['log_loss']:#.4g}",
-        f"{100 * report['calibration_error']:.2f} %",
+        f"{100 * report['accuracy']:.2f}%", f"{report['log_loss']:#.4g}",
+        f"{100 * report['calibration_error']:.2f}%",
     ]  # fmt: skip
     assert "left out in turn" in texts(tree, ".//section[@id='quality']//h3")[0]
     model = load(folder / "m")
@@ -141,7 +141,7 @@ def test_rows_that_are_new(table_page, tmp_path):
     assert texts(tree, ".//section[@id='quality']//h3")[0].startswith("On 100 rows of")
     model = load(folder / "m")
     right = (model.predict(TABLE[:100]) == LABELS[:100]).mean()
-    assert texts(tree, ".//div[@class='tiles']/div/b")[0] == f"{100 * right:.2f} %"
+    assert texts(tree, ".//div[@class='tiles']/div/b")[0] == f"{100 * right:.2f}%"
     counts = texts(tree, ".//section[@id='quality']//table[1]//td")
     assert sum(int(one) for one in counts[:9]) == 100
 
@@ -201,7 +201,7 @@ def test_a_browser_fills_in_the_form(table_page, tmp_path):
     model = load(folder / "m")
     (said,) = texts(tree, ".//p[@id='said']")
     assert said.startswith(f"{model.predict(row)[0]} ")
-    assert f"{100 * model.predict_proba(row).max():.1f} %" in said or "%" in said
+    assert f"{100 * model.predict_proba(row).max():.1f}%" in said or "%" in said
     assert len(texts(tree, ".//tbody[@id='why']/tr")) > 1
     assert len(texts(tree, ".//form//label")) == len(form["form"])
 
@@ -400,3 +400,15 @@ def test_real_data(tmp_path):
     assert "name" not in {
         one["name"] for one in engine_and_model(tmp_path / "page.html")[2]["form"]
     }
+
+
+def test_a_row_lists_no_part_that_adds_nothing(tmp_path):
+    frame = TABLE.assign(y=np.array(["low", "high"])[KIND % 2])
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    assert run(["fit", str(tmp_path / "rows.csv"), "-t", "y", "-o", str(tmp_path / "m")]) == 0
+    tree = parsed(page_of(tmp_path, tmp_path / "m", tmp_path / "rows.csv"))
+    said = "".join(tree.itertext())
+    assert "+0.000 together" not in said
+    ranked = texts(tree, ".//section[@id='columns']//tbody/tr/th")
+    assert "size" in ranked
+    assert "only one" not in ranked

@@ -168,7 +168,7 @@ def _ranked(model: Model, columns: list[Column], found: Evidences | None) -> lis
         note = "bits: what the column alone tells about the class (mutual information)"
         return [Table("Columns", ["column", "family", "bits"], rows, 2, note, bars)]
     most = max((one.moves for one in found.blocks), default=0.0) or 1.0
-    tables = [] if found.columns is None else [_in_all(found.columns)]
+    tables = [] if found.columns is None else [_in_all(found.columns, inside.left_out(model))]
     for title, head, several in (("Alone", "column", False), ("Together", "columns", True)):
         blocks = [one for one in found.blocks if (len(one.names) > 1) == several][:LISTED]
         if not blocks:
@@ -185,9 +185,10 @@ def _ranked(model: Model, columns: list[Column], found: Evidences | None) -> lis
     return tables
 
 
-def _in_all(columns: dict[str, float]) -> Table:
+def _in_all(columns: dict[str, float], left_out: dict[str, str]) -> Table:
     """The columns by all that they tell, alone and with others."""
-    told = sorted(columns.items(), key=lambda one: -one[1])[:LISTED]
+    used = [one for one in columns.items() if one[0] not in left_out]
+    told = sorted(used, key=lambda one: -one[1])[:LISTED]
     most = max(columns.values(), default=0.0) or 1.0
     rows = [[name, f"{moves:.3f}"] for name, moves in told]
     bars = [moves / most for _, moves in told]

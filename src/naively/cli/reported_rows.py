@@ -35,6 +35,8 @@ MARKED = 3000
 """Characters of a text that are shown."""
 CONFUSED = 12
 """Classes of which it is shown which are taken for which."""
+DOUBT = "(doubt)"
+"""A part of texts that is said in words: as a bar it would hide those of the terms."""
 
 
 @dataclass
@@ -184,6 +186,11 @@ def _worse(is_so: bool) -> list[str]:
     return ["Its probabilities are worse than the shares of the classes."] if is_so else []
 
 
+def together_told(model: Model) -> bool:
+    """Whether several columns are evidence together."""
+    return any(len(one.names) > 1 for one in model.posterior().shapes)
+
+
 def names_of(model: Model) -> list[str]:
     """The classes for people: numbers and truth values with the target that has them."""
     if model.classes.dtype.kind in "OUT" or model.target is None:
@@ -230,8 +237,10 @@ def _choose(found: Looked, model: Model, said: Answered, name: str, learned: boo
     chosen += [doubtful] * (doubtful not in chosen)
     found.examples = [_example(model, said, i) for i in chosen]
     found.examples_note = (
-        f"Of {name}: a row of each frequent class that is as sure as half of them, and the most "
-        "doubtful row."
+        f"Of {name}: of each frequent class a row of which the model is as sure as of most, and "
+        "the row of which it is least sure."
+        + " What columns tell together is shared among them."
+        * together_told(model)
     )
     found.first = _values(model, said, chosen[0])
     wrong = np.flatnonzero(seen & ~right)
@@ -240,7 +249,7 @@ def _choose(found: Looked, model: Model, said: Answered, name: str, learned: boo
         found.mistakes = [_example(model, said, i) for i in worst]
         found.mistakes_note = (
             f"{len(wrong):,} of {int(seen.sum()):,} rows are predicted wrong; these are the surest."
-            + " The model learned these rows." * learned
+            + " The model learned these rows: if they are left out, more may be wrong." * learned
         ) if worst else "No row is predicted wrong."  # fmt: skip
 
 
@@ -276,8 +285,11 @@ def _example(model: Model, said: Answered, i: int) -> Example:
             (shown(term), f"{count:,} times" if count > 1 else "", odds)
             for term, count, odds in text.lines()
         ]
-    first = [one for one in lines if one[2] != 0][:REASONS]
-    rest = lines[len(first) :]
+    doubt = sum(odds for name, _, odds in lines if name == DOUBT)
+    lines = [one for one in lines if one[2] != 0 and one[0] != DOUBT]
+    first, rest = lines[:REASONS], lines[REASONS:]
+    notes = [more_of(rest, "part")] * bool(rest)
+    notes += [f"{doubt:+.2f} of doubt: what was learned allows no more certainty"] * bool(doubt)
     truth = None if said.truth[i] == -2 else "another class"
     if said.truth[i] >= 0:
         truth = names[said.truth[i]]
@@ -287,7 +299,7 @@ def _example(model: Model, said: Answered, i: int) -> Example:
         f"Row {i + 1:,}", names[a], names[b], float(row.proba[a]), truth,
         [Reason(brief(name, 60), brief(value, 60), odds, side[a if odds > 0 else b])
          for name, value, odds in first],
-        more_of(rest, "part") if rest else "",
+        "; ".join(notes).replace("-", "\u2212"),
         (names[colours[0]], names[colours[1]]),
         [(name, _marked(own.text, own.marks(), strongest, flip))
          for name, own in row.texts.items()],

@@ -241,8 +241,9 @@ def _heat(panel: Axes, shape: Shape, view: View) -> None:
         strip.set_axis_off()
     beyond = bool((np.abs(values[rows > 0]) > most).any())
     bar = panel.figure.colorbar(
-        image, ax=panel, pad=0.1, aspect=25, extend="both" if beyond else "neither"
-    )
+        image, ax=panel, pad=0.1, aspect=25, extend="both" if beyond else "neither",
+        ticks=MaxNLocator(TICKS),
+    )  # fmt: skip
     what = view.quantity if view.against is not None else (
         f"evidence for {style.label(view.labels[view.of])} (nats)")  # fmt: skip
     bar.set_label(what, fontsize="small")

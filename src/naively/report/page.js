@@ -1,12 +1,12 @@
 
 // ---- the form of the page ---------------------------------------------------------------------
 
-const MOST = 14, CLASSES = 8;
+const MOST = 14, CLASSES = 8, DOUBT = "(doubt)";
 const told = (id) => JSON.parse(document.getElementById(id).textContent);
 const $ = (id) => document.getElementById(id);
 const { form, labels, names } = told("data-form");
 const predict = predictor(told("data-model"));
-const percent = (p) => p > 0.9995 ? "> 99.9 %" : p < 0.0005 ? "< 0.1 %" : `${(100 * p).toFixed(1)} %`;
+const percent = (p) => p > 0.9995 ? "> 99.9%" : p < 0.0005 ? "< 0.1%" : `${(100 * p).toFixed(1)}%`;
 const signed = (x) => (x < 0 ? "−" : "+") + Math.abs(x).toFixed(2);
 
 function make(tag, properties = {}, ...children) {
@@ -86,7 +86,8 @@ function show() {
       make("span", { textContent: percent(chance) }));
   }));
   $("pair").textContent = first === next ? "" : `Log-odds of ${names[first]} against ${names[next]}, in nats; they add up to ${signed(Math.log(p[first][0] / p[next][0]))}:`;
-  const lines = parts(found, row, labels[first], labels[next]);
+  const every = parts(found, row, labels[first], labels[next]);
+  const lines = every.filter(([name]) => name !== DOUBT), doubt = every.find(([name]) => name === DOUBT);
   const widest = Math.max(...lines.map(([, , odds]) => Math.abs(odds)).filter(Number.isFinite), 1e-9);
   $("why").replaceChildren(...lines.slice(0, MOST).map(([name, what, odds]) => {
     const colour = odds > 0 ? (two ? "ab"[first] : "a") : two ? "ab"[next] : "b";
@@ -97,7 +98,9 @@ function show() {
     return make("tr", {}, head, make("td", {}, make("div", { className: "odds" }, make("span", {}, bar), signed(odds))));
   }));
   const rest = lines.slice(MOST);
-  $("more").textContent = rest.length ? `and ${rest.length} more, ${signed(rest.reduce((total, [, , odds]) => total + odds, 0))} together` : "";
+  const more = rest.length ? [`and ${rest.length} more, ${signed(rest.reduce((total, [, , odds]) => total + odds, 0))} together`] : [];
+  if (doubt) more.push(`${signed(doubt[2])} of doubt: what was learned allows no more certainty`); // a bar would hide the others
+  $("more").textContent = more.join("; ");
 }
 
 $("fields").replaceChildren(...form.map(field));

@@ -61,7 +61,7 @@ def _shape(shape: Shape, view: drawing.View) -> Picture:
     title = shape.title
     kind = "a heat map" if len(shape.bins) == 2 else "bars" if drawing.has_bars(shape) else "steps"
     text = f"{title}: {view.quantity}, as {kind}; the table below has the numbers"
-    said = f"weight {shape.weight:.2f}, moves {shape.moves:.3f}"
+    said = f"{shape.what}, weight {shape.weight:.2f}, moves {shape.moves:.3f}"
     return Picture(title, said, _svg(figure), text, _cells(shape, view))
 
 

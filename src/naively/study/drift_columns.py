@@ -106,8 +106,12 @@ def percent(share: float) -> str:
 
 
 def change(before: float, after: float) -> str:
-    """Two shares."""
-    return f"{percent(before)} → {percent(after)}"
+    """Two shares, with one more digit if they are alike without it."""
+    said = percent(before), percent(after)
+    if said[0] == said[1] and before != after and not said[0].startswith(("<", ">")):
+        digits = len(said[0].partition(".")[2]) or 1
+        said = f"{before:.{digits}%}", f"{after:.{digits}%}"
+    return f"{said[0]} → {said[1]}"
 
 
 def made(
