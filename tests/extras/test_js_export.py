@@ -367,7 +367,20 @@ def test_endless_numbers_among_levels_are_read_as_in_python(kind, tmp_path):
     levels = np.array(["red", "blue", "inf", "7"])
     codes = np.arange(200) % 4
     model = kind().fit({"code": levels[codes]}, np.array(["a", "b", "a", "b"])[codes])
-    given = ["inf", "-inf", "Infinity", "+INF", "1e400", "-2E+999", "red", "7", "new", None]
+    given = [
+        "inf",
+        "-inf",
+        "Infinity",
+        "+INF",
+        "NAN",
+        "-nan",
+        "1e400",
+        "-2E+999",
+        "red",
+        "7",
+        "new",
+        None,
+    ]
     with Node(model.model_, tmp_path) as node:
         found = node.ask([{"code": one} for one in given])
     proba = [[p for _, p in one["probabilities"]] for one in found]

@@ -9,7 +9,7 @@ const WHOLE = /^[-+]?(0|[1-9][0-9]*)$/;
 const NUMBER = /^[-+]?(?!0[0-9])([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$/;
 const TRUTH = new Map([["True", 1], ["TRUE", 1], ["true", 1], ["False", 0], ["FALSE", 0], ["false", 0]]);
 const EXACT = /^\+?(-?[1-9][0-9]*)(\.[0-9]*)$/;
-const ENDLESS = /^[-+]?inf(inity)?$/i;
+const ENDLESS = /^[-+]?(inf(inity)?|nan)$/i;
 const MOMENT =
   /^(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?$/;
 const YEAR = /^(?!0000)\d{4}-/; // of a calendar that Python has
@@ -230,7 +230,7 @@ const logSum = (values) => {
 };
 const range = (count) => Array.from({ length: count }, (_, k) => k);
 
-/** Whether text is a number beyond all others, or a word for one. */
+/** Whether text is a number beyond all others, or a word for one or for no number. */
 const isEndless = (text) => ENDLESS.test(text) || (NUMBER.test(text) && !Number.isFinite(Number(text)));
 
 /** A number as a level: 3.0 as 3, whole numbers below 1e21 with all their digits. */

@@ -50,7 +50,7 @@ LISTS = ("duckdb", "postgres")
 """Dialects in which tables of evidence are arrays; in the others they are cases."""
 ROW = "r"
 """What the number of a row is called on the way."""
-INFINITE = [sign + word for word in ("inf", "infinity") for sign in ("", "+", "-")]
+ENDLESS = [sign + word for word in ("inf", "infinity", "nan") for sign in ("", "+", "-")]
 """What is missing among levels of evidence, in lower case."""
 MATERIALIZED = ("duckdb", "postgres", "sqlite")
 """Dialects that can be told to keep a stage."""
@@ -302,9 +302,9 @@ class _Written:
         column = cell(self.text[cut.column])
         ifs = [exp.If(this=exp.Is(this=column, expression=exp.Null()), true=missing)]
         if not cut.endless:
-            words = [*map(exp.Literal.string, INFINITE)]
-            infinite = exp.In(this=exp.Lower(this=column.copy()), expressions=words)
-            ifs.append(exp.If(this=infinite, true=missing.copy()))
+            words = [*map(exp.Literal.string, ENDLESS)]
+            endless = exp.In(this=exp.Lower(this=column.copy()), expressions=words)
+            ifs.append(exp.If(this=endless, true=missing.copy()))
         read = cell(self.read.get(cut.column, self.text[cut.column]))
         members: dict[int, list[str]] = {}
         for level, k in zip(cut.levels, cut.bins.tolist(), strict=True):
