@@ -492,3 +492,20 @@ def test_blanks_about_labels(tmp_path, monkeypatch, capsys, block):
     (tmp_path / "u.csv").write_text("x,y\n1,u\n2,w\n")
     assert run(["update", "m", "u.csv"]) == 0
     assert "the model did not know the class 'w'; it knows u, v" in capsys.readouterr().err
+
+
+def test_blanks_about_labels_of_rows_that_are_held(tmp_path, monkeypatch, capsys):
+    """Rows that were held out, or sampled to compare, were of other classes than the rest."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i % 7 + 5 * (i % 2)}.5, {'uv'[i % 2]}{' ' * (i % 3)}" for i in range(120)]
+    (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
+    assert run(["fit", "t.csv", "-t", "y", "-o", "m"]) == 0
+    capsys.readouterr()
+    assert run(["fit", "t.csv", "-t", "y", "-o", "h", "--holdout", "0.25", "--json"]) == 0
+    held = json.loads(capsys.readouterr().out)["held_out"]
+    assert held["classes"] == ["u", "v"]
+    assert held["accuracy"] > 0.8
+    assert naively.load("h").model_ == naively.load("m").model_
+    assert run(["diagnose", "t.csv", "-t", "y", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["classes"]
+    assert [(one["class"], one["rows"]) for one in found] == [("u", 60), ("v", 60)]

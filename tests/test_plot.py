@@ -987,6 +987,19 @@ def shapes(classes, seed=0):
     return found
 
 
+@pytest.mark.parametrize("largest", [1e308, 1.7976931348623157e308])
+def test_numbers_near_the_end_of_float64_are_drawn(largest):
+    """An axis of them had infinite ends: pictures, and pages, ended in an error of NumPy's."""
+    y = np.arange(80) % 2
+    x = np.where(np.arange(80) % 9 == 0, largest * (2 * y - 1), y + np.arange(80) / 90)
+    model = AutoBayes().fit({"x": x}, y)
+    display = EvidenceDisplay.from_estimator(model)
+    display.figure_.canvas.draw()
+    low, high = display.axes_[0].get_xlim()
+    assert np.isfinite([low, high]).all()
+    assert low < -1e200 < 1e200 < high
+
+
 def test_steps_bars_and_cells_are_weight_times_evidence():
     display = EvidenceDisplay(shapes=shapes(2), classes=np.array(["no", "yes"])).plot()
     age, gain, job, pair = display.shapes

@@ -217,7 +217,9 @@ def test_a_stray_value_of_any_type_is_learned_and_forgotten(people):
 
 
 @pytest.mark.filterwarnings("ignore:column .* cannot be:UserWarning")
-@pytest.mark.parametrize("infinite", ["inf", "-Infinity", "+INF", "1e400", "-1E+999", "9" * 400])
+@pytest.mark.parametrize(
+    "infinite", ["inf", "-Infinity", "+INF", "1e400", "-1E+999", "9" * 400, "NAN", "-nan"]
+)
 def test_infinity_is_missing_among_numbers_and_among_text(infinite):
     """However rows are split: a column may be of numbers in one part, of text in another."""
     x = np.array(["1.5", "2.5", infinite, "x", "", "3.5"], object)
@@ -227,8 +229,8 @@ def test_infinity_is_missing_among_numbers_and_among_text(infinite):
     apart.partial_fit(pd.DataFrame({"x": x[3:]}), y[3:])
     gone = AutoBayes().fit(pd.DataFrame({"x": np.where(x == infinite, "", x)}), y)
     assert whole.model_ == apart.model_ == gone.model_
-    words = ["in", "inf.", "++inf", "infinite", "1e40", "nan1", "e", "info", "1e400x"]
-    assert AutoBayes().fit({"x": words}, range(9)).model_.parts[0].levels[0].tolist() == sorted(
+    words = ["in", "inf.", "++inf", "infinite", "1e40", "nan1", "e", "info", "1e400x", "nana"]
+    assert AutoBayes().fit({"x": words}, range(10)).model_.parts[0].levels[0].tolist() == sorted(
         ["1e+40" if one == "1e40" else one for one in words]
     )
 
@@ -249,7 +251,7 @@ def test_identifiers_are_named(tmp_path, monkeypatch, capsys):
 
 MOMENT = pd.Timestamp("2021-02-03 04:05").to_pydatetime()
 VALUES = [None, True, False, 0, 1, 5, 2.5, "x", "true", "5", "5%", "2020-01-31", "12:30", "inf",
-          MOMENT]  # fmt: skip
+          "NAN", MOMENT]  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore:column .* cannot be:UserWarning")

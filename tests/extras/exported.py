@@ -62,5 +62,5 @@ def with_endless_numbers(kind):
     levels = np.array(["red", "blue", "inf", "7"])
     codes = np.arange(200) % 4
     model = kind().fit({"code": levels[codes]}, np.array(["a", "b", "a", "b"])[codes])
-    given = ["inf", "-inf", "Infinity", "+INF", "red", "7", "new", None]
+    given = ["inf", "-inf", "Infinity", "+INF", "NAN", "-nan", "red", "7", "new", None]
     return model, pd.DataFrame({"code": given})

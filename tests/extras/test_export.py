@@ -1,6 +1,8 @@
 """Models as queries: what databases make of them, beside what Python says."""
 
+import datetime
 import sqlite3
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -277,3 +279,56 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert run(["export", "t", "--sql", "duckdb", "-o", "no.sql"]) == 1
     assert "runs of characters cannot be exported" in capsys.readouterr().err
     assert not Path("no.sql").exists()
+
+
+WAYS = {
+    "12:30": ["12:30:00", "12:30"],
+    "2020-01-01": ["2020-01-01 00:00:00", "2020-01-01T00:00", "2020-01-01"],
+    "2020-01-01 10:30:00.5": ["2020-01-01T10:30:00.500", "2020-01-01 10:30:00.500000"],
+    "2020-01-01T10:30Z": ["2020-01-01 10:30:00+00:00", "2020-01-01 10:30+0000"],
+    "1.50": ["1.5", "1.50", "15e-1", "+1.500"],
+    "1e5": ["100000", "1e+5", "100000.00", "0.1E6"],
+    "0": ["-0.0", "+0", ".0", "0e9"],
+    "02139": ["02139", "2139", "002139", "02139.0", "-02139", "+2139"],
+    "9007199254740993": ["9007199254740993", "9007199254740992"],
+    "n/k": ["", "?", "5.", "05", "+5", "1e", ".", "-", "1-2", "2020-02-30", "1_0", "0x5", "1e99"],
+}
+
+
+@pytest.mark.parametrize("missing", [None, ["", "5", "1.5"]])
+def test_levels_are_the_same_however_they_are_written(missing, postgresql):
+    """Of the very table that was learned 1e5, 1.50 and 12:30:00 were levels never met."""
+    codes = np.arange(240) % len(WAYS)
+    labels = np.where(np.arange(240) % 7 < codes % 5 + 1, "a", "b")
+    model = NaiveBayes({"x": "categorical"}, **({"missing": missing} if missing else {}))
+    model.fit({"x": np.array([*WAYS])[codes]}, labels)
+    texts = pd.DataFrame({"x": [*WAYS, *(one for ways in WAYS.values() for one in ways)]})
+    numbers = pd.DataFrame({"x": [1.5, 0.0, -0.0, 1e5, 5.0, 0.1 + 0.2, 2139.0]})
+    for rows in (texts, numbers):
+        rows["id"] = range(len(rows))
+        assert_same(by_duckdb(model, rows, "id"), model, rows)
+        assert_same(by_sqlite(model, rows, "id"), model, rows)
+        with adbc_postgresql.connect(postgresql) as connection, connection.cursor() as cursor:
+            table = pa.Table.from_pandas(rows, preserve_index=False)
+            cursor.adbc_ingest("ways", table, mode="replace")
+            cursor.execute(to_sql(model.model_, "postgres", "ways", ["id"]))
+            assert_same(cursor.fetchall(), model, rows)
+
+
+def test_levels_are_the_same_of_whatever_type_they_are():
+    """A TIME was 12:30:00, a DECIMAL 1.50: levels never met."""
+    table = pa.table(
+        {
+            "clock": pa.array([datetime.time(12, 30), datetime.time(9, 15, 30), None] * 40),
+            "moment": pa.array(
+                [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 1, 8), None] * 40
+            ),
+            "price": pa.array([Decimal("1.50"), Decimal("2.00"), None] * 40),
+        }
+    )
+    model = NaiveBayes(dict.fromkeys(table.column_names, "categorical"))
+    model.fit(table, ["a", "b", "a", "b", "b", "a"] * 20)
+    rows = table.slice(0, 6).append_column("id", pa.array(range(6)))
+    found = sorted(by_duckdb(model, rows, "id"))
+    proba = np.array([row[2:] for row in found], float)
+    assert_allclose(proba, model.predict_proba(table.slice(0, 6)), rtol=0, atol=1e-9)

@@ -367,8 +367,53 @@ def test_endless_numbers_among_levels_are_read_as_in_python(kind, tmp_path):
     levels = np.array(["red", "blue", "inf", "7"])
     codes = np.arange(200) % 4
     model = kind().fit({"code": levels[codes]}, np.array(["a", "b", "a", "b"])[codes])
-    given = ["inf", "-inf", "Infinity", "+INF", "1e400", "-2E+999", "red", "7", "new", None]
+    given = [
+        "inf",
+        "-inf",
+        "Infinity",
+        "+INF",
+        "NAN",
+        "-nan",
+        "1e400",
+        "-2E+999",
+        "red",
+        "7",
+        "new",
+        None,
+    ]
     with Node(model.model_, tmp_path) as node:
         found = node.ask([{"code": one} for one in given])
     proba = [[p for _, p in one["probabilities"]] for one in found]
     assert_allclose(proba, model.predict_proba({"code": given}), atol=1e-12)
+
+
+@pytest.mark.parametrize("known", [
+    ["2020-01-01T10:00+02:00", "2020-01-01 10:30Z", "never"],
+    ["0001-01-01 00:30+01:00", "0000-12-31 10:00+01:00", "2020-02-30 10:00-08:00"],
+    ["9007199254740993.0", "9007199254740992", "12345678901234567891.50"],
+])  # fmt: skip
+def test_moments_and_long_numbers_are_the_levels_that_they_are_in_python(known, tmp_path):
+    """Zones were not reckoned to UTC, and digits beyond 2^53 were lost."""
+    codes = np.arange(90) % 3
+    labels = np.array(["x", "y", "x"])[codes]
+    model = NaiveBayes({"a": "categorical"}).fit({"a": np.array(known)[codes]}, labels)
+    given = [
+        *known, "2020-01-01 08:00Z", "2020-01-01T08:00:00.0-0000", "2020-01-01 00:30-1000",
+        "0001-01-01 00:30Z", "9999-12-31 23:59-00:01", "0000-12-31 09:00Z", "2020-03-01 18:00Z",
+        "2020-01-01 25:00Z", "2020-01-01 08:00:61Z", "2020-01-01 08:00+99:99", "10:30+02:00",
+        "+9007199254740993", "9007199254740993.", "12345678901234567891.5", "9007199254740994",
+    ]  # fmt: skip
+    with Node(model.model_, tmp_path) as node:
+        assert_same(node, model.model_, pa.table({"a": given}))
+
+
+def test_classes_that_no_float64_tells_apart_are_as_probable(tmp_path):
+    """The first had probability 1; its rows were the other's as much."""
+    model = NaiveBayes({"x": "gaussian"})
+    model.fit({"x": [1.0, 3.0, 2.0, 4.0] * 20}, ["a", "a", "b", "b"] * 20)
+    rows = pd.DataFrame({"x": [1e200, -1e300, 2.0]})
+    expected = model.predict_proba(rows)
+    assert expected[:2].tolist() == [[0.5, 0.5]] * 2
+    with Node(model.model_, tmp_path) as node:
+        found = node.ask(rows.to_dict("records"))
+    assert_allclose([[p for _, p in one["probabilities"]] for one in found], expected, atol=1e-12)

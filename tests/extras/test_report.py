@@ -17,6 +17,8 @@ from numpy.testing import assert_allclose
 
 from naively import AutoBayes, Categorical, GaussianBayes, NaiveBayes, Student, TextNB, load
 from naively.cli.main import run
+from naively.cli.reported_form import fields
+from naively.cli.reported_rows import Looked
 
 pytest.importorskip("jinja2", reason="needs naively[report]")
 pytest.importorskip("matplotlib", reason="needs naively[report]")
@@ -183,6 +185,28 @@ def test_the_form_answers_as_python_does(table_page):
         model.predict_proba(pa.Table.from_pylist([row | {"only one": "x"}]))[0] for row in rows
     ]
     assert_allclose(json.loads(answer.stdout), expected, rtol=0, atol=1e-9)
+
+
+def test_the_form_begins_with_the_cells_of_the_first_example(tmp_path):
+    """What was written otherwise than its level was (missing) there, and 1_000 was 1000."""
+    flags, prices, clocks = ["TRUE", "false", "no"], ["1.50", "n/k"], ["12:30:00", "9 h"]
+    model = AutoBayes().fit(
+        {
+            "flag": [flags[k % 3] for k in range(90)], "price": [prices[k % 2] for k in range(90)],
+            "clock": [clocks[k % 2] for k in range(90)], "size": [k / 3 for k in range(90)],
+            "job": ["abc"[k % 3] for k in range(90)],
+        },
+        [k % 2 for k in range(90)],
+    )  # fmt: skip
+    cells = {"flag": "TRUE", "price": " 1.50", "clock": "12:30:00", "size": "1_000", "job": "new"}
+    found = {one["name"]: one for one in fields(model.model_, Looked(first=cells))}
+    values = {name: one["value"] for name, one in found.items()}
+    assert values == {"flag": "true", "price": "1.5", "clock": "12:30", "size": None, "job": "new"}
+    assert all(one["value"] in one["levels"] for one in found.values() if one["kind"] == "level")
+    table = {name: [value] for name, value in values.items()}
+    with pytest.warns(UserWarning, match="'1_000' cannot be read"):
+        expected = model.predict_proba({name: [cell] for name, cell in cells.items()})
+    assert model.predict_proba(table).tolist() == expected.tolist()
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from naively.export.js import js_text, numbers_of
 from naively.model import Model
 from naively.serve.form import form
 from naively.serve.state import State
+from naively.tables.frames import to_array
+from naively.tables.values import flat, level_text, numbers
 
 HEAVIEST = 8 << 20
 """Bytes of numbers that a page has for its form."""
@@ -47,10 +50,11 @@ def fields(model: Model, looked: Looked | None) -> list[dict[str, Any]]:
         value = given.get(name, one.get("typical"))
         own: dict[str, Any] = {"name": name, "kind": kind, "value": value}
         if kind == "level":
-            own["levels"] = [str(level) for level in one.get("levels", [])]
-            own["value"] = None if value is None else str(value)
+            own["value"] = level_text(value, model.schema.missing)
+            levels = [str(level) for level in one.get("levels", [])]
+            own["levels"] = levels + [own["value"]] * (own["value"] not in [None, *levels])
         elif kind == "number":
-            own["value"] = _as_number(value)
+            own["value"] = _as_number(value, model.schema.missing)
             values = ends.get(name) or one.get("values", [])
             values = [v for v in [*values, own["value"]] if _is_number(v)]
             if values:
@@ -74,9 +78,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _as_number(value: Any) -> float | None:
-    try:
-        found = float(value)
-    except (TypeError, ValueError):
-        return None
+def _as_number(value: Any, missing: Sequence[str]) -> float | None:
+    """A cell as the model reads it; None if that is missing or no number."""
+    found = float(numbers(flat(to_array([value])), missing).values[0])
     return (int(found) if found.is_integer() else found) if math.isfinite(found) else None

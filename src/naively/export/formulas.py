@@ -12,6 +12,7 @@ from naively.numerals import is_whole
 from naively.posterior import Posterior
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import first_names
+from naively.tables.values import MOMENT
 
 
 class NotExportableError(ValueError):
@@ -51,12 +52,32 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
 
 
 def spelled(level: str) -> list[str]:
-    """How others may write a level: 5 as 5.0, 0 as -0.0, and true as they like."""
+    """How others may write a level: 5 as 5.0, 0 as -0.0, true as they like, 12:30 as 12:30:00."""
     if level == "0":
         return ["0", "0.0", "-0", "-0.0"]
     if is_whole(level) and int(float(level)) == int(level):
         return [level, f"{level}.0"]
+    if level and (found := MOMENT.fullmatch(level)):
+        return [*dict.fromkeys([level, *_moments(*found.groups())])]
     return [level, level.title(), level.upper()] if level in ("true", "false") else [level]
+
+
+def _moments(
+    date: str | None, clock: str | None, seconds: str | None, fraction: str | None, zone: str | None
+) -> list[str]:
+    """How databases and Python write a date, a time or both."""
+    clock = clock or "00:00"
+    clocks = [clock, f"{clock}:00"]
+    if seconds:
+        clocks = [f"{clock}:{seconds}{part}" for part in _fractions(fraction or "")]
+    zones = ["+00:00", "Z", "+00", "+0000"] if zone == "+00:00" else [zone or ""]
+    starts = [f"{date} ", f"{date}T"] if date else [""]
+    return [start + one + end for start in starts for one in clocks for end in zones]
+
+
+def _fractions(part: str) -> list[str]:
+    """A part of a second, with three and with six digits too."""
+    return [part, *(part.ljust(size, "0") for size in (4, 7) if 0 < len(part) < size)]
 
 
 def _said(names: Sequence[str]) -> str:

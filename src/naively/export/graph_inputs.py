@@ -40,7 +40,7 @@ PLAIN = (
 """Numbers that are no level if not spelled as `spelled` says, and codes such as 02139."""
 CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{2}:[0-9]{2}.*"
 """What may be a date or a time."""
-INFINITE = r"(?i)[-+]?inf(inity)?"
+ENDLESS = r"(?i)[-+]?(inf(inity)?|nan)"
 """What is missing among cells that may be numbers,"""
 HUGE = r"[-+]?[0-9.]+[eE]\+?[0-9]{3,}|[-+]?[0-9.]{300,}"
 """and what may be beyond float64, and missing then."""
@@ -191,7 +191,7 @@ class TableInputs(Inputs):
     def _places(self, name: str, levels: list[str], missing: Sequence[str], cells: bool) -> str:
         """The place of each row's level, (N,); one more for missing ones, two for others.
 
-        Infinity is missing in columns of `cells`, and a level elsewhere.
+        Infinity and NaN are missing in columns of `cells`, and levels elsewhere.
         Text that Python would take for one of the levels, or for a missing value, although it is
         spelled otherwise is refused.
         """
@@ -212,8 +212,8 @@ class TableInputs(Inputs):
             odd = graph.op("Or", odd, self._matches(text, CLOCK))
         if cells:
             odd = graph.op("Or", odd, self._matches(text, HUGE))
-            infinite = self._matches(text, INFINITE)
-            found = graph.op("Where", infinite, graph.constant(n), found)
+            endless = self._matches(text, ENDLESS)
+            found = graph.op("Where", endless, graph.constant(n), found)
         self._refuse(
             graph.op("And", unknown, odd), f"{name} has a value with blanks about it, or one that "
             "is written otherwise than the levels"

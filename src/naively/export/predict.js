@@ -8,9 +8,11 @@ const PLAIN = /^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$/;
 const WHOLE = /^[-+]?(0|[1-9][0-9]*)$/;
 const NUMBER = /^[-+]?(?!0[0-9])([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$/;
 const TRUTH = new Map([["True", 1], ["TRUE", 1], ["true", 1], ["False", 0], ["FALSE", 0], ["false", 0]]);
-const ENDLESS = /^[-+]?inf(inity)?$/i;
+const EXACT = /^\+?(-?[1-9][0-9]*)(\.[0-9]*)$/;
+const ENDLESS = /^[-+]?(inf(inity)?|nan)$/i;
 const MOMENT =
   /^(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?$/;
+const YEAR = /^(?!0000)\d{4}-/; // of a calendar that Python has
 const FAR = 2 ** -600; // what values are multiplied by whose scores have no number, and nats twice
 
 /**
@@ -210,7 +212,7 @@ export function predictor(model) {
     const ranked = known ? found : scores(row, FAR)[1];
     const best = Math.max(...ranked);
     const first = ranked.indexOf(best);
-    const powers = known ? found.map((one) => Math.exp(one - best)) : found.map((_, c) => Number(c === first));
+    const powers = known ? found.map((one) => Math.exp(one - best)) : ranked.map((one) => Number(one === best));
     const whole = sum(powers);
     return {
       label: model.classes[first],
@@ -228,7 +230,7 @@ const logSum = (values) => {
 };
 const range = (count) => Array.from({ length: count }, (_, k) => k);
 
-/** Whether text is a number beyond all others, or a word for one. */
+/** Whether text is a number beyond all others, or a word for one or for no number. */
 const isEndless = (text) => ENDLESS.test(text) || (NUMBER.test(text) && !Number.isFinite(Number(text)));
 
 /** A number as a level: 3.0 as 3, whole numbers below 1e21 with all their digits. */
@@ -242,16 +244,31 @@ function numberText(x) {
 /** 1.50 as 1.5, True as true, 12:30:00 as 12:30. */
 function canonical(text) {
   if (WHOLE.test(text)) return text === "-0" ? "0" : text.replace(/^\+/, "");
-  if (NUMBER.test(text) && Number.isFinite(Number(text))) return numberText(Number(text));
+  if (NUMBER.test(text) && Number.isFinite(Number(text))) {
+    const exact = Math.abs(Number(text)) >= 2 ** 53 && EXACT.exec(text); // all digits count
+    return exact ? exact[1] + exact[2].replace(/0+$/, "").replace(/\.$/, "") : numberText(Number(text));
+  }
   if (TRUTH.has(text)) return text.toLowerCase();
   const found = text && MOMENT.exec(text);
   if (!found) return text;
   let [, date, clock, seconds, fraction, zone] = found;
   fraction = (fraction ?? "").replace(/0+$/, "").replace(/\.$/, "");
   if (seconds && (seconds !== "00" || fraction)) clock = `${clock}:${seconds}${fraction}`;
-  if (zone) zone = zone === "Z" ? "+00:00" : `${zone.slice(0, 3)}:${zone.slice(-2)}`;
+  const utc = zone && date && clock && inUtc(date, clock, zone);
+  if (utc) [date, clock, zone] = [...utc, "+00:00"];
+  else if (zone) zone = zone === "Z" ? "+00:00" : `${zone.slice(0, 3)}:${zone.slice(-2)}`;
   else if (date && clock === "00:00") clock = undefined;
   return [date, clock].filter(Boolean).join(" ") + (zone ?? "");
+}
+
+/** The date and the clock of UTC; null if there is no such date. */
+function inUtc(date, clock, zone) {
+  const given = `${date}T${clock.slice(0, 5)}`;
+  const moment = new Date(`${given}Z`);
+  if (!YEAR.test(given) || Number.isNaN(+moment) || !moment.toISOString().startsWith(given)) return null;
+  const minutes = zone === "Z" ? 0 : 60 * zone.slice(1, 3) + Number(zone.slice(-2));
+  const found = new Date(moment - (zone[0] === "-" ? -minutes : minutes) * 60000).toISOString();
+  return YEAR.test(found) ? [found.slice(0, 10), found.slice(11, 16) + clock.slice(5)] : null;
 }
 
 /** The n-grams of a document, each as often as it is met. */

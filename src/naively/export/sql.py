@@ -26,9 +26,10 @@ from naively.export.expressions import (
     select,
     trimmed,
 )
-from naively.export.formulas import NotExportableError, formula_of, spelled
+from naively.export.formulas import NotExportableError, formula_of
 from naively.export.names import check_names
 from naively.export.sql_doubt import doubt_stages, texts_of
+from naively.export.sql_levels import as_number, as_text, has_numbers, one_of
 from naively.export.sql_terms import curve, density
 from naively.families.formula import (
     Cut,
@@ -49,7 +50,7 @@ LISTS = ("duckdb", "postgres")
 """Dialects in which tables of evidence are arrays; in the others they are cases."""
 ROW = "r"
 """What the number of a row is called on the way."""
-INFINITE = [sign + word for word in ("inf", "infinity") for sign in ("", "+", "-")]
+ENDLESS = [sign + word for word in ("inf", "infinity", "nan") for sign in ("", "+", "-")]
 """What is missing among levels of evidence, in lower case."""
 MATERIALIZED = ("duckdb", "postgres", "sqlite")
 """Dialects that can be told to keep a stage."""
@@ -103,6 +104,7 @@ class _Written:
         self.kept: list[tuple[str, str]] = []
         self.number: dict[str, str] = {}
         self.text: dict[str, str] = {}
+        self.read: dict[str, str] = {}  # columns of text that may be written as numbers
         self.cuts: dict[int, str] = {}  # by identity
         self.dense = [one for one in formula.terms if isinstance(one, Density)]
         self.texts, self.plain, self.doubted = texts_of(formula.terms, dialect)
@@ -113,6 +115,8 @@ class _Written:
                 if not isinstance(cut, LevelCut) and cut.dated:
                     self._date(cut.column)
                 own.setdefault(cut.column, f"{'x' if own is self.number else 't'}{len(own)}")
+                if isinstance(cut, LevelCut) and has_numbers(cut.levels, dialect):
+                    self.read[cut.column] = f"n{self.text[cut.column]}"
             for name in _numbers(term):
                 self.number.setdefault(name, f"x{len(self.number)}")
 
@@ -131,7 +135,10 @@ class _Written:
         self.kept = [(name, f"c{k}") for k, name in enumerate(keep)]
         columns: Columns = {alias: cell(name) for name, alias in self.kept}
         columns |= {alias: self._as_number(name) for name, alias in self.number.items()}
-        columns |= {alias: self._as_text(name) for name, alias in self.text.items()}
+        columns |= {
+            alias: as_text(name, self.dialect, self.missing) for name, alias in self.text.items()
+        }
+        columns |= {alias: as_number(name, self.dialect) for name, alias in self.read.items()}
         columns |= {bag.name: self._as_document(bag.term.column) for _, bag in self.texts}
         if self.texts:
             columns[ROW] = exp.Var(this="ROW_NUMBER() OVER ()")
@@ -262,25 +269,18 @@ class _Written:
             known = exp.And(this=exp.In(this=kind, expressions=numbers), expression=known)
         return exp.Case(ifs=[exp.If(this=known, true=column)])
 
-    def _as_text(self, name: str) -> exp.Expression:
-        """A cell as text; null where it is missing."""
-        text = trimmed(exp.cast(cell(name), "text"), self.dialect)
-        return self._unless_missing(text, text)
-
     def _as_document(self, name: str) -> exp.Expression:
-        """A cell as a document, which has to be text; null where it is missing."""
-        return self._unless_missing(cell(name), trimmed(cell(name), self.dialect))
-
-    def _unless_missing(self, one: exp.Expression, text: exp.Expression) -> exp.Expression:
-        """`one`, or null where `text` is a spelling of a missing value.
+        """A cell as a document, which has to be text; null where it is a missing value's spelling.
 
         Not one NULLIF in another: DuckDB doubles what is inside each, and plans for seconds.
         """
+        document = cell(name)
         if not self.missing:
-            return one
+            return document
         spellings = [exp.Literal.string(each) for each in self.missing]
-        known = exp.In(this=text.copy(), expressions=spellings).not_()
-        return exp.Case(ifs=[exp.If(this=known, true=one.copy())])
+        text = trimmed(document, self.dialect)
+        known = exp.In(this=text, expressions=spellings).not_()
+        return exp.Case(ifs=[exp.If(this=known, true=document)])
 
     def _bin(self, cut: Cut) -> exp.Expression:
         """The bin of a cell."""
@@ -302,15 +302,16 @@ class _Written:
         column = cell(self.text[cut.column])
         ifs = [exp.If(this=exp.Is(this=column, expression=exp.Null()), true=missing)]
         if not cut.endless:
-            words = [*map(exp.Literal.string, INFINITE)]
-            infinite = exp.In(this=exp.Lower(this=column.copy()), expressions=words)
-            ifs.append(exp.If(this=infinite, true=missing.copy()))
+            words = [*map(exp.Literal.string, ENDLESS)]
+            endless = exp.In(this=exp.Lower(this=column.copy()), expressions=words)
+            ifs.append(exp.If(this=endless, true=missing.copy()))
+        read = cell(self.read.get(cut.column, self.text[cut.column]))
         members: dict[int, list[str]] = {}
         for level, k in zip(cut.levels, cut.bins.tolist(), strict=True):
             if k != cut.other:
-                members.setdefault(k, []).extend(spelled(level))
-        for k, texts in members.items():
-            own = exp.In(this=column.copy(), expressions=[*map(exp.Literal.string, texts)])
+                members.setdefault(k, []).append(level)
+        for k, levels in members.items():
+            own = one_of(column, read, levels, self.dialect)
             ifs.append(exp.If(this=own, true=exp.Literal.number(k)))
         return exp.Case(ifs=ifs, default=exp.Literal.number(cut.other))
 

@@ -50,7 +50,7 @@ class LevelCut:
     bins : the number of the bin of each.
     other : the bin of all other levels.
     missing : the bin of a missing value.
-    endless : whether infinity is a level like others, rather than missing.
+    endless : whether infinity and NaN are levels like others, rather than missing.
     """
 
     column: str

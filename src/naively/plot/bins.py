@@ -10,6 +10,8 @@ from matplotlib.ticker import MaxNLocator
 from naively.evidence.shapes import Bins
 from naively.exact import Float64, Int64
 
+FAR = 1e250
+"""Numbers beyond are drawn here: near the end of float64 an axis has no room for its margins."""
 FACES = 14
 """Levels of a column that are drawn, those with the most rows."""
 TICKS = 5
@@ -26,7 +28,7 @@ def edges_of(panel: Axes, bins: Bins, met: Int64) -> Float64:
     """The edges of these bins along an axis, which is scaled so that they are told apart."""
     if bins.low is None or bins.high is None:
         return _parts(panel, bins)
-    low, high = bins.low[met], bins.high[met]
+    low, high = (np.clip(one[met], -FAR, FAR) for one in (bins.low, bins.high))
     if bins.dated:
         return _dates(panel, np.append(low, high[-1]))
     if 1 < len(low) <= FACES and (low == high).all():  # each value has a step around it

@@ -142,15 +142,15 @@ def _cut(codes: values.Codes, known: Levels) -> tuple[values.Codes, Levels]:
 
 
 def _finite(codes: values.Codes, known: Levels) -> tuple[values.Codes, Levels, Invalid | None]:
-    """Levels without infinity, which is missing among text as it is among numbers."""
-    infinite = np.array([values.is_infinite(level) for level in known.tolist()], bool)
-    if not infinite.any():
+    """Levels without infinity and NaN, which are missing among text as they are among numbers."""
+    endless = np.array([values.is_endless(level) for level in known.tolist()], bool)
+    if not endless.any():
         return codes, known, None
-    places = np.append(np.cumsum(~infinite) - 1, (~infinite).sum())
-    gone = np.append(infinite, False)
+    places = np.append(np.cumsum(~endless) - 1, (~endless).sum())
+    gone = np.append(endless, False)
     places[gone] = places[-1]
-    met = Invalid(int(gone[codes].sum()), str(known[infinite][0]))
-    return places[codes].astype(np.int32), known[~infinite], met
+    met = Invalid(int(gone[codes].sum()), str(known[endless][0]))
+    return places[codes].astype(np.int32), known[~endless], met
 
 
 def _plain_numbers(column: pa.Array, missing: Collection[str]) -> Float64 | None:

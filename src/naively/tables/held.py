@@ -49,11 +49,11 @@ class Held:
 
 
 def compact(table: pa.Table, needed: Collection[str | None]) -> pa.Table:
-    """The columns that matter, without the levels of rows that are not there."""
-    columns = {}
-    for name in table.column_names:
-        if name in needed:
-            column = table.column(name)
-            kind = column.type
-            columns[name] = column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
-    return pa.table(columns)
+    """The columns that matter, marked as they were, without the levels of rows not there."""
+    columns, fields = [], []
+    for k, one in enumerate(table.schema):
+        if one.name in needed:
+            column, kind = table.column(k), one.type
+            columns.append(column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column)
+            fields.append(one.with_type(columns[-1].type))
+    return pa.table(columns, schema=pa.schema(fields))

@@ -7,14 +7,22 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from naively.tables import values
-from naively.tables.inputs import is_encoded
+from naively.tables.inputs import UNTYPED, is_encoded, is_untyped
 
 
 def together(tables: Sequence[pa.Table]) -> pa.Table:
-    """One table of several whose columns may differ in type: then they become numbers or text."""
+    """One table of several whose columns may differ in type: then they become numbers or text.
+
+    What is text of a file in all of them is marked so: blanks about it are none of a label.
+    """
     names = list(dict.fromkeys(name for table in tables for name in table.column_names))
-    columns = {name: _joined([_column(table, name) for table in tables]) for name in names}
-    return pa.table(columns)
+    columns = [_joined([_column(table, name) for table in tables]) for name in names]
+    fields = []
+    for name, column in zip(names, columns, strict=True):
+        own = [table.schema.field(name) for table in tables if name in table.column_names]
+        mark = UNTYPED if all(map(is_untyped, own)) else None
+        fields.append(pa.field(name, column.type, metadata=mark))
+    return pa.table(columns, schema=pa.schema(fields))
 
 
 def _column(table: pa.Table, name: str) -> pa.Array:

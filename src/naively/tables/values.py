@@ -32,7 +32,7 @@ from naively.tables.views import unviewed
 
 Codes = npt.NDArray[np.int32]
 TEXT = np.dtypes.StringDType()
-INFINITY = re.compile(r"[-+]?inf(inity)?", re.I)
+ENDLESS = re.compile(r"[-+]?(inf(inity)?|nan)", re.I)
 MOMENT = re.compile(
     r"(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?"
     r"(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?", re.ASCII
@@ -239,11 +239,12 @@ def encoded(column: pa.Array) -> tuple[npt.NDArray[Any], pa.Array]:
     return np.asarray(indices), flat(known)
 
 
-def is_infinite(text: str) -> bool:
-    """Whether text is a number beyond float64, or a word for one."""
-    if not (text.endswith(("f", "F", "y", "Y")) or "e" in text or "E" in text or len(text) > 300):
+def is_endless(text: str) -> bool:
+    """Whether text is a number beyond float64, or a word for one or for no number."""
+    ends = text.endswith(("f", "F", "y", "Y", "n", "N"))
+    if not (ends or "e" in text or "E" in text or len(text) > 300):
         return False  # soon, as levels are many
-    return bool(INFINITY.fullmatch(text) or (NUMBER.fullmatch(text) and math.isinf(float(text))))
+    return bool(ENDLESS.fullmatch(text) or (NUMBER.fullmatch(text) and math.isinf(float(text))))
 
 
 def any_code(column: pa.Array) -> bool:
