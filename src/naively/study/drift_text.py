@@ -136,9 +136,16 @@ def row_sentence(found: Any) -> str:
     how = "below" if row.lower >= 0 else "above"
     return (
         f"log p(x) of the new rows, column by column ({row.columns:,} of them), is "
-        f"{abs(row.lower):.3g} ± {row.error:.2g} nats a row {how} that of learned rows "
+        f"{_with_error(abs(row.lower), row.error)} nats a row {how} that of learned rows "
         f"(p {p_in_words(found.row_p)})"
     )
+
+
+def _with_error(value: float, error: float) -> str:
+    """Both to the second digit of the error."""
+    known = 0 < error < math.inf
+    decimals = max(0, 1 - math.floor(math.log10(error))) if known else 2
+    return f"{value:.{decimals}f} ± {error:.{decimals}f}"
 
 
 def unlikely_rows(found: Any) -> list[tuple[str, ...]]:
