@@ -186,7 +186,7 @@ def _worse(is_so: bool) -> list[str]:
     return ["Its probabilities are worse than the shares of the classes."] if is_so else []
 
 
-def together_told(model: Model) -> bool:
+def _together_told(model: Model) -> bool:
     """Whether several columns are evidence together."""
     return any(len(one.names) > 1 for one in model.posterior().shapes)
 
@@ -240,7 +240,7 @@ def _choose(found: Looked, model: Model, said: Answered, name: str, learned: boo
         f"Of {name}: of each frequent class a row of which the model is as sure as of most, and "
         "the row of which it is least sure."
         + " What columns tell together is shared among them."
-        * together_told(model)
+        * _together_told(model)
     )
     found.first = _values(model, said, chosen[0])
     wrong = np.flatnonzero(seen & ~right)

@@ -41,8 +41,8 @@ WEIGHED_ALONE, BESIDE = 1000, 300
 """Columns that are weighed, at most; and that are tried together, which have 44,850 pairs."""
 AT_ONCE = 16_384
 """Entries times classes in one piece of work."""
-FEW = 32_000
-"""Values of the entries up to which one worker is faster than several."""
+FEW = 64_000
+"""Values of the entries times classes up to which one worker is faster than several."""
 
 
 def plan(
@@ -86,7 +86,8 @@ class _Recipe:
         workers: Workers,
     ) -> None:  # fmt: skip
         self.entries, self.interactions = entries, interactions
-        self.workers = workers if len(entries) * len(entries.levels) > FEW else SERIAL
+        work = len(entries) * len(entries.levels) * entries.n_classes
+        self.workers = workers if work > FEW else SERIAL
         told = {
             j: [*words(entries, j, workers)]
             for j in range(len(entries.levels)) if is_text(entries, j, j in text)

@@ -12,7 +12,7 @@ from naively.numerals import is_whole
 from naively.posterior import Posterior
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import first_names
-from naively.tables.values import MOMENT
+from naively.tables.values import MOMENT, level_text
 
 
 class NotExportableError(ValueError):
@@ -57,7 +57,7 @@ def spelled(level: str) -> list[str]:
         return ["0", "0.0", "-0", "-0.0"]
     if is_whole(level) and int(float(level)) == int(level):
         return [level, f"{level}.0"]
-    if level and (found := MOMENT.fullmatch(level)):
+    if level_text(level, ()) == level and level and (found := MOMENT.fullmatch(level)):
         return [*dict.fromkeys([level, *_moments(*found.groups())])]
     return [level, level.title(), level.upper()] if level in ("true", "false") else [level]
 

@@ -26,7 +26,7 @@ from naively.families.formula import (
 )
 from naively.numerals import ANY, NUMBER
 from naively.schema import Schema
-from naively.tables.values import MOMENT
+from naively.tables.values import MOMENT, level_text
 
 BLANKS = (
     r"\x{9}-\x{d}\x{1c}-\x{20}\x{85}\x{a0}\x{1680}"
@@ -196,7 +196,10 @@ class TableInputs(Inputs):
         spelled otherwise is refused.
         """
         graph, n = self.graph, len(levels)
-        places = {text: k for k, level in enumerate(levels) for text in spelled(level)}
+        places = {
+            text: k for k, level in enumerate(levels) for text in spelled(level)
+            if text == level or level_text(text, ()) == level  # 12:30+00 is another level of text
+        }  # fmt: skip
         places |= {text: n for one in missing for text in spelled(one)}
         text = graph.op("Squeeze", name, graph.constant([1]))
         found = graph.op(

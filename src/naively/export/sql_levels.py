@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from sqlglot import exp
 
 from naively.export.expressions import cast, cell, number, trimmed
 from naively.export.formulas import spelled
-from naively.numerals import NUMBER
 from naively.tables.values import level_text
 
 READING = ("duckdb", "postgres", "sqlite")
@@ -68,8 +68,8 @@ def one_of(
 
 
 def _is_number(level: str, dialect: str) -> bool:
-    known = dialect in READING and NUMBER.fullmatch(level) and level_text(level, ()) == level
-    return bool(known) and abs(float(level)) < EXACT
+    read = dialect in READING and len(level) <= LONGEST and re.fullmatch(WRITTEN, level)
+    return bool(read) and level_text(level, ()) == level and abs(float(level)) < EXACT
 
 
 def _trimmed(name: str, dialect: str) -> exp.Expression:

@@ -57,7 +57,7 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 def was_compiled(kernel: Any) -> bool:
-    """Whether another process has compiled it, so that it is loaded in 0.01 seconds."""
+    """Whether another process has compiled it, so that it is loaded in 0.02 seconds."""
     return isinstance(kernel._cache, _Cache) and kernel._cache.filled
 
 

@@ -87,7 +87,7 @@ function show() {
   }));
   $("pair").textContent = first === next ? "" : `Log-odds of ${names[first]} against ${names[next]}, in nats; they add up to ${signed(Math.log(p[first][0] / p[next][0]))}:`;
   const every = parts(found, row, labels[first], labels[next]);
-  const lines = every.filter(([name]) => name !== DOUBT), doubt = every.find(([name]) => name === DOUBT);
+  const lines = every.filter(([name]) => name !== DOUBT), doubts = every.filter(([name]) => name === DOUBT);
   const widest = Math.max(...lines.map(([, , odds]) => Math.abs(odds)).filter(Number.isFinite), 1e-9);
   $("why").replaceChildren(...lines.slice(0, MOST).map(([name, what, odds]) => {
     const colour = odds > 0 ? (two ? "ab"[first] : "a") : two ? "ab"[next] : "b";
@@ -97,9 +97,9 @@ function show() {
     head.scope = "row";
     return make("tr", {}, head, make("td", {}, make("div", { className: "odds" }, make("span", {}, bar), signed(odds))));
   }));
-  const rest = lines.slice(MOST);
-  const more = rest.length ? [`and ${rest.length} more, ${signed(rest.reduce((total, [, , odds]) => total + odds, 0))} together`] : [];
-  if (doubt) more.push(`${signed(doubt[2])} of doubt: what was learned allows no more certainty`); // a bar would hide the others
+  const rest = lines.slice(MOST), total = (some) => signed(some.reduce((sum, [, , odds]) => sum + odds, 0));
+  const more = rest.length ? [`and ${rest.length} more, ${total(rest)} together`] : [];
+  if (doubts.length) more.push(`${total(doubts)} of doubt: what was learned allows no more certainty`); // a bar would hide the others
   $("more").textContent = more.join("; ");
 }
 

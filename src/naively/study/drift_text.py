@@ -142,9 +142,10 @@ def row_sentence(found: Any) -> str:
 
 
 def _with_error(value: float, error: float) -> str:
-    """Both to the second digit of the error."""
-    known = 0 < error < math.inf
-    decimals = max(0, 1 - math.floor(math.log10(error))) if known else 2
+    """Both to the second digit of the error, if it has any and is below 100."""
+    if not 0 < error < 100:
+        return f"{value:.3g} ± {error:.2g}"
+    decimals = max(0, 1 - math.floor(math.log10(error)))
     return f"{value:.{decimals}f} ± {error:.{decimals}f}"
 
 
