@@ -53,6 +53,9 @@ TOGETHER = 64
 """Labels that are looked at together, by one worker."""
 WEIGHT_RIDGE, BIAS_RIDGE = 0.1, 0.1
 """Ridges of the weights and the biases."""
+HEAVY = 100.0
+"""What the lightest document weighs, at most: of few documents that all weigh very much, evidence
+that is nearly the same would have weights that rounding decides."""
 DAMPING = 1e-12
 """Of the curvature: what is left where documents are so heavy that rounding eats the ridge."""
 STEPS, AGAIN = 30, 4
@@ -198,7 +201,8 @@ class LabelsCounted:
         """What was told of the first documents, where it falls so with their lengths."""
         own, chosen = self.documents, 1 + self.open
         whole = own.equal[: len(lengths), 0]
-        share = min(1.0, HEAVIEST / whole.max(initial=1.0))
+        lightest = whole[whole > 0].min(initial=np.inf)
+        share = min(1.0, HEAVIEST / whole.max(initial=1.0), HEAVY / lightest)
         weight = own.class_weight
         base = np.log(weight[chosen]) - np.log(weight[0] - weight[chosen])
         falling = by_length(lengths, quarters).astype(np.float32)
