@@ -23,12 +23,10 @@ from naively.study.folds import Folds, Learnable
 from naively.study.kept import Kept
 from naively.study.unlearned import left_out
 from naively.tables.learning import Question
-from naively.workers import SERIAL
 
 PARTS = 10
 SMALL = 20_000
-"""Values of a table that is so small that a model which weighs evidence is made for each part, and
-one thread is faster than several,"""
+"""Values of a table that is so small that a model which weighs evidence is made for each part,"""
 SHORT = 100_000
 """and the characters of its texts."""
 HEAVY = 1 << 28
@@ -139,9 +137,7 @@ def parted(rows: Learnable, whole: Model | None = None) -> tuple[Folds, list[Int
     parts = min(math.ceil(PARTS * min(share, 1.0)), len(codes))
     part = dealt(rows.blank.schema, rows.X, codes, rows.weights, parts)
     learned, tests = left_out_in_turn(part)
-    texts = any(one.summary.takes == "documents" for one in rows.blank.schema.parts)
-    small = not texts and len(codes) * rows.blank.n_features <= SMALL
-    return Folds(rows, learned, SERIAL if small else workers(None), whole), tests
+    return Folds(rows, learned, workers(None), whole), tests
 
 
 def table(found: LeftOutScores, model: Model) -> Group:

@@ -25,6 +25,9 @@ from naively.workers import SERIAL, Workers
 
 T = TypeVar("T")
 
+FEW = 20_000
+"""Values of a table up to which one worker is faster than several."""
+
 Reading = tuple[Schema, Prior]
 """How sums are read: families with their hyperparameters, and the class prior."""
 
@@ -115,7 +118,10 @@ class Folds:
         self, rows: Learnable, learned: npt.NDArray[np.bool_], workers: Workers = SERIAL,
         whole: Model | None = None,
     ) -> None:  # fmt: skip
-        self.rows, self.workers = rows, workers
+        self.rows = rows
+        texts = any(one.summary.takes == "documents" for one in rows.blank.schema.parts)
+        many = texts or len(rows.labels) * rows.blank.n_features > FEW
+        self.workers = workers if many else SERIAL
         self.classes, self.codes = encode_labels(rows.labels)
         self._adds = whole is None
         if whole is not None:
