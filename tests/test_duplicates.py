@@ -137,6 +137,23 @@ def test_duplicates_are_left_out_together(model, kind):
     assert (pd.Series(found.split).groupby(rows).nunique() == 1).all()
 
 
+@pytest.mark.parametrize("family", ["gaussian", "discretized", "kernel_density"])
+@pytest.mark.parametrize("how", ["weights", "oversampled", "oversampled by chance"])
+def test_families_are_not_moved_by_balance(family, how):
+    """Bins were cut around each heavy row, and its density was narrow: 5 nats and more."""
+    X, y = noise(1000, 0, 0.1)
+    Z, t = noise(10_000, 1, 0.5)
+    rare = np.flatnonzero(y)
+    more = np.tile(rare, 8) if how == "oversampled" else rare
+    if how == "oversampled by chance":
+        more = np.random.default_rng(0).choice(rare, 800)
+    rows = np.concatenate([np.arange(1000), more if how != "weights" else []]).astype(int)
+    weight = np.where(y, 9.0, 1.0) if how == "weights" else np.ones(len(rows))
+    model = NaiveBayes(family=family).fit(X.iloc[rows], y[rows], weight)
+    even = NaiveBayes(family=family, prior="uniform").fit(X, y)
+    assert log_loss(t, model.predict_proba(Z)) < 1.1 * log_loss(t, even.predict_proba(Z))
+
+
 @duplicates_are_said
 @pytest.mark.parametrize("weight", [2, 7.5, 1 / 3])
 def test_class_weights_change_the_class_shares_alone(weight):

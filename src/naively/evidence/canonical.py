@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from naively.evidence.bins import RARE
 from naively.evidence.dates import as_dates
-from naively.evidence.duplicates import duplicated
+from naively.evidence.duplicates import duplicated, once, unit
 from naively.evidence.prose import are_prose
 from naively.exact import Float64, Int64
 from naively.hashing import GOLDEN, UInt64, mixed
@@ -26,12 +26,6 @@ from naively.statistics.sample import SampleStatistics
 STEP = np.uint64(GOLDEN)
 HEAVIEST = 1e9
 """What a row weighs at most: all are scaled to that."""
-MOST = 1e6
-"""Times the least weight, up to which weights may be multiples of that."""
-KINDS = 10
-"""Different rows whose weights seldom are multiples of one number by chance."""
-USUAL = 0.9
-"""The part of different rows that have the least weight, where that counts as 1."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +60,14 @@ class Canonical:
             np.zeros(statistics.tables["count"].shape, bool), np.arange(len(statistics.levels)),
         ).varied(text)  # fmt: skip
         given = rows.count.sum(axis=1)
-        units = np.array([_unit(own[own > 0]) for own in rows.count])
+        units = np.array([unit(own[own > 0]) for own in rows.count])
         rows = replace(rows, count=_scaled(rows.count / units[:, np.newaxis]))
         copied = rows.copied()
         repeats = float((units * np.where(copied, rows.count - 1, 0).sum(axis=1)).sum())
         often = (units > 1) & (units == np.round(units))
         repeats += float(given[often] @ (1 - 1 / units[often]))
         if copied.any():  # a duplicate makes no category frequent
-            rows = replace(rows, count=_once(rows.count, copied), single=copied).varied(text)
+            rows = replace(rows, count=once(rows.count, copied), single=copied).varied(text)
         values = rows.values()
         keys, of_columns = _keys(rows.codes, values)
         column_order = np.argsort(of_columns, kind="stable")
@@ -156,27 +150,6 @@ class _Rows:
         ]
 
 
-def _once(count: Float64, copied: npt.NDArray[np.bool_]) -> Float64:
-    """The weights (C, R) of rows whose duplicates are taken out.
-
-    Numbers of rows become 1, in all classes that a row is of. Weights that are no such numbers say
-    how much rows matter beside others: they, and rows that recur, are only divided by what a row
-    weighs on average in its class.
-    """
-    total = np.where(copied, count, 0.0).sum(axis=0)
-    found = count.copy()
-    for own, those in zip(found, copied, strict=True):
-        if those.any():
-            single = those | ((own > 0) & (own < 2))
-            whole = (own[single] == np.round(own[single])).all()
-            share = own[those] / total[those]
-            own /= own[single].mean()
-            if whole:
-                own[single] = 1.0
-                own[those] = share
-    return found
-
-
 def _scaled(count: Float64) -> Float64:
     """The weights (C, R) of rows, neither all too large nor all too small."""
     heaviest = count.max(initial=0.0)
@@ -185,21 +158,6 @@ def _scaled(count: Float64) -> Float64:
         count /= heaviest
         count *= count.sum() / (count**2).sum()
     return count
-
-
-def _unit(weight: Float64) -> float:
-    """The least weight of a class, if all its weights are multiples of that; else 1.
-
-    So that rows of which each is there so many times, and class weights, count as one row each. A
-    weight below 1 has to be that of most rows.
-    """
-    least = weight.min(initial=np.inf)
-    if len(weight) < KINDS or weight.max() > MOST * least:
-        return 1.0
-    times = weight / least
-    multiples = np.abs(times - np.round(times)) < 1e-9 * times
-    usual = least > 1 or (times < 1.5).mean() > USUAL
-    return float(least) if multiples.all() and usual else 1.0
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,12 @@ import numpy.typing as npt
 from naively.exact import Float64, Int64
 from naively.statistics.levels import Levels
 
+MOST = 1e6
+"""Times the least weight, up to which weights may be multiples of that."""
+KINDS = 10
+"""Different rows whose weights seldom are multiples of one number by chance."""
+USUAL = 0.9
+"""The part of different rows that have the least weight, where that counts as 1."""
 DEVIATIONS = 3.0
 """Standard errors by which counts are more even than by chance, where rows were copied."""
 DESIGNED = 30
@@ -168,3 +174,54 @@ def even(y: Int64, count: Float64, n_classes: int) -> npt.NDArray[np.bool_]:
     if (many & (mean < ONCE)).any():
         found |= (rows >= SEVERAL) & (mean > TWICE) & (off < usual * most)
     return found
+
+
+def unit(weight: Float64) -> float:
+    """The least weight of a class, if all its weights are multiples of that; else 1.
+
+    So that rows of which each is there so many times, and class weights, count as one row each. A
+    weight below 1 has to be that of most rows.
+    """
+    least = weight.min(initial=np.inf)
+    if len(weight) < KINDS or weight.max() > MOST * least:
+        return 1.0
+    times = weight / least
+    multiples = np.abs(times - np.round(times)) < 1e-9 * times
+    usual = least > 1 or (times < 1.5).mean() > USUAL
+    return float(least) if multiples.all() and usual else 1.0
+
+
+def once(count: Float64, copied: npt.NDArray[np.bool_]) -> Float64:
+    """The weights (C, R) of rows whose duplicates are taken out.
+
+    Numbers of rows become 1, in all classes that a row is of. Weights that are no such numbers say
+    how much rows matter beside others: they, and rows that recur, are only divided by what a row
+    weighs on average in its class.
+    """
+    total = np.where(copied, count, 0.0).sum(axis=0)
+    found = count.copy()
+    for own, those in zip(found, copied, strict=True):
+        if those.any():
+            single = those | ((own > 0) & (own < 2))
+            whole = (own[single] == np.round(own[single])).all()
+            share = own[those] / total[those]
+            own /= own[single].mean()
+            if whole:
+                own[single] = 1.0
+                own[those] = share
+    return found
+
+
+def of_values(count: Float64) -> Float64:
+    """The weights (C, R) of the different values of a number, whose duplicates are taken out.
+
+    By how even they are alone: values of one column may well recur.
+    """
+    if not (count >= 2).any():
+        return count
+    count = count / np.array([[unit(own[own > 0])] for own in count])
+    y, row = np.nonzero(count > 0)
+    weight = count[y, row]
+    copied = np.zeros(count.shape, bool)
+    copied[y, row] = (weight >= 2) & even(y, weight, len(count))[y]
+    return once(count, copied)
