@@ -1,14 +1,10 @@
-"""What a wheel has besides the package: the page of `man naively`, made from the commands' help."""
+"""Make the page of `man naively` from the help of the commands: manual.py SOURCES FILE."""
 
 from __future__ import annotations
 
 import re
 import sys
-import tempfile
 from pathlib import Path
-from typing import Any
-
-from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 def manual(sources: Path) -> str:
@@ -36,12 +32,6 @@ def manual(sources: Path) -> str:
     return page.decode()
 
 
-class ManualPage(BuildHookInterface[Any]):
-    """Puts the page where `man` looks in an environment: share/man/man1."""
-
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Make the page, but not for a package that is installed in place."""
-        if version != "editable":
-            file = Path(tempfile.mkdtemp(), "naively.1")
-            file.write_text(manual(Path(self.root, "src")), "utf-8")
-            build_data["shared_data"][str(file)] = f"share/man/man1/{file.name}"
+if __name__ == "__main__":
+    sources, file = map(Path, sys.argv[1:])
+    file.write_text(manual(sources), "utf-8")
