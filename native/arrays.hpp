@@ -121,6 +121,19 @@ struct AnyMatrix {
                 reinterpret_cast<const T *>(data), rows, columns, down / size, right / size});
         });
     }
+    // out[r * step + f] = the value in row first + r and column begin + f, for so many of both
+    void copy(i64 first, i64 many, i64 begin, i64 width, f64 *out, i64 step) const {
+        typed([&](auto table) {
+            for (i64 r = 0; r < many; r++, out += step) {
+                const auto *from = &table(first + r, begin);
+                if (table.right == 1) // a loop of its own is vectorised
+                    for (i64 f = 0; f < width; f++) out[f] = f64(from[f]);
+                else
+                    for (i64 f = 0; f < width; f++) out[f] = f64(from[f * table.right]);
+            }
+            return true;
+        });
+    }
     // The values as they lie, row after row, if they are float64; else none.
     Flat<const f64> flat() const {
         const bool plain =

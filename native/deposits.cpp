@@ -8,6 +8,7 @@
 
 namespace naively::SET {
 
+constexpr f64 ROUND = 4503599627370496.0; // 2^52: adding and subtracting it rounds
 constexpr i64 VALID = 0, OUT_OF_BOUNDS = 1;
 constexpr i64 AHEAD = 4, LINE = 8, MOST = 32; // rows; numbers that arrive together; how often as
                                               // many, at most
@@ -119,23 +120,22 @@ static bool sparse_counts(AnyFlat data, Indices indices, Indices indptr, Flat<co
                 }
                 i64 *row = counts[codes[i]];
                 const i64 first = indptr[i], last = indptr[i + 1];
-                bool bad = false; // a loop of its own is vectorised, and fetches the row
+                i64 bad = 0; // a loop of its own is vectorised, and fetches the row
                 if (binary) {
                     for (i64 p = first; p < last; p++) {
                         const f64 x = f64(values[p]);
-                        bad |= x - x != 0.0;
+                        bad += x - x != 0.0;
                     }
+                    if (bad) return false;
+                    for (i64 p = first; p < last; p++) row[columns[p]] += f64(values[p]) > threshold;
                 } else {
                     for (i64 p = first; p < last; p++) {
                         const f64 x = f64(values[p]);
-                        const f64 within = 0.0 <= x && x < 2147483648.0 ? x : -1.0;
-                        bad |= (x != f64(i32(within))) | (within < 0.0);
+                        const bool whole = (x + ROUND) - ROUND == x; // of numbers in that range
+                        bad += !(whole & (x >= 0.0) & (x < 2147483648.0));
                     }
-                }
-                if (bad) return false;
-                for (i64 p = first; p < last; p++) {
-                    const f64 x = f64(values[p]);
-                    row[columns[p]] += binary ? i64(x > threshold) : i64(x);
+                    if (bad) return false;
+                    for (i64 p = first; p < last; p++) row[columns[p]] += i64(values[p]);
                 }
             }
             return true;

@@ -232,11 +232,7 @@ static Pair dense_sums(Room &room, AnyMatrix X, Flat<const i64> codes, i64 start
     for (i64 row = start, rows; row < stop; row += rows) {
         rows = smaller(chunk, stop - row);
         if (report[0] + rows * features > values.size) return {SPILLED, row};
-        X.typed([&](auto table) {
-            for (i64 r = 0; r < rows; r++)
-                for (i64 f = 0; f < features; f++) buffer[r * width + f] = f64(table(row + r, f));
-            return true;
-        });
+        X.copy(row, rows, 0, features, buffer, width);
         Scanned found = scan(buffer, rows, tiles, highest, lowest);
         if (found.smallest < minimum || found.top > maximum)
             for (i64 r = 0; r < rows; r++)

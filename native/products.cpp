@@ -88,7 +88,7 @@ static i64 cut(AnyMatrix X, Flat<const i64> rows, Flat<const f64> scale, i64 pie
             } else if (given.size > 0 && some == WIDTH) {
                 memcpy(line, given.data + rows[k] * features + first, sizeof line);
             } else {
-                for (i64 lane = 0; lane < some; lane++) line[lane] = X(rows[k], first + lane);
+                X.copy(rows[k], 1, first, some, line, WIDTH);
             }
             Mask left = differ(zero, zero);
             for (i64 lanes = 0; lanes < WIDTH; lanes += LANES) {

@@ -17,12 +17,7 @@ inline bool load_block(const AnyMatrix &X, Flat<const f64> flat, i64 row, i64 ro
     const i64 features = X.columns, width = last - first;
     const f64 *lines = flat.data + row * features + first;
     if ((row + larger(rows, LANES)) * features + LANES > flat.size || rows % LANES != 0) {
-        X.typed([&](auto table) {
-            for (i64 r = 0; r < rows; r++)
-                for (i64 f = 0; f < width; f++)
-                    staged[r * stride + f] = f64(table(row + r, first + f));
-            return true;
-        });
+        X.copy(row, rows, first, width, staged, stride);
         lines = staged;
     } else {
         stride = features;

@@ -27,9 +27,13 @@ typedef i64 Bits __attribute__((vector_size(8 * WIDE)));
 struct Vector {
     Part part[PARTS];
 };
-// A lane is all ones where something holds, or zero.
+// Lanes in which something holds: a bit each, or all ones.
 struct Mask {
+#if defined(__AVX512F__)
+    u32 bits;
+#else
     Bits part[PARTS];
+#endif
 };
 
 #define EACH for (int k = 0; k < PARTS; k++)
@@ -90,19 +94,31 @@ INLINE Vector where_greater(Vector x, Vector y, Vector yes, Vector no) {
 }
 // Where x != y; NaN differs from everything.
 INLINE Mask differ(Vector x, Vector y) {
+#if defined(__AVX512F__)
+    return {_mm512_cmp_pd_mask(x.part[0], y.part[0], _CMP_NEQ_UQ)};
+#else
     Mask found;
     EACH found.part[k] = x.part[k] != y.part[k];
     return found;
+#endif
 }
 INLINE Mask operator|(Mask x, Mask y) {
+#if defined(__AVX512F__)
+    return {x.bits | y.bits};
+#else
     EACH x.part[k] |= y.part[k];
     return x;
+#endif
 }
 INLINE bool any(Mask x) {
+#if defined(__AVX512F__)
+    return x.bits != 0;
+#else
     for (int k = 1; k < PARTS; k++) x.part[0] |= x.part[k];
     i64 found = 0;
     for (int k = 0; k < WIDE; k++) found |= x.part[0][k];
     return found != 0;
+#endif
 }
 
 // Eight vectors of eight lanes, rows for columns.

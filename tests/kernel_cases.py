@@ -608,8 +608,8 @@ def _sparse_normal(rng):
     scale, zero = np.abs(rng.normal(size=(2, d, classes)))
     base, rest = rng.normal(size=(2, classes))
     return (
-        data, indices, indptr, 0, n, mean, scale * rng.integers(0, 2, scale.shape), norm, zero, base,
-        rest * 1e-16, np.zeros((classes, n)),
+        data, indices, indptr, 0, n, mean, scale * rng.integers(0, 2, scale.shape), norm, zero,
+        base, rest * 1e-16, np.zeros((classes, n)),
     )  # fmt: skip
 
 

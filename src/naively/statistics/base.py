@@ -327,10 +327,7 @@ def dense(X: Data) -> npt.NDArray[Any]:
 
 
 def shown(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array as kernels are given rows: read-only, whether it may be written or not.
-
-    Numba compiles a kernel once more for arrays that may not be written; so it compiles once.
-    """
+    """The array as kernels are given rows: read-only, whether it may be written or not."""
     view = X.view()
     view.flags.writeable = False
     return view
