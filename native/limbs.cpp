@@ -13,20 +13,19 @@ static void normalise(Matrix<i64> limbs) { normalise_cells(limbs.data, limbs.row
 // Both are (rows, columns, limbs) and normalised; the target stays so. Returns the largest magnitude
 // of a top limb that changed: at most 2^62, as long as both tops were at most 2^61.
 static i64 accumulate(Steps3<i64> target, Flat<const i64> rows, Flat<const i64> columns,
-                      Cube<const i64> source, i64 offset, i64 sign) {
+                      Steps3<const i64> source, i64 offset, i64 sign) {
     const i64 size = target.columns, width = source.columns;
     i64 largest = 0;
     for (i64 i = 0; i < source.first; i++) {
         for (i64 j = 0; j < source.rows; j++) {
-            const i64 *own = source[i][j];
             i64 k = 0;
-            while (k < width && own[k] == 0) k++;
+            while (k < width && source(i, j, k) == 0) k++;
             if (k == width) continue; // nothing to add, as in most cells of counts of words
             const i64 r = rows[i], c = columns[j];
             i64 carry = 0;
             for (k = offset; k < size; k++) {
                 i64 value = plus(target(r, c, k), carry);
-                if (k - offset < width) value = plus(value, times(sign, own[k - offset]));
+                if (k - offset < width) value = plus(value, times(sign, source(i, j, k - offset)));
                 else if (carry == 0) break;
                 if (k < size - 1) {
                     target(r, c, k) = value & DIGIT;

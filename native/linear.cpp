@@ -164,14 +164,14 @@ static i64 linear_sparse(Room &room, AnyFlat data, Indices indices, Indices indp
 // weight[f, c] = logs[counts[c, f]] - totals[c]: the weights of all features, for sparse rows.
 //
 // Beyond the classes they are 0. Some features at a time, as the two tables lie across each other.
-static void look_up(Matrix<const i64> counts, Flat<const f64> logs, Flat<const f64> totals,
+static void look_up(Steps2<const i64> counts, Flat<const f64> logs, Flat<const f64> totals,
                     Matrix<f64> weight) {
     const i64 classes = counts.rows, features = counts.columns;
     for (i64 first = 0; first < features; first += 64) {
         const i64 last = smaller(first + 64, features);
         for (i64 c = 0; c < classes; c++) {
             const f64 total = totals[c];
-            for (i64 f = first; f < last; f++) weight[f][c] = logs[counts[c][f]] - total;
+            for (i64 f = first; f < last; f++) weight[f][c] = logs[counts(c, f)] - total;
         }
         for (i64 f = first; f < last; f++)
             for (i64 c = classes; c < weight.columns; c++) weight[f][c] = 0.0;
@@ -179,12 +179,11 @@ static void look_up(Matrix<const i64> counts, Flat<const f64> logs, Flat<const f
 }
 
 // weight[f, c] = logs[ranks[f, c]] - totals[c], and 0 beyond the classes.
-static void look_up_ranks(Matrix<const i32> ranks, Flat<const f64> logs, Flat<const f64> totals,
+static void look_up_ranks(Steps2<const i32> ranks, Flat<const f64> logs, Flat<const f64> totals,
                           Matrix<f64> weight) {
     for (i64 f = 0; f < ranks.rows; f++) {
-        const i32 *own = ranks[f];
         f64 *out = weight[f];
-        for (i64 c = 0; c < ranks.columns; c++) out[c] = logs[own[c]] - totals[c];
+        for (i64 c = 0; c < ranks.columns; c++) out[c] = logs[ranks(f, c)] - totals[c];
         for (i64 c = ranks.columns; c < weight.columns; c++) out[c] = 0.0;
     }
 }
@@ -206,7 +205,7 @@ static bool places_of(Flat<const i32> columns, Flat<const i32> places, Flat<i32>
 // slots : a hash table: each holds a place + 1, or 0 if it is free; at least 2 d, a power of two.
 // known, first : (r, C * L) sums of columns that differ, and (r,) the first column that has each.
 // count : how many of these there are.
-static void place_columns(Room &room, Flat<const i32> columns, Cube<const i64> sums,
+static void place_columns(Room &room, Flat<const i32> columns, Steps3<const i64> sums,
                           Flat<i32> slots, Matrix<i64> known, Flat<i32> first, Flat<i64> count,
                           Flat<i32> out) {
     const i64 width = sums.columns, mask = slots.size - 1, size = sums.first * width;
@@ -220,7 +219,7 @@ static void place_columns(Room &room, Flat<const i32> columns, Cube<const i64> s
         for (i64 c = 0; c < sums.first; c++) // class by class: neighbours are fetched together
             for (i64 q = 0; q < width; q++) {
                 for (i64 k = 0; k < m; k++) {
-                    const i64 value = sums[c][columns[at + k]][q];
+                    const i64 value = sums(c, columns[at + k], q);
                     own[k * size + c * width + q] = value;
                     keys[k] += u64(value) * factor;
                 }

@@ -221,7 +221,7 @@ static void add_counts(Counts table, Counts more, i64 classes, Flat<const i32> p
 }
 
 // How many of the first columns of sums, (C, d, L), have a number that is not 0.
-static i64 count_met(Cube<const i64> sums, i64 size) {
+static i64 count_met(Steps3<const i64> sums, i64 size) {
     constexpr i64 STEP = 512;
     i64 met[STEP], count = 0;
     for (i64 first = 0; first < size; first += STEP) {
@@ -229,7 +229,7 @@ static i64 count_met(Cube<const i64> sums, i64 size) {
         fill<i64>(met, last - first, 0);
         for (i64 c = 0; c < sums.first; c++)
             for (i64 k = 0; k < sums.columns; k++)
-                for (i64 j = first; j < last; j++) met[j - first] |= sums[c][j][k];
+                for (i64 j = first; j < last; j++) met[j - first] |= sums(c, j, k);
         for (i64 j = 0; j < last - first; j++) count += met[j] != 0;
     }
     return count;
