@@ -46,7 +46,8 @@ def a_compiler() -> Iterator[None]:
         ) from None
     zig = Path(ziglang.__file__).parent / ("zig.exe" if sys.platform == "win32" else "zig")
     before = os.environ.copy()
-    os.environ |= {"CC": f"{zig} cc", "CXX": f"{zig} c++"}
+    flags = f"{before.get('CXXFLAGS', '')} -nostdlib++"  # else zig builds its library of C++ first
+    os.environ |= {"CC": f"{zig} cc", "CXX": f"{zig} c++", "CXXFLAGS": flags.strip()}
     try:
         yield
     finally:

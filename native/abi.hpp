@@ -1,8 +1,8 @@
 // The part of Python's stable ABI, as of 3.11, that the kernels use. It is fixed for all later
 // versions, so one library is enough for all of them, and building it needs no header of Python's.
 #pragma once
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #if defined(_WIN32)
 #define NAIVELY_IMPORT extern "C" __declspec(dllimport)

@@ -1,10 +1,10 @@
 // Arrays as kernels take them: a pointer and lengths. Everything here is in the namespace of an
 // instruction set, so that no function of one set is linked in place of another's.
 #pragma once
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <cstdlib>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <stdlib.h>
 
 namespace naively::SET {
 

@@ -1,8 +1,8 @@
 // The module naively.kernels.native: the kernels, of the instruction set that the processor has.
 // NAIVELY_INSTRUCTIONS=baseline (or avx2, avx512) in the environment asks for a lower one.
 #include "abi.hpp"
-#include <cstdlib>
-#include <cstring>
+#include <stdlib.h>
+#include <string.h>
 
 #if NAIVELY_X86
 #include <cpuid.h>
