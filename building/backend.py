@@ -11,11 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from scikit_build_core import build as core
-from scikit_build_core.build import build_sdist, get_requires_for_build_sdist
+from scikit_build_core.build import (
+    build_sdist,
+    get_requires_for_build_sdist,
+    prepare_metadata_for_build_editable,
+    prepare_metadata_for_build_wheel,
+)
 
 __all__ = [
     "build_editable", "build_sdist", "build_wheel", "get_requires_for_build_editable",
     "get_requires_for_build_sdist", "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_editable", "prepare_metadata_for_build_wheel",
 ]  # fmt: skip
 
 ZIG = ["ziglang>=0.14"]
@@ -46,8 +52,12 @@ def a_compiler() -> Iterator[None]:
         ) from None
     zig = Path(ziglang.__file__).parent / ("zig.exe" if sys.platform == "win32" else "zig")
     before = os.environ.copy()
-    flags = f"{before.get('CXXFLAGS', '')} -nostdlib++"  # else zig builds its library of C++ first
-    os.environ |= {"CC": f"{zig} cc", "CXX": f"{zig} c++", "CXXFLAGS": flags.strip()}
+    # for any processor, not this one; and zig is not to build its library of C++, which is not used
+    named = {"CC": f"{zig} cc", "CXX": f"{zig} c++"}
+    named |= {"CFLAGS": "-mcpu=baseline", "CXXFLAGS": "-mcpu=baseline -nostdlib++"}
+    for name in ("CFLAGS", "CXXFLAGS"):
+        named[name] = f"{before.get(name, '')} {named[name]}".strip()
+    os.environ |= named
     try:
         yield
     finally:
