@@ -140,6 +140,7 @@ class Model:
         with self.lock:
             schema, prior = schema or self.schema, prior or self.prior
             schema.refuse_unlike(other.schema)
+            schema = schema.declaring(other.schema.types)
             classes = merge_labels(self.classes, other.classes)
             prior.check_room(classes)
             schema.family.check_room(classes)
@@ -323,9 +324,14 @@ class Model:
             log_prior = np.log(prior)
         if parameters is None:
             with naming(self.classes, self.class_weight, self.feature_names):
-                family = self.family.within(self.classes, self.schema.names)
+                family = self._within
                 parameters = family.estimate_on(self.statistics, self.class_weight, workers)
         return Posterior(self.schema, self.classes, parameters, prior, log_prior)
+
+    @property
+    def _within(self) -> AnyFamily:
+        """The families for these classes and columns."""
+        return self.family.within(self.classes, self.schema.names, self.schema.types)
 
     def kept(self) -> Arrays:
         """What files keep of the estimate, if it was made: see `Parameters.kept`."""
@@ -334,7 +340,7 @@ class Model:
     def restore(self, kept: Arrays) -> None:
         """Go on from an estimate of which this was kept; ValueError if it is none of these sums."""
         if kept:
-            found = self.family.restored(self.statistics, self.class_weight, kept)
+            found = self._within.restored(self.statistics, self.class_weight, kept)
             self._estimate = self._estimated(SERIAL, found)
 
     def check(self, workers: Workers | None = None) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from naively.evidence.copies import as_copies
+from naively.evidence.declared import as_declared
 from naively.exact import Float64, Int64
 from naively.statistics.levels import Levels
 from naively.statistics.sample import SampleStatistics
@@ -42,6 +44,7 @@ class Entries:
     met : (n,) how many of them were met anew; of copies of a row 1.
     part : (n,) the part that it belongs to.
     n_classes : int
+    categorical : columns that are declared so: their levels are no dates, however they look.
     """
 
     codes: npt.NDArray[np.int32]
@@ -52,17 +55,18 @@ class Entries:
     met: Float64
     part: Int64
     n_classes: int
+    categorical: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, statistics: SampleStatistics) -> Entries:
-        """The rows of a sample.
+    def of(cls, statistics: SampleStatistics, types: Mapping[int, str] | None = None) -> Entries:
+        """The rows of a sample, whose columns have these declared types, by number.
 
         The parts are dealt in turn, class after class, by the hash of the row: each has its share
         of every class, and equal rows are spread over the parts. But copies of a row (`_copied`)
         are in one part, as each would be known by the others; then the rows weigh as much together
         as there would be without copies.
         """
-        statistics = statistics.canonical()
+        statistics = as_declared(statistics.canonical(), types := types or {})
         count = statistics.tables["count"].rounded()
         count /= _unit(count[count > 0])
         heaviest = count.max(initial=0.0)
@@ -87,7 +91,8 @@ class Entries:
         dealt = np.where(among == PARTS, np.fmod(whole, PARTS), turns).astype(np.int64)
         part = ((np.cumsum(dealt) - dealt)[at] + turn) % PARTS
         return cls(
-            statistics.codes, statistics.levels, row[at], y[at], share, met, part, count.shape[0]
+            statistics.codes, statistics.levels, row[at], y[at], share, met, part, count.shape[0],
+            frozenset(j for j, kind in types.items() if kind == "categorical"),
         )  # fmt: skip
 
     def __len__(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -56,8 +56,11 @@ class PooledParameters(Parameters):
     missing_tells = True
     not_linear = "the log-odds of pooled evidence are linear in no numbers: they are table look-ups"
 
-    def __init__(self, made: Plan, rows: Entries | SampleStatistics | PlanStatistics) -> None:
-        self.plan = made
+    def __init__(
+        self, made: Plan, rows: Entries | SampleStatistics | PlanStatistics,
+        types: Mapping[int, str] | None = None,
+    ) -> None:  # fmt: skip
+        self.plan, self._types = made, types or {}
         self._rows = rows  # counted or dealt: to deal takes time, and predictions need it not
         self.bias = made.bias
         classes = len(made.bias)
@@ -77,7 +80,7 @@ class PooledParameters(Parameters):
     def entries(self) -> Entries:
         """The rows that the plan was made from."""
         rows: Any = self._rows
-        return rows if isinstance(rows, Entries) else Entries.of(rows)
+        return rows if isinstance(rows, Entries) else Entries.of(rows, self._types)
 
     def kept(self) -> Arrays:
         """The plan; the rows are there."""

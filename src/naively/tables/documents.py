@@ -65,7 +65,8 @@ class DocumentPart(Part):
                 codes = pa.array(np.zeros(len(columns[0]), np.int32))
                 encoded = pa.DictionaryArray.from_arrays(codes, encoded.dictionary)
             found[name] = encoded
-        return pa.RecordBatch.from_arrays([found[n] for n in self.columns], names=self.columns)
+        batch = pa.RecordBatch.from_arrays([found[n] for n in self.columns], names=self.columns)
+        return inputs.marked(batch, (LABEL, FILE), inputs.ENCODED)
 
     def _parsed(self, documents: list[Document]) -> pa.RecordBatch:
         """The rows of documents."""

@@ -209,8 +209,10 @@ def _without(table: pa.Table, columns: Collection[str]) -> pa.Table:
 def _with_nulls(table: pa.Table, names: Sequence[str]) -> pa.Table:
     """These columns of a table, with nothing in those that it lacks."""
     nothing = pa.nulls(table.num_rows)
-    there = {*table.column_names}
-    return pa.table({name: table.column(name) if name in there else nothing for name in names})
+    there = {field.name: field for field in table.schema}
+    columns = [table.column(name) if name in there else nothing for name in names]
+    fields = [there.get(name) or pa.field(name, pa.null()) for name in names]
+    return pa.table(columns, schema=pa.schema(fields))
 
 
 def features_of(names: Sequence[str], question: Question) -> list[str]:
