@@ -39,6 +39,8 @@ MOMENT = re.compile(
 )  # fmt: skip
 EXACT = re.compile(r"\+?(-?[1-9][0-9]*)(\.[0-9]*)")
 TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
+NUL = "\N{SYMBOL FOR NULL}"
+"""What stands for NUL in a level: NumPy compares text up to the first NUL only."""
 LONG = 400  # digits of a Decimal that are all written
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of durations, a second
 
@@ -282,6 +284,8 @@ def level_text(value: Any, missing: Collection[str]) -> str | None:
         text = _canonical(value.decode(errors="backslashreplace").strip())
     else:
         text = None if is_nothing(value) else _canonical(str(value).strip())
+    if text is not None and "\0" in text:
+        text = text.replace("\0", NUL)
     return None if text in missing else text
 
 
