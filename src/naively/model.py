@@ -44,6 +44,7 @@ class Model:
     rows, unlabelled : int, rows that were learned, and those left out for want of a label.
     invalid : values that their columns' families could not take, by column.
     target : name of the column of labels, if it has one.
+    skipped : a spelling of a missing value that a row without a label has for one; else empty.
     untyped : whether the labels are text of a file, and may be numbers: see `tables.relabelling`.
     lock : held while what was learned changes, or is read where it must not change meanwhile.
     """
@@ -59,6 +60,7 @@ class Model:
     invalid: dict[str, Invalid] = field(default_factory=dict)
     target: str | None = None
     untyped: bool = False
+    skipped: str = field(default="", repr=False)
     lock: Any = field(default_factory=RLock, init=False, repr=False)
     _estimate: Posterior | None = field(default=None, init=False, repr=False)
     _lent: bool = field(default=False, init=False, repr=False)
@@ -154,6 +156,7 @@ class Model:
             self.statistics.accumulate(other._laid_out(schema), positions)
             self.rows += other.rows
             self.unlabelled += other.unlabelled
+            self.skipped = min(filter(None, (self.skipped, other.skipped)), default="")
             add_invalid(self.invalid, other.invalid)
 
     def forget(self, other: Model) -> None:

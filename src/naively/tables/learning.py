@@ -23,7 +23,7 @@ from naively.tables.label_cells import LabelCells
 from naively.tables.names import no_column
 from naively.tables.relabelling import with_labels_alike
 from naively.tables.summarising import summarise as summarise_rows
-from naively.tables.targets import LabelCodes, coded, typed
+from naively.tables.targets import LabelCodes, coded, spelled_missing, typed
 
 Inferred = Callable[[pa.Table, LabelCodes], Schema]
 """The columns to learn from, given the first rows and their labels."""
@@ -139,7 +139,10 @@ def summarise(plan: Plan, batch: pa.Table) -> Model:
         except ValueError as error:
             raise LearningError(f"the target column {question.target!r}: {error}") from None
     labels = labelled(batch, question.target, missing, plan.like)
-    return summarise_rows(plan.blank, batch, labels, weights)
+    model = summarise_rows(plan.blank, batch, labels, weights)
+    if model.unlabelled and question.target in batch.column_names:
+        model.skipped = spelled_missing(values.flat(batch.column(question.target)), missing)
+    return model
 
 
 def merge(model: Model, part: Model) -> Model:
