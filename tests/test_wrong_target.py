@@ -156,8 +156,6 @@ def test_labels_that_mean_a_missing_value_are_named(label, tmp_path, monkeypatch
     assert run(["fit", "t.csv", "--target", "y", "--missing", "", "-o", "m"]) == 0
     assert "skipped" not in capsys.readouterr().err
     assert naively.load("m").classes_.tolist() == sorted({label, "minor", "major"})
-    with pytest.warns(
-        UserWarning, match=f"30 of 90 rows .*{label!r} means a missing"
-    ):
+    with pytest.warns(UserWarning, match=f"30 of 90 rows .*{label!r} means a missing"):
         AutoBayes().fit({"x": x}, y)
     assert len(AutoBayes(missing=()).fit({"x": x}, y).classes_) == 3

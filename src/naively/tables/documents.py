@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from naively.tables import inputs, mail
+from naively.tables import headers, inputs, mail
 from naively.tables.inputs import BOM, DIGEST, Input, Stream, TableError, Task
 from naively.tables.parts import FilePart, Options, Part
 from naively.tables.places import SQUEEZED, Place, suffix
@@ -86,6 +86,7 @@ class InFile(DocumentPart, FilePart[bytes]):
         if not head:
             raise TableError(f"{self.name} is empty")
         inputs.check_narrow(self.name, head)
+        headers.refuse_fasttext(self.name, head)
         self.names = self._all_names(self.options)
         self.label = self.options.label or ""
         return head

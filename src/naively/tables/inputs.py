@@ -236,6 +236,8 @@ class Input:
         if self.used and not self.again:
             raise TableError(f"{self.name}: can be read only once; save it in a file first")
         self.used = True
+        if self.path is None and sys.stdin is None:
+            raise TableError("standard input is closed, where rows are expected")
         file: Any = self.path.open("rb", buffering=0) if self.path else sys.stdin.buffer
         file = getattr(file, "raw", file)  # a buffer would wait until it is full
         live = self.live and not self.again
