@@ -25,6 +25,7 @@ from naively.estimators.given import (
     is_flat,
     kind_of,
     labels_of,
+    target_within,
 )
 from naively.estimators.in_batches import AnswersInBatches
 from naively.estimators.validation import (
@@ -163,6 +164,9 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
                 learned.skipped = spelled_missing(column, self.missing)
             if known is None:  # what came after the first rows may be other than they were
                 learned = reconsidered(self._wishes(), learned)
+                if name := target_within(table, labels, getattr(y, "name", None)):
+                    said = f"column {name!r} of X holds the labels y: leave it out"
+                    warnings.warn(said, UserWarning, stacklevel=3)
         if learned.unlabelled:
             said = f"{learned.unlabelled} of {rows} rows have no label and were left out"
             if learned.skipped:

@@ -49,7 +49,8 @@ def declared_by_user(
         ("categorical", categorical), ("numeric", numeric)
     )  # fmt: skip
     for kind, names in kinds:
-        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        listed = isinstance(names, Collection) and not isinstance(names, str)
+        if not listed or not all(isinstance(name, str) for name in names):
             raise ValueError(f"{kind} is a list of names of columns, as ['zip'], not {names!r}")
         for name in names:
             if found.setdefault(name, kind) != kind:

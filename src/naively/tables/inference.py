@@ -99,8 +99,9 @@ class Wishes:
     types: Mapping[str, ColumnType] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if twice := sorted({*self.types} & {*self.text, *self.asked}):
-            raise ValueError(f"column {twice[0]!r} is declared {self.types[twice[0]]}, and as more")
+        for name, kind in self.types.items():
+            if name in self.text or name in self.asked:
+                raise ValueError(f"column {name!r} is declared {kind}, and named as something else")
         numeric = self.numeric
         if numeric is not None and numeric.summary.takes == "documents":
             raise ValueError("text is no family of numbers; name its columns in `columns`")
