@@ -7,6 +7,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 import naively
@@ -221,3 +223,54 @@ def test_options_declare_types_of_csv(naive, tmp_path, capsys):
     assert (naively.load(part).predict_proba(PLAIN) == expected.predict_proba(PLAIN)).all()
     assert main.run(["fit", str(table), "--target", "y", "--numeric", "q", "-o", str(model)]) != 0
     assert "no column 'q'" in capsys.readouterr().err
+
+
+# ---- laws ----------------------------------------------------------------------------------------
+
+FORMS = {
+    "plain": lambda codes: {"k": codes},
+    "texts": lambda codes: {"k": [*map(str, codes)]},
+    "pandas": lambda codes: pd.DataFrame({"k": pd.Categorical(codes)}),
+    "arrow": lambda codes: pa.table({"k": pa.array(codes).dictionary_encode()}),
+    "polars": lambda codes: pl.DataFrame(
+        {"k": pl.Series([*map(str, codes)], dtype=pl.Categorical)}
+    ),
+    "stream": lambda codes: pa.table({"k": pa.array(codes).dictionary_encode()}).to_reader(50),
+}
+UNDECLARED = {"plain", "texts"}
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 120), st.sampled_from([*FORMS])), min_size=1, max_size=5),
+    st.randoms(use_true_random=False),
+)
+def test_the_order_and_the_source_of_batches_change_no_bit(batches, random):
+    """Law 11: what a column is follows from all that was learned, in whatever order and form."""
+    ends = np.cumsum([0, *(size for size, _ in batches)])
+    parts = [
+        (form, CODES[a:b], Y[a:b]) for (_, form), a, b in zip(batches, ends, ends[1:], strict=False)
+    ]
+    declared = not UNDECLARED.issuperset(form for form, _, _ in parts)
+    all_of = {"k": CODES[: ends[-1]]}, Y[: ends[-1]]
+
+    def learned(model, form, codes, y):
+        rows = FORMS[form](codes)
+        if form != "stream":
+            return model.partial_fit(rows, y)
+        table = rows.read_all().append_column("y", pa.array(y))
+        return model.partial_fit(table.to_reader(50), "y")
+
+    shuffled = random.sample(parts, len(parts))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = AutoBayes(categorical=["k"] if declared else []).fit(*all_of)
+        online = AutoBayes()
+        for part in shuffled:
+            learned(online, *part)
+        total = learned(AutoBayes(), *parts[0])
+        for part in parts[1:]:
+            total = total + learned(AutoBayes(), *part)
+        expected = whole.predict_proba(PLAIN)
+    for model in (online, total):
+        assert (model.predict_proba(PLAIN) == expected).all()
+        assert dict(model.model_.schema.types) == dict(whole.model_.schema.types)
