@@ -71,7 +71,7 @@ def declaring(schema: Schema, table: pa.Table | SparseTable) -> Schema:
         takes = family.summary.takes
         if name in schema.types or why in ("asked", "array") or takes == "documents":
             continue  # the user said otherwise
-        if not (family.summary.of_levels or takes == "cells" or why == "truths"):
+        if takes == "numbers":
             raise ValueError(
                 f"column {name!r} is declared categorical here, and was learned as {family.name}: "
                 f"declare it in the first rows too, or name it: categorical=[{name!r}], "
