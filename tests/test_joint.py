@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -541,3 +542,11 @@ def test_titanic_by_hand(data_folder):
     females = {"status": [None], "age": [None], "sex": ["female"]}
     assert model.predict_proba(females)[0, 1] == pytest.approx(344 / 470, rel=1e-14)
     assert model.n_parameters_ == 1 + 2 * (4 * 2 * 2 - 1)
+
+
+def test_a_declared_category_is_a_level_as_any_other():
+    """A batch may declare what the first one did not."""
+    values, y = ["a", "b", "b", "a"], [0, 1, 0, 1]
+    declared = pa.table({"u": pa.array(values).dictionary_encode(), "v": values})
+    model = JointBayes().fit({"u": values, "v": values}, y).partial_fit(declared, y)
+    assert model.model_ == JointBayes().fit({"u": 2 * values, "v": 2 * values}, 2 * y).model_

@@ -64,7 +64,8 @@ def check_whole(labels: Labels, called: str = "y") -> None:
     if len(odd):
         raise ValueError(
             f"Unknown label type: continuous. {called} holds {odd[0]}, where classes are text, "
-            "whole numbers or truth values; cut it into ranges first"
+            "whole numbers or truth values; cut it into ranges first, or write v2.1 for 2.1 if "
+            "these are names"
         )
 
 

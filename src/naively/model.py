@@ -44,6 +44,7 @@ class Model:
     rows, unlabelled : int, rows that were learned, and those left out for want of a label.
     invalid : values that their columns' families could not take, by column.
     target : name of the column of labels, if it has one.
+    skipped : a spelling of a missing value that a row without a label has for one; else empty.
     untyped : whether the labels are text of a file, and may be numbers: see `tables.relabelling`.
     lock : held while what was learned changes, or is read where it must not change meanwhile.
     """
@@ -59,6 +60,7 @@ class Model:
     invalid: dict[str, Invalid] = field(default_factory=dict)
     target: str | None = None
     untyped: bool = False
+    skipped: str = field(default="", repr=False)
     lock: Any = field(default_factory=RLock, init=False, repr=False)
     _estimate: Posterior | None = field(default=None, init=False, repr=False)
     _lent: bool = field(default=False, init=False, repr=False)
@@ -140,6 +142,7 @@ class Model:
         with self.lock:
             schema, prior = schema or self.schema, prior or self.prior
             schema.refuse_unlike(other.schema)
+            schema = schema.declaring(other.schema.types)
             classes = merge_labels(self.classes, other.classes)
             prior.check_room(classes)
             schema.family.check_room(classes)
@@ -153,6 +156,7 @@ class Model:
             self.statistics.accumulate(other._laid_out(schema), positions)
             self.rows += other.rows
             self.unlabelled += other.unlabelled
+            self.skipped = min(filter(None, (self.skipped, other.skipped)), default="")
             add_invalid(self.invalid, other.invalid)
 
     def forget(self, other: Model) -> None:
@@ -325,9 +329,14 @@ class Model:
             log_prior = np.log(prior)
         if parameters is None:
             with naming(self.classes, self.class_weight, self.feature_names):
-                family = self.family.within(self.classes, self.schema.names)
+                family = self._within
                 parameters = family.estimate_on(self.statistics, self.class_weight, workers)
         return Posterior(self.schema, self.classes, parameters, prior, log_prior)
+
+    @property
+    def _within(self) -> AnyFamily:
+        """The families for these classes and columns."""
+        return self.family.within(self.classes, self.schema.names, self.schema.types)
 
     def kept(self) -> Arrays:
         """What files keep of the estimate, if it was made: see `Parameters.kept`."""
@@ -336,7 +345,7 @@ class Model:
     def restore(self, kept: Arrays) -> None:
         """Go on from an estimate of which this was kept; ValueError if it is none of these sums."""
         if kept:
-            found = self.family.restored(self.statistics, self.class_weight, kept)
+            found = self._within.restored(self.statistics, self.class_weight, kept)
             self._estimate = self._estimated(SERIAL, found)
 
     def check(self, workers: Workers | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -25,6 +25,8 @@ WhyKind = Literal[
     "rule", "asked", "array", "chosen", "constant", "no values", "few numbers", "counts", "truths",
     "levels",
 ]  # fmt: skip
+ColumnType = Literal["categorical", "numeric"]
+"""What a column is declared to be, by its source or by the user."""
 
 
 @dataclass(frozen=True)
@@ -116,11 +118,13 @@ class Schema:
     blocks : tuple of Block. A column may be in several.
     reasons : for each column its `Why`, in the order of the table; None for an array.
     missing : spellings of a missing value in text.
+    types : the columns whose type a source or the user declared, in the order of their names.
     """
 
     blocks: tuple[Block, ...]
     reasons: dict[str, Why] | None
     missing: tuple[str, ...] = ()
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
 
     @classmethod
     def of_array(
@@ -265,6 +269,21 @@ class Schema:
         return [rows.of(k, place) for k, place in enumerate(self.places)]
 
     # ---- other schemas -----------------------------------------------------------------------
+
+    def declaring(self, types: Mapping[str, ColumnType]) -> Schema:
+        """The schema with the declared types of another one, too: declared once is declared.
+
+        Raises ValueError for a column that is categorical in one and numeric in the other.
+        """
+        if types.items() <= self.types.items():
+            return self
+        for name, kind in types.items():
+            if self.types.get(name, kind) != kind:
+                raise ValueError(
+                    f"column {name!r} was declared {self.types[name]} in one model and {kind} in "
+                    "the other: declare the same in both"
+                )
+        return replace(self, types=dict(sorted({**self.types, **types}.items())))
 
     def refuse_unlike(self, other: Schema) -> None:
         """Raise ValueError, saying why, unless the two count the same of the same columns."""

@@ -128,6 +128,11 @@ def fit(
     if keeper is not None:
         keeper.remove()
     models.unread(fitted.model, fitted.model.invalid, "learned")
+    if skipped := fitted.model.skipped:
+        progress.note(
+            f"rows whose label is {skipped!r} were skipped, as it means a missing value; if it is "
+            'a class, --missing "" says that only empty cells are missing'
+        )
     if len(fitted.model.classes) == 1 and like is None:
         label = "" if options.label is None else " --label"
         progress.note(

@@ -192,11 +192,11 @@ class Learning(Rereads):
         """Warn of what a sum of two models cannot have of both, at the line of the user."""
         mine, theirs, default = self._said(), other._said(), type(self)()._said()
         # what the right model left at its default, it leaves to the left one; the families that
-        # `columns` names are compared where their statistics are added
+        # `columns` names, and declared types, are compared where their statistics are added
         unlike = [
             f"{name}={mine[name]!r}, not {theirs[name]!r}"
             for name in mine
-            if name not in (*UNREAD, "columns")
+            if name not in (*UNREAD, "columns", "categorical", "numeric")
             and repr(theirs[name]) not in (repr(mine[name]), repr(default[name]))
         ]
         if unlike:

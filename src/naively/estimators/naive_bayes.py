@@ -12,6 +12,7 @@ from naively.families.base import AnyFamily, Family
 from naively.families.categorical_parameters import Unseen
 from naively.families.pooled import Pooled
 from naively.prior import Given, Virtual
+from naively.tables.declared import declared_by_user
 from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
 from naively.tables.names import named
@@ -40,6 +41,11 @@ class NaiveBayes(TableClassifier):
         how left-out rows are predicted. It is the model of ``AutoBayes(interactions=0)``, steps 1
         and 2 of docs/evidence.md, which keeps the rows: so it takes no `family`, and `columns` can
         only skip some.
+    categorical, numeric : sequence of str
+        Names of columns that are categorical although their values are numbers, such as codes; or
+        numeric, whatever they look like: what is no number in them is missing. Types that a frame
+        or file declares (pandas' category, Arrow's dictionary, the Enum and Categorical of polars,
+        nominal columns of ARFF) hold without that.
     alpha : float or "auto"
         Virtual counts of each level, for inferred families; "auto" as in `MultinomialNB`.
     prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
@@ -80,6 +86,8 @@ class NaiveBayes(TableClassifier):
     _: KW_ONLY
     family: AnyFamily | str | None = None
     weights: Literal["auto"] | None = None
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
     alpha: float | Literal["auto"] = 1.0
     prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
@@ -119,6 +127,7 @@ class NaiveBayes(TableClassifier):
             self._smoothing,
             self.unseen,
             tuple(self.missing),
+            types=declared_by_user(self.categorical, self.numeric),
         )
 
     def _weighed(self) -> Wishes:
@@ -132,7 +141,8 @@ class NaiveBayes(TableClassifier):
                 'and alpha="auto", and let `columns` name no family but "skip"'
             )
         whole = Pooled(interactions=0)
-        return Wishes(columns, missing=tuple(self.missing), whole=whole)
+        types = declared_by_user(self.categorical, self.numeric)
+        return Wishes(columns, missing=tuple(self.missing), whole=whole, types=types)
 
 
 # ---- parameters inside parameters, by scikit-learn's nested names --------------------------------

@@ -25,6 +25,7 @@ from naively.estimators.given import (
     is_flat,
     kind_of,
     labels_of,
+    target_within,
 )
 from naively.estimators.in_batches import AnswersInBatches
 from naively.estimators.validation import (
@@ -43,7 +44,7 @@ from naively.posterior import Posterior
 from naively.prior import Prior
 from naively.schema import Schema
 from naively.study.folds import Learnable, Reading
-from naively.tables import union
+from naively.tables import union, values
 from naively.tables.encoding import decode, encode, encode_for
 from naively.tables.explaining import explain
 from naively.tables.frames import SparseTable, array_width, to_arrow
@@ -54,7 +55,7 @@ from naively.tables.names import few
 from naively.tables.rereading import reread, smoothing_of
 from naively.tables.scanning import streamed
 from naively.tables.summarising import check_levels, other_columns, slices, summarise
-from naively.tables.targets import LabelCodes, label_column
+from naively.tables.targets import LabelCodes, label_column, spelled_missing
 from naively.tables.turned import kinds, turned
 
 Given = tuple[Any, LabelCodes, Float64 | None, Kind]
@@ -158,13 +159,19 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         else:
             blank, _, (table, labels, weights, kind) = self._planned(X, y, sample_weight, known, 1)
             learned, rows = self._summed(blank, table, labels, weights), table.num_rows
+            if learned.unlabelled:
+                column = values.flat(apart(self._as_table(X, None, y), y)[1])
+                learned.skipped = spelled_missing(column, self.missing)
             if known is None:  # what came after the first rows may be other than they were
                 learned = reconsidered(self._wishes(), learned)
+                if name := target_within(table, labels, getattr(y, "name", None)):
+                    said = f"column {name!r} of X holds the labels y: leave it out"
+                    warnings.warn(said, UserWarning, stacklevel=3)
         if learned.unlabelled:
-            warnings.warn(
-                f"{learned.unlabelled} of {rows} rows have no label and were left out",
-                UserWarning, stacklevel=3,
-            )  # fmt: skip
+            said = f"{learned.unlabelled} of {rows} rows have no label and were left out"
+            if learned.skipped:
+                said += f"; {learned.skipped!r} means a missing value, unless `missing` says other"
+            warnings.warn(said, UserWarning, stacklevel=3)
         self._warn(learned.invalid, "learned", learned.schema)
         return learned, {"_kind": kind}
 

@@ -290,8 +290,10 @@ class Family(ABC, Generic[S, P]):
     def check_room(self, classes: Labels) -> None:
         """Raise ValueError if it cannot have one of these classes."""
 
-    def within(self, classes: Labels, names: Sequence[str]) -> Self:
-        """The family for these classes and columns, if it makes a difference."""
+    def within(
+        self, classes: Labels, names: Sequence[str], types: Mapping[str, str] | None = None
+    ) -> Self:
+        """The family for these classes and columns of declared types, if it makes a difference."""
         return self
 
     def check(self, statistics: S, class_weight: ExactArray) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, get_args
 
 import numpy as np
 
 from naively.evidence.bins import Column
+from naively.evidence.declared import as_declared
 from naively.evidence.entries import Entries
 from naively.evidence.fixed import FixedPlan, PlanCounts
 from naively.evidence.keeping import plan_of
@@ -47,12 +48,14 @@ class Pooled(Family[Any, PooledParameters]):
     text : columns whose words are evidence, however short their texts are: by name, and by number
         where columns are estimated from.
     plan : a plan that is given, of other rows: then all rows are counted for it, and none is kept.
+    types : (number, "categorical" or "numeric") of columns that are declared so; see `within`.
     """
 
     interactions: Interactions = "auto"
     limit: int = 1_000_000
     text: tuple[str | int, ...] = ()
     plan: FixedPlan | None = None
+    types: tuple[tuple[int, str], ...] = ()
 
     name = "pooled"
     independent = False
@@ -89,10 +92,14 @@ class Pooled(Family[Any, PooledParameters]):
         if self.plan is not None:
             self.plan.codes(classes)
 
-    def within(self, classes: Labels, names: Sequence[str]) -> Self:
-        """With the plan for some of its classes, and the numbers of the columns of text."""
+    def within(
+        self, classes: Labels, names: Sequence[str], types: Mapping[str, str] | None = None
+    ) -> Self:
+        """With the plan for some of its classes; columns of text, and declared ones, by number."""
         text = tuple(k for k, name in enumerate(names) if name in self.text)
-        return replace(self, text=text, plan=self.plan and self.plan.among(classes))
+        known = tuple((k, types[name]) for k, name in enumerate(names) if types and name in types)
+        plan = self.plan and self.plan.among(classes)
+        return replace(self, text=text, plan=plan, types=known)
 
     @property
     def in_turn(self) -> bool:
@@ -106,7 +113,9 @@ class Pooled(Family[Any, PooledParameters]):
         if self.plan is not None:
             return PlannedParameters(self.plan, statistics, class_weight)
         named = frozenset(int(k) for k in self.text)
-        entries = Entries.of(statistics, class_weight.rounded(), named)
+        categorical = frozenset(j for j, kind in self.types if kind == "categorical")
+        statistics = as_declared(statistics, dict(self.types))
+        entries = Entries.of(statistics, class_weight.rounded(), named, categorical)
         places = entries.columns.tolist()
         text = {k for k, column in enumerate(places) if column in named}
         made = plan(entries, self.interactions, text, workers)
@@ -124,4 +133,5 @@ class Pooled(Family[Any, PooledParameters]):
         if self.plan is not None:
             raise ValueError("a model that was given a plan keeps no estimate")
         classes, columns = statistics.tables["missing"].shape
-        return PooledParameters(plan_of(kept, columns, classes), statistics)
+        made = plan_of(kept, columns, classes)
+        return PooledParameters(made, as_declared(statistics, dict(self.types)))

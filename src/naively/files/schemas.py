@@ -11,7 +11,7 @@ from naively.families.registry import FAMILIES
 from naively.files import checks
 from naively.files.encoding import encode, hyperparameters
 from naively.invalid import Invalid
-from naively.schema import Block, ColumnNumbers, Schema, Why, WhyKind
+from naively.schema import Block, ColumnNumbers, ColumnType, Schema, Why, WhyKind
 from naively.statistics.base import Arrays
 
 
@@ -25,6 +25,7 @@ def encode_schema(schema: Schema, arrays: Arrays) -> dict[str, Any]:
         ],
         "columns": reasons and [[name, one.text, one.kind] for name, one in reasons.items()],
         "missing": list(schema.missing),
+        "types": dict(schema.types),
     }
 
 
@@ -36,7 +37,7 @@ def _names(block: Block) -> Any:
 
 def decode_schema(document: Any, arrays: Arrays) -> Schema:
     """The schema. Raises ValueError if it is none."""
-    checks.expect(document, {"blocks": list, "missing": list})
+    checks.expect(document, {"blocks": list, "missing": list, "types": dict})
     checks.texts(document["missing"], "its spellings of a missing value")
     blocks, columns = [], document.get("columns")
     for one in document["blocks"]:
@@ -53,10 +54,19 @@ def decode_schema(document: Any, arrays: Arrays) -> Schema:
     if not blocks:
         raise ValueError("it has no blocks of columns")
     reasons = None if columns is None else _reasons(columns)
-    schema = Schema(tuple(blocks), reasons, tuple(document["missing"]))
+    types = _types(document["types"])
+    schema = Schema(tuple(blocks), reasons, tuple(document["missing"]), types)
     if reasons is not None and not set(schema.names) <= reasons.keys():
         raise ValueError("the columns of its blocks are not those of its table")
     return schema
+
+
+def _types(document: dict[Any, Any]) -> dict[str, ColumnType]:
+    """The declared types of columns."""
+    kinds = get_args(ColumnType)
+    if not all(kind in kinds for kind in document.values()) or [*document] != sorted(document):
+        raise ValueError("the declared types of its columns are none")
+    return document
 
 
 def _reasons(columns: Any) -> dict[str, Why]:

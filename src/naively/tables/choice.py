@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ def chosen(
             continue
         blocks.append(Block(family, (name,)))
     blocks += [block for block in schema.blocks if {*asked} & {*block.names}]
-    return Schema(together(blocks), reasons, schema.missing)
+    return replace(schema, blocks=together(blocks), reasons=reasons)
 
 
 def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[AnyFamily, float]]:

@@ -28,7 +28,7 @@ family that predicts the class best on rows held out of those first ones (see
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -43,10 +43,11 @@ from naively.families.multinomial import Multinomial
 from naively.families.poisson import Poisson
 from naively.families.text import Text
 from naively.model import Model
-from naively.schema import ASKED, CONSTANT, NO_VALUES, Block, Schema, Why
+from naively.schema import ASKED, CONSTANT, NO_VALUES, Block, ColumnType, Schema, Why
 from naively.tables import prose, values
 from naively.tables.blocks import together
 from naively.tables.choice import chosen
+from naively.tables.declared import declared_types
 from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
 from naively.tables.names import named, names_of, no_column
@@ -83,6 +84,7 @@ class Wishes:
     whole : Family that takes all columns together; None for a family each.
     alone : Family of a column of text that there is nothing beside, in place of that; or None.
     documents : names of columns that are text without looking at them.
+    types : columns that are declared categorical or numeric, whatever their source says.
     """
 
     columns: Columns
@@ -94,8 +96,12 @@ class Wishes:
     whole: AnyFamily | None = None
     alone: AnyFamily | None = None
     documents: tuple[str, ...] = ()
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name, kind in self.types.items():
+            if name in self.text or name in self.asked:
+                raise ValueError(f"column {name!r} is declared {kind}, and named as something else")
         numeric = self.numeric
         if numeric is not None and numeric.summary.takes == "documents":
             raise ValueError("text is no family of numbers; name its columns in `columns`")
@@ -150,6 +156,7 @@ class Wishes:
         reasons: dict[str, Why] = {}
         alone = self._alone({*names} - {*given})
         self._check_text(table, known, alone is not None)
+        types = self._types(table, names, known)
         for name in names:
             if name in given:
                 key, choice = given[name]
@@ -159,14 +166,27 @@ class Wishes:
                 continue
             family, reasons[name] = self.whole, EVIDENCE
             if family is None:
-                family, reasons[name] = self._rule(table.column(name))
+                family, reasons[name] = self._rule(table.column(name), types.get(name))
             elif alone and name in self.text:
                 family, reasons[name] = alone, ASKED
-            elif alone and prose.is_prose(table.column(name), self.missing):
+            elif alone and name not in types and prose.is_prose(table.column(name), self.missing):
                 family, reasons[name] = alone, PROSE
             if family is not None:
                 blocks.append(Block(family, (name,)))
-        return Schema(together(blocks, self.whole or self.numeric), reasons, self.missing)
+        shared = together(blocks, self.whole or self.numeric)
+        return Schema(shared, reasons, self.missing, types)
+
+    def _types(
+        self, table: pa.Table, names: Sequence[str], known: Sequence[str] | None
+    ) -> dict[str, ColumnType]:
+        """The declared types of these columns: what the user says, then what their source does."""
+        for name in self.types:
+            if known is not None and name not in known:
+                raise ValueError(f"`{self.types[name]}`: {no_column(name, known)}")
+        open_ = {*names} - {*self.text, *self.asked, *self.documents}
+        found = declared_types(table, open_, self.missing)
+        found |= {name: kind for name, kind in self.types.items() if name in names}
+        return dict(sorted(found.items()))
 
     def _check_text(self, table: pa.Table, known: Sequence[str] | None, alone: bool) -> None:
         """Raise ValueError if a column that is named as text is not there, or is none."""
@@ -195,48 +215,55 @@ class Wishes:
         return given
 
     def _rule(
-        self, given: pa.Array | pa.ChunkedArray, counted: bool = False
-    ) -> tuple[AnyFamily | None, Why]:
+        self, given: pa.Array | pa.ChunkedArray, declared: ColumnType | None = None,
+        counted: bool = False,
+    ) -> tuple[AnyFamily | None, Why]:  # fmt: skip
         """(family of a column, or None to leave it out; the reason).
 
         Few numbers whose levels have been counted stay levels, even if none was met twice.
         """
         # first, as documents are large and need no copy; none of them is a number
-        if prose.is_prose(given, self.missing):
+        if declared is None and prose.is_prose(given, self.missing):
             return Text(alpha=self.alpha), PROSE
         column = values.flat(given)
-        kind, declared = column.type, pa.types.is_dictionary(column.type)
-        kind = kind.value_type if declared else kind
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
         text = values.is_text(kind)
         plain = text or values.is_number(kind) or pa.types.is_boolean(kind)
         if not (plain or pa.types.is_null(kind) or pa.types.is_temporal(kind)):
             return None, Why(f"no plain values but {kind}")
-        if not declared:
+        if declared == "numeric":
+            read = values.numbers(column, self.missing)
+            distinct = np.unique(read.values[np.isfinite(read.values)])
+            return self._number_rule(read.values, distinct, most=0)
+        if declared is None:
             read = values.numbers(column, self.missing)
             if not (read.truths or read.invalid.any() or (text and values.any_code(column))):
                 distinct = np.unique(read.values[np.isfinite(read.values)])
                 if _told_apart(distinct, column, self.missing):
-                    return self._number_rule(read.values, distinct, counted)
-        return self._level_rule(column)
+                    most = FEW if counted else None
+                    return self._number_rule(read.values, distinct, most)
+        return self._level_rule(column, declared is not None)
 
-    def _level_rule(self, column: pa.Array) -> tuple[AnyFamily | None, Why]:
+    def _level_rule(self, column: pa.Array, declared: bool) -> tuple[AnyFamily | None, Why]:
         codes, known = values.levels(column, self.missing)
         counts = np.bincount(codes, minlength=len(known) + 1)[:-1]
         met = [level for level, count in zip(known.tolist(), counts, strict=True) if count]
         levels, present = len(met), int(counts.sum())  # slices know more levels
         if levels < 2:
             return self._constant(levels)
-        if self.levels is None and {*met} <= {"true", "false"}:
+        truths = known.tolist() if declared else met
+        if self.levels is None and {*truths} <= {"true", "false"}:
             return Bernoulli(self.alpha, binarize=None), TRUTHS
-        if all(level and values.MOMENT.fullmatch(level) for level in met):
+        if not declared and all(level and values.MOMENT.fullmatch(level) for level in met):
             return None, Why("dates or times")
         if present >= MANY and levels > 0.9 * present:
             how = written(met)
             like = f"like an identifier: {levels:,} different values in {present:,} rows"
             return None, Why(f"{like}; {how}" if how else like)
         family = self.levels or Categorical(self.alpha, unseen=self.unseen)
+        what = "declared categorical" if declared else "text"
         return family, Why(
-            f"text, {levels:,} level{'s' * (levels != 1)}", "levels" if self.levels else "rule"
+            f"{what}, {levels:,} level{'s' * (levels != 1)}", "levels" if self.levels else "rule"
         )
 
     def _constant(self, levels: int) -> tuple[AnyFamily, Why]:
@@ -244,8 +271,8 @@ class Wishes:
         family = Categorical(self.alpha, unseen=self.unseen)
         return family, CONSTANT if levels else NO_VALUES
 
-    def _number_rule(self, x: Any, distinct: Any, counted: bool) -> tuple[AnyFamily | None, Why]:
-        """The same of numbers, of which these are different."""
+    def _number_rule(self, x: Any, distinct: Any, most: int | None) -> tuple[AnyFamily | None, Why]:
+        """The same of numbers, of which these are different: levels, if there are so few."""
         x = x[np.isfinite(x)]
         if len(distinct) < 2:
             return self._constant(len(distinct))
@@ -253,12 +280,14 @@ class Wishes:
         if not whole:
             return self.numeric or Gaussian(floor="feature"), Why("numbers")
         span = distinct[-1] - distinct[0] + 1
-        if len(x) >= MANY and len(distinct) == len(x) >= span / 2:
+        if most != 0 and len(x) >= MANY and len(distinct) == len(x) >= span / 2:
             return None, Why("like an identifier: whole numbers, each once")
         if self.numeric is not None:
             plain = self.numeric == Gaussian(floor="feature")
             return ROUNDED if plain else self.numeric, Why("whole numbers")
-        if len(distinct) <= (FEW if counted or len(x) >= MANY else max(2, len(x) // 2)):
+        if most is None:
+            most = FEW if len(x) >= MANY else max(2, len(x) // 2)
+        if len(distinct) <= most:
             few = Why(f"whole numbers, {len(distinct)} different", "few numbers")
             return Categorical(self.alpha, unseen=self.unseen), few
         if distinct[0] >= 0 and 0.5 <= x.var() / x.mean() <= 2:
@@ -312,7 +341,8 @@ def reconsidered(wishes: Wishes, model: Model) -> Model:
             if levels < 2:
                 continue
             if schema.reason(name).open or (is_few(schema, name) and levels > FEW):
-                family, why = wishes._rule(_column_of(counted, k, offsets), counted=True)
+                column = _column_of(counted, k, offsets)
+                family, why = wishes._rule(column, schema.types.get(name), counted=True)
                 if family is None:  # an identifier or dates, as far as they were counted
                     family, why = schema.known[name], Why(f"{levels} levels")
                 changed[name] = family, why

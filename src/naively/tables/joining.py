@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from naively.tables import values
-from naively.tables.inputs import UNTYPED, is_encoded, is_untyped
+from naively.tables.inputs import DECLARED, UNTYPED, is_declared, is_encoded, is_untyped
 
 
 def together(tables: Sequence[pa.Table]) -> pa.Table:
     """One table of several whose columns may differ in type: then they become numbers or text.
 
-    What is text of a file in all of them is marked so: blanks about it are none of a label.
+    What is text of a file in all of them is marked so: blanks about it are none of a label. So is
+    what one of them declares categorical.
     """
     names = list(dict.fromkeys(name for table in tables for name in table.column_names))
     columns = [_joined([_column(table, name) for table in tables]) for name in names]
@@ -21,6 +22,7 @@ def together(tables: Sequence[pa.Table]) -> pa.Table:
     for name, column in zip(names, columns, strict=True):
         own = [table.schema.field(name) for table in tables if name in table.column_names]
         mark = UNTYPED if all(map(is_untyped, own)) else None
+        mark = DECLARED if any(map(is_declared, own)) else mark
         fields.append(pa.field(name, column.type, metadata=mark))
     return pa.table(columns, schema=pa.schema(fields))
 

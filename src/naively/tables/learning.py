@@ -23,7 +23,7 @@ from naively.tables.label_cells import LabelCells
 from naively.tables.names import no_column
 from naively.tables.relabelling import with_labels_alike
 from naively.tables.summarising import summarise as summarise_rows
-from naively.tables.targets import LabelCodes, coded, typed
+from naively.tables.targets import LabelCodes, coded, spelled_missing, typed
 
 Inferred = Callable[[pa.Table, LabelCodes], Schema]
 """The columns to learn from, given the first rows and their labels."""
@@ -139,7 +139,10 @@ def summarise(plan: Plan, batch: pa.Table) -> Model:
         except ValueError as error:
             raise LearningError(f"the target column {question.target!r}: {error}") from None
     labels = labelled(batch, question.target, missing, plan.like)
-    return summarise_rows(plan.blank, batch, labels, weights)
+    model = summarise_rows(plan.blank, batch, labels, weights)
+    if model.unlabelled and question.target in batch.column_names:
+        model.skipped = spelled_missing(values.flat(batch.column(question.target)), missing)
+    return model
 
 
 def merge(model: Model, part: Model) -> Model:
@@ -209,8 +212,10 @@ def _without(table: pa.Table, columns: Collection[str]) -> pa.Table:
 def _with_nulls(table: pa.Table, names: Sequence[str]) -> pa.Table:
     """These columns of a table, with nothing in those that it lacks."""
     nothing = pa.nulls(table.num_rows)
-    there = {*table.column_names}
-    return pa.table({name: table.column(name) if name in there else nothing for name in names})
+    there = {field.name: field for field in table.schema}
+    columns = [table.column(name) if name in there else nothing for name in names]
+    fields = [there.get(name) or pa.field(name, pa.null()) for name in names]
+    return pa.table(columns, schema=pa.schema(fields))
 
 
 def features_of(names: Sequence[str], question: Question) -> list[str]:

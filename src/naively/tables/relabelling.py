@@ -34,8 +34,9 @@ def _relabelled(model: Model, named: Callable[[Labels], Labels]) -> Model:
         return model
     names = named(model.classes)
     total = replace(
-        model.blank(), rows=model.rows, unlabelled=model.unlabelled, invalid=dict(model.invalid)
-    )
+        model.blank(), rows=model.rows, unlabelled=model.unlabelled, invalid=dict(model.invalid),
+        skipped=model.skipped,
+    )  # fmt: skip
     none = np.empty(0, np.int64)
     for k, own in enumerate(_distinct(names)):
         part = model.blank()

@@ -51,6 +51,8 @@ def reread(model: Model, before: Wishes, now: Wishes, changed: Collection[str]) 
         return model
     if before.missing != now.missing:
         raise ValueError(f"`missing` decides what is counted: {AGAIN}")
+    if before.types != now.types:
+        raise ValueError(f"`categorical` and `numeric` decide what is counted: {AGAIN}")
     if (before.whole is None) != (now.whole is None):
         raise ValueError(f"`weights` decides what is counted: {AGAIN}")
     if now.whole is not None:

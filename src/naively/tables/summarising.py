@@ -12,6 +12,7 @@ from naively.exact import Float64
 from naively.labels import Labels
 from naively.model import Model
 from naively.schema import Schema
+from naively.tables.declared import declaring
 from naively.tables.encoding import encode
 from naively.tables.targets import LabelCodes
 
@@ -31,7 +32,7 @@ def slices(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
 def summarise(
     blank: Model, batch: pa.Table, labels: LabelCodes, weights: Float64 | None = None
 ) -> Model:
-    """A model like a blank one that learned these rows alone.
+    """A model like a blank one that learned these rows alone, with the types that they declare.
 
     Parameters
     ----------
@@ -44,7 +45,9 @@ def summarise(
         kept = codes < len(classes)
         batch, codes = batch.filter(pa.array(kept)), codes[kept]
         weights = None if weights is None else weights[kept]
-    rows, invalid = encode(blank.schema, batch)
+    schema = declaring(blank.schema, batch)
+    blank = blank if schema is blank.schema else blank.blank(schema)
+    rows, invalid = encode(schema, batch)
     if weights is not None and not weights.all():
         kept = weights > 0
         rows, codes, weights = rows[kept], codes[kept], weights[kept]

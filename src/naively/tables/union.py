@@ -81,7 +81,8 @@ def union(a: Schema, b: Schema, open_a: Mapping[str, str], open_b: Mapping[str, 
         for name in (*a.why, *b.why)
     }  # fmt: skip
     reasons = {name: one.reason(name) for name, one in said.items()}
-    return Schema(together(_blocks(said, a)), reasons, a.missing)
+    types = a.declaring(b.types).types
+    return Schema(together(_blocks(said, a)), reasons, a.missing, types)
 
 
 def _check_rows(blocks: Sequence[Block]) -> None:
@@ -151,7 +152,9 @@ def _decisive(
             "one `like` the other"
         )
     if mine.summary == theirs.summary:
-        return b if (name in open_a and name not in open_b) or _is_wider(theirs, mine) else a
+        later = name in open_a and name not in open_b
+        later = later or (is_few(a, name) and name in b.types)
+        return b if later or _is_wider(theirs, mine) else a
     if open_a.get(name) == NO_VALUES.text or (
         (name in open_a or is_few(a, name)) and not _may_be_no_count(b, name)
     ):
@@ -183,7 +186,7 @@ def _is_wider(one: AnyFamily, other: AnyFamily) -> bool:
 
 def is_few(schema: Schema, name: str) -> bool:
     """Whether a column is one of levels only because it has few different whole numbers."""
-    return schema.reason(name).kind == "few numbers"
+    return schema.reason(name).kind == "few numbers" and name not in schema.types
 
 
 def under(model: Model, wider: Schema, strict: bool = True) -> Model:

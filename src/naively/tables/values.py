@@ -39,6 +39,8 @@ MOMENT = re.compile(
 )  # fmt: skip
 EXACT = re.compile(r"\+?(-?[1-9][0-9]*)(\.[0-9]*)")
 TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
+NUL = "\N{SYMBOL FOR NULL}"
+"""What stands for NUL in a level: NumPy compares text up to the first NUL only."""
 LONG = 400  # digits of a Decimal that are all written
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of durations, a second
 
@@ -276,8 +278,8 @@ def level_text(value: Any, missing: Collection[str]) -> str | None:
         text = "true" if value else "false"
     elif isinstance(value, Integral):
         text = str(int(value))
-    elif isinstance(value, Real):  # np.float32(0.1) is 0.1, as it is written
-        text = _number_text(_as_written(value) if isinstance(value, np.floating) else float(value))
+    elif isinstance(value, Real):  # np.float32(0.1) is 0.10000000149011612: sums are of values
+        text = _number_text(float(value))
     elif isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) < LONG:
         text = _canonical(f"{value:f}")
     elif isinstance(value, timedelta):
@@ -286,6 +288,8 @@ def level_text(value: Any, missing: Collection[str]) -> str | None:
         text = _canonical(value.decode(errors="backslashreplace").strip())
     else:
         text = None if is_nothing(value) else _canonical(str(value).strip())
+    if text is not None and "\0" in text:
+        text = text.replace("\0", NUL)
     return None if text in missing else text
 
 
@@ -316,11 +320,6 @@ def _canonical(text: str) -> str:
     return text
 
 
-def _as_written(value: Any) -> float:
-    """A NumPy number as it is written: 0.1 of four bytes is 0.1; whole numbers as they are."""
-    return float(value if value == np.floor(value) else str(value))
-
-
 def _number_text(value: float) -> str | None:
     return None if math.isnan(value) else number_text(value)
 
@@ -345,6 +344,4 @@ def level_texts(
     places, known = encoded(column)
     if types.is_temporal(known.type):
         known = known.cast(pa.string())
-    narrow = types.is_float32(known.type) or types.is_float16(known.type)
-    met = list(known.to_numpy(zero_copy_only=False)) if narrow else known.to_pylist()
-    return places, [level_text(value, missing) for value in met]
+    return places, [level_text(value, missing) for value in known.to_pylist()]
