@@ -47,9 +47,9 @@ class AutoBayes(TableClassifier):
         or file declares (pandas' category, Arrow's dictionary, the Enum and Categorical of polars,
         nominal columns of ARFF) hold without that.
     limit : int
-        Distinct rows that are kept, at most. Of more, those of the smallest hashes are: a random
-        sample, from which all is estimated but the class prior. Forgetting a row that is not in it
-        changes the prior alone.
+        Distinct rows that are kept, at most. Of more, a random sample is, in which a row is with a
+        probability in proportion to its weight; all but the class prior is estimated from it.
+        Forgetting a row that is not in it changes the prior alone.
     prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
         Of a dict one class may be left out: it gets the rest.
     prior_smoothing : float, sequence or dict
