@@ -20,6 +20,7 @@ from naively.prior import Prior
 from naively.schema import Schema
 from naively.statistics.base import FORGOTTEN, Arrays, Batch, Data, InvalidValueError, Statistics
 from naively.statistics.sums import class_weights
+from naively.structure import Structure
 from naively.workers import SERIAL, Workers
 
 NEVER = "cannot forget what was never learned: "
@@ -61,6 +62,8 @@ class Model:
     untyped: bool = False
     lock: Any = field(default_factory=RLock, init=False, repr=False)
     _estimate: Posterior | None = field(default=None, init=False, repr=False)
+    _structure: Structure | None = field(default=None, init=False, repr=False)
+    """What was chosen by fewer rows, and is kept; None where all is to be estimated anew."""
     _lent: bool = field(default=False, init=False, repr=False)
     """Whether a copy that is being pickled may refer to the sums, so that these stay."""
 
@@ -82,6 +85,11 @@ class Model:
     def feature_names(self) -> Sequence[str] | None:
         """Their names; None if the columns of an array have none."""
         return self.schema.feature_names
+
+    @property
+    def weight(self) -> float:
+        """The weight of all rows."""
+        return float(self.class_weight.summed(0).rounded())
 
     @property
     def parts(self) -> list[Any]:
@@ -134,8 +142,9 @@ class Model:
     ) -> None:
         """Add what another model learned, in place; classes merge by union.
 
-        Go on with `schema` and `prior`, if they are others than before. Raises ValueError if the
-        models cannot be added; then self is unchanged.
+        Go on with `schema` and `prior`, if they are others than before. The structure is chosen
+        anew, unless it is set again: see `structure`. Raises ValueError if the models cannot be
+        added; then self is unchanged.
         """
         with self.lock:
             schema, prior = schema or self.schema, prior or self.prior
@@ -171,7 +180,8 @@ class Model:
             if (classes := self.classes[kept]).dtype.kind == "U":  # no wider than the longest one
                 classes = np.array(classes.tolist(), str)
             self.classes, self.class_weight, self.statistics = classes, weight, statistics
-            self._estimate, self._lent = None, False
+            self._estimate = self._structure = None
+            self._lent = False
             self.rows = max(0, self.rows - other.rows)
             self.unlabelled = max(0, self.unlabelled - other.unlabelled)
             self.invalid = less_invalid(self.invalid, other.invalid)
@@ -209,7 +219,8 @@ class Model:
         with self.lock:
             self.class_weight = self.class_weight.scaled(gamma)
             self.statistics = self.statistics.scaled(gamma)
-            self._estimate, self._lent = None, False
+            self._estimate = self._structure = None
+            self._lent = False
 
     def copy(self) -> Model:
         """A copy that shares nothing that changes."""
@@ -237,6 +248,7 @@ class Model:
         """Go on under other families and another prior, in place; see `_laid_out`."""
         with self.lock:
             known = self._estimate if schema is self.schema else None
+            self._structure = self._structure if schema is self.schema else None
             self.statistics = statistics or self._laid_out(schema)
             self.schema, self.prior = schema, prior
             self._estimate, self._lent = None, True  # the last posterior may refer to the sums
@@ -283,7 +295,7 @@ class Model:
             whole = self._estimate.parameters
             asked = [ref(one) for one in (whole, *self.schema.parts_of(whole))]
             del whole
-        self._estimate = None
+        self._estimate = self._structure = None
         if self._lent or any(one() is not None for one in asked):
             self.class_weight = self.class_weight.copy()
             self.statistics = self.statistics.copy()
@@ -307,6 +319,33 @@ class Model:
         vars(self).update(state, lock=RLock())
         self.restore(vars(self).pop("kept"))
 
+    # ---- the structure -----------------------------------------------------------------------
+
+    @property
+    def structure(self) -> Structure | None:
+        """What was chosen that is not a sum; None if nothing was, or is to be chosen anew.
+
+        Set it to that of an earlier state, to keep it as more rows are learned: see
+        `naively.structure`.
+        """
+        with self.lock:
+            if self._structure is None and (found := self._estimate) is not None:
+                self._structure = Structure.of(
+                    found.parameters.structure(), self.weight, self.classes, self.schema.names,
+                )  # fmt: skip
+            return self._structure
+
+    @structure.setter
+    def structure(self, structure: Structure | None) -> None:
+        if structure and not structure.fits(self.weight, self.classes, self.schema.names):
+            structure = None
+        with self.lock:
+            self._estimate, self._structure = None, structure
+
+    def reestimate(self) -> None:
+        """Choose the structure anew, by all rows, when it is next needed."""
+        self.structure = None
+
     # ---- the posterior -----------------------------------------------------------------------
 
     def posterior(self, workers: Workers | None = None) -> Posterior:
@@ -323,19 +362,40 @@ class Model:
             log_prior = np.log(prior)
         if parameters is None:
             with naming(self.classes, self.class_weight, self.feature_names):
-                family = self.family.within(self.classes, self.schema.names)
-                parameters = family.estimate_on(self.statistics, self.class_weight, workers)
+                parameters = self._parameters(workers)
         return Posterior(self.schema, self.classes, parameters, prior, log_prior)
+
+    def _parameters(self, workers: Workers) -> Any:
+        """The parameters by the structure that is kept, or by all rows."""
+        family = self.family.within(self.classes, self.schema.names)
+        if self._structure is not None:
+            with suppress(ValueError):  # it is none of these sums, as groups of terms are new
+                return family.counted_for(
+                    self._structure.chosen, self.statistics, self.class_weight
+                )
+            self._structure = None
+        return family.estimate_on(self.statistics, self.class_weight, workers)
 
     def kept(self) -> Arrays:
         """What files keep of the estimate, if it was made: see `Parameters.kept`."""
         return {} if (found := self._estimate) is None else found.parameters.kept()
 
-    def restore(self, kept: Arrays) -> None:
-        """Go on from an estimate of which this was kept; ValueError if it is none of these sums."""
-        if kept:
-            found = self.family.restored(self.statistics, self.class_weight, kept)
-            self._estimate = self._estimated(SERIAL, found)
+    def restore(self, kept: Arrays, weight: float | None = None) -> None:
+        """Go on from an estimate of which this was kept; ValueError if it is none of these sums.
+
+        Parameters
+        ----------
+        weight : of the rows by which its structure was chosen; None for all.
+        """
+        if not kept:
+            return
+        self._estimate = self._estimated(SERIAL, self._restored(kept))
+        if weight is not None and (found := self.structure) is not None:
+            self._structure = replace(found, weight=weight)
+
+    def _restored(self, kept: Arrays) -> Any:
+        """The parameters of which this was kept."""
+        return self.family.restored(self.statistics, self.class_weight, kept)
 
     def check(self, workers: Workers | None = None) -> None:
         """Raise ValueError if the hyperparameters do not fit what was learned."""

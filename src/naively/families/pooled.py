@@ -10,6 +10,7 @@ from naively.evidence.entries import Entries
 from naively.evidence.fixed import FixedPlan, PlanCounts
 from naively.evidence.keeping import plan_of
 from naively.evidence.recipe import plan
+from naively.evidence.recount import recounted
 from naively.evidence.screening import Interactions
 from naively.exact import ExactArray
 from naively.families.base import Family
@@ -106,6 +107,16 @@ class Pooled(Family[Any, PooledParameters]):
         return PooledParameters(plan(entries, self.interactions, self.text, workers), entries)
 
     estimate_on = estimate
+
+    def counted_for(
+        self, structure: Any, statistics: Any, class_weight: ExactArray
+    ) -> PooledParameters:
+        """The plan with the bins of single columns counted anew.
+
+        What several columns, normal densities and words tell is that of the rows at the last
+        choice, as it compares rows with what was expected of them.
+        """
+        return PooledParameters(recounted(structure, Entries.of(statistics)), statistics)
 
     def restored(self, statistics: Any, class_weight: ExactArray, kept: Arrays) -> PooledParameters:
         """The plan that was kept."""
