@@ -20,6 +20,7 @@ from naively.evidence.blas import one_thread
 from naively.statistics import sample_rows
 from naively.statistics.sample import Sample
 
+duplicates_are_said = pytest.mark.filterwarnings("ignore:.*rows are duplicates")
 DATA = os.environ.get("NAIVELY_DATA")
 
 
@@ -230,6 +231,7 @@ def test_merging_and_forgetting_real_rows_gives_the_model_of_those_that_are_left
     same(left, loaded.forget(X[2000:], y[2000:]), X)
 
 
+@duplicates_are_said
 def test_a_row_of_weight_three_is_three_rows():
     X, y = normal_table(300)
     weight = np.random.default_rng(0).integers(0, 4, 300).astype(float)
@@ -244,6 +246,7 @@ def noisy_table(n=400, seed=0):
     return X, rng.random(n) < 1 / (1 + np.exp(-X["a"]))
 
 
+@duplicates_are_said
 @pytest.mark.parametrize("often", [2, 20])
 def test_copies_of_all_rows_tell_no_more_than_the_rows(often):
     X, y = noisy_table()
@@ -264,6 +267,7 @@ def heavy(rng, y):
     return np.arange(len(y)), rng.exponential(50.0, len(y))
 
 
+@duplicates_are_said
 @pytest.mark.parametrize("copies", [copied_of_one_class, a_third_copied, heavy])
 def test_copies_are_not_known_by_each_other(copies):
     """What is said of left-out rows holds of new ones."""
@@ -419,7 +423,8 @@ def test_rows_that_were_met_often_are_dealt_to_fewer_parts(monkeypatch):
         model = AutoBayes().fit(X, y, sample_weight=weight)
         found = entries.Entries.of(model.model_.parts[0])
         assert len(found) <= most
-        np.testing.assert_allclose(found.class_weight().sum(axis=0), np.bincount(y, weight))
+        whole = np.bincount(y, weight)[found.classes]
+        np.testing.assert_allclose(found.class_weight().sum(axis=0), whole)
         assert np.bincount(found.part, minlength=10).min() > len(found) // 15
         pairs = np.column_stack([found.row, found.y, found.part])
         assert len(np.unique(pairs, axis=0)) == len(pairs)
@@ -449,8 +454,10 @@ def test_columns_have_no_part_of_what_a_class_is_too_far_behind_to_have():
     far = np.array([[-2.0, 2.0, 0.0], [2.0, -3.0, 1.0], [0.0, 4.0, -1.0]])
     columns = np.diff(model.explain(far).contributions, axis=1)[:, 0]
     told = model.explain(far, by_block=True)
-    assert told.blocks == [(0,), (1,), (2,), (0, 1, 2)]
-    *alone, together = np.diff(told.contributions, axis=1)[:, 0].T
+    assert sorted(told.blocks) == [(0,), (0, 1, 2), (1,), (2,)]
+    by_block = dict(zip(told.blocks, np.diff(told.contributions, axis=1)[:, 0].T, strict=True))
+    together = by_block.pop((0, 1, 2))
+    alone = [by_block[j,] for j in range(3)]
     shares = np.abs(columns - np.transpose(alone)).max(axis=1)
     assert (shares < 2 * np.abs(together)).all()  # of about 0.3 nats; they were 5 to 14
 
@@ -563,3 +570,43 @@ def test_others_can_limit_blas_afterwards():
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(limited).result() == {1}
             assert blas_threads() == before
+
+
+@pytest.mark.parametrize("split", [1, 4])
+def test_a_state_that_is_much_of_the_data_is_as_much_of_a_sample(split):
+    """The rows beyond the limit: the state was in the sample as one row, or not in it."""
+    rng = np.random.default_rng(0)
+    n = 20_000
+    idle = rng.random(n) < 0.3
+    y = rng.random(n) < np.where(idle, 0.02, 0.5)
+    X = pd.DataFrame({"a": np.where(idle, 0.0, rng.normal(size=n) + y), "idle": idle.astype(str)})
+    model = AutoBayes(limit=1000)
+    for part in np.array_split(np.arange(n), split):
+        model.partial_fit(X.iloc[part], y[part])
+    proba = model.predict_proba(X)
+    assert proba[idle, 1].mean() == pytest.approx(y[idle].mean(), abs=0.02)
+    assert proba[~idle, 1].mean() == pytest.approx(y[~idle].mean(), abs=0.05)
+    whole = log_loss(y, AutoBayes().fit(X, y).predict_proba(X))
+    assert log_loss(y, proba) < 1.05 * whole
+    assert plan(model).judged.log_loss == pytest.approx(log_loss(y, proba), rel=0.1)
+
+
+@duplicates_are_said
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_a_sample_are_kept_in_proportion_to_their_weight(seed):
+    """Sums over a sample are those over all rows, about; heavy rows are exact."""
+    rng = np.random.default_rng(seed)
+    often = rng.geometric(1 / (1 + 200 * (np.arange(5000) % 100 == 0)))
+    X = rng.normal(size=(5000, 1))
+    rows = rng.permutation(np.repeat(np.arange(5000), often))
+    y = (X[rows, 0] > 0).astype(int)
+    statistics = AutoBayes(limit=500).fit(X[rows], y).model_.parts[0]
+    assert len(statistics.codes) <= 500
+    found = statistics.estimated()
+    assert found.sum() == pytest.approx(len(rows), rel=0.1)
+    known = dict(zip(statistics.levels[0], statistics.tables["count"].rounded().sum(axis=0)[
+        np.argsort(statistics.codes[:, 0])], strict=True))  # fmt: skip
+    heavy = np.flatnonzero(often > 150)
+    assert all(known[X[k, 0]] == often[k] for k in heavy)
+    forgotten = AutoBayes(limit=500).fit(X[rows], y).forget(X[rows[:300]], y[:300])
+    assert not forgotten.model_.parts[0].tables["count"].any_negative()

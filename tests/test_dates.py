@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from naively.cli.main import run
 from naively.evidence.calendars import PARTS, values
 from naively.evidence.dates import as_dates, seconds
 from naively.evidence.keeping import CALENDAR, arrays_of, plan_of
-from naively.tables.values import level_text
+from naively.tables.values import flat, level_text, level_texts
 
 TEXT = np.dtypes.StringDType()
 START = np.datetime64("2015-03-01")
@@ -310,3 +311,68 @@ def test_moments_of_text_are_those_of_frames():
     text = pd.Series(moments).map(str)
     digests = {naively.digest(AutoBayes().fit({"at": at}, y)) for at in (moments, text)}
     assert len(digests) == 1
+
+
+# ---- years that are none of 1 to 9999 ------------------------------------------------------------
+
+INFINITY = 2**31 - 1
+"""What a date of PostgreSQL that is infinite is in Arrow."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "texts"),
+    [
+        (pa.date32(), [INFINITY, -(2**31), 2_932_897, 2_932_896, -719_162, -719_163, -719_528],
+         ["+5881580-07-11", "-5877641-06-23", "+10000-01-01", "9999-12-31", "0001-01-01",
+          "+0000-12-31", "+0000-01-01"]),
+        (pa.timestamp("s"), [253_402_300_800, 253_402_300_799, -62_135_596_801],
+         ["+10000-01-01", "9999-12-31 23:59:59", "+0000-12-31 23:59:59"]),
+        (pa.timestamp("us", "Asia/Kolkata"), [253_402_300_799_000_001, 253_402_300_800_500_000],
+         ["9999-12-31 23:59:59.000001+00:00", "+10000-01-01 00:00:00.5+00:00"]),
+        (pa.timestamp("s", "Europe/Nowhere"), [86_400], ["1970-01-02 00:00+00:00"]),
+    ],
+)  # fmt: skip
+def test_far_dates_as_text(kind, values, texts):
+    column = pa.array(values, pa.int32() if kind == pa.date32() else pa.int64()).cast(kind)
+    places, found = level_texts(flat(column), ())
+    assert [found[k] for k in places] == texts
+
+
+def test_a_far_date_is_missing_with_a_note(tmp_path, capsys):
+    """Beside other dates: the model is that of the same rows with nothing there."""
+    days, y = joined()
+    days = pa.array(days).cast(pa.date32()).cast(pa.int32()).to_numpy()
+    far = np.arange(len(y)) % 50 == 0
+    path, columns = tmp_path / "t.parquet", {}
+    for name, at in (
+        ("far", np.where(np.arange(len(y)) % 100 == 0, INFINITY, -800_000)),
+        ("none", 0),
+    ):
+        mask = far if name == "none" else None
+        whole = pa.array(np.where(far, at, days).astype(np.int32), mask=mask)
+        columns[name] = pa.table({"day": whole.cast(pa.date32()), "y": y})
+    noted = "column 'day' .*: 16 values such as '.5881580-07-11' cannot be"
+    with pytest.warns(UserWarning, match=noted):
+        model = AutoBayes().fit(columns["far"], "y")
+    other = AutoBayes().fit(columns["none"], "y")
+    assert model.model_.invalid["day"].count == far.sum()
+    assert model.model_.invalid["day"].example == "+5881580-07-11"
+    assert model.model_.posterior().parameters.plan.columns[0].dated
+    rows = columns["far"].drop_columns("y")
+    with pytest.warns(UserWarning, match=noted):
+        found = model.predict_proba(rows)
+    np.testing.assert_array_equal(found, other.predict_proba(columns["none"].drop_columns("y")))
+    x = pa.array(np.arange(len(y)) % 7 / 2)
+    pyarrow.parquet.write_table(columns["far"].append_column("x", x), path)
+    for naive in ([], ["--naive"]):
+        assert run(["fit", str(path), "--target", "y", "-o", str(tmp_path / "m"), *naive]) == 0
+        assert run(["predict", str(tmp_path / "m"), str(path)]) == 0
+        assert "+5881580-07-11" in capsys.readouterr().out
+        assert run(["predict", str(tmp_path / "m"), str(path), "--json", "--only"]) == 0
+
+
+def test_a_far_date_among_numbers_is_told_of():
+    model = NaiveBayes(columns={"x": "gaussian"}).fit({"x": [1.0, 2.0, 4.0, 5.0]}, [0, 0, 1, 1])
+    column = pa.array([INFINITY, 0], pa.int32()).cast(pa.date32())
+    with pytest.warns(UserWarning, match="'x' .*: 2 values such as '.5881580-07-11'"):
+        assert model.predict_proba({"x": column}).tolist() == [[0.5, 0.5]] * 2

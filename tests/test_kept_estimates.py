@@ -221,7 +221,7 @@ def changes(array):
     else:
         limits = np.iinfo(array.dtype)
         values = [0, 1, 2, 3, 254, limits.max, limits.min, limits.max // 2]
-    places = {0, array.size // 2, array.size - 1}
+    places = {0, array.size // 2, array.size - 1} if array.size else set()
     for at in places:
         for value in values:
             other = array.copy()

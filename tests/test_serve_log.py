@@ -6,6 +6,7 @@ import json
 import shutil
 import threading
 from concurrent.futures import wait
+from hashlib import blake2b
 
 import numpy as np
 import pyarrow as pa
@@ -22,8 +23,8 @@ from naively.serve import log, store
 from naively.serve.changing import Changer
 from naively.serve.log import Entry, Log, LogError
 from naively.serve.refused import RefusedError
-from naively.serve.store import Store, pending
-from naively.serve.writer import Order, Writer, replayed
+from naively.serve.store import ReplacedError, Store, pending
+from naively.serve.writer import Order, Writer, keyed, replayed
 from naively.tables.frames import to_arrow
 
 ROWS = [
@@ -48,7 +49,7 @@ def writer_of(file):
 
 
 def order(rows, what="learn", key=""):
-    return Order(what, to_arrow(rows), key, json.dumps(rows))
+    return Order(what, to_arrow(rows), *keyed(key, json.dumps(rows).encode()))
 
 
 def row(k, label="n"):
@@ -361,4 +362,117 @@ def test_rows_in_the_log_are_the_rows_that_were_sent(file):
     writer.submit(Order("learn", table)).result(30)
     (entry,) = log.read(log.path_of(file))[1]
     assert pa.ipc.open_stream(entry.rows).read_all().equals(table)
+    writer.stop()
+
+
+# ---- what stays, and what is somebody else's -----------------------------------------------------
+
+
+def test_forgotten_rows_are_not_in_the_log(file):
+    """Nor before they are acknowledged: the log goes into the file first."""
+    writer = writer_of(file)
+    writer.submit(order([row(1), row(77)], key="learned")).result(30)
+    where = log.path_of(file)
+    assert b"clerk" in where.read_bytes()
+    writer.submit(order([row(77)], "forget", key="forgotten")).result(30)
+    entries = log.read(where)[1]
+    assert [entry.rows for entry in entries] == [b"", b""]  # the keys of requests alone
+    assert b"clerk" not in where.read_bytes()
+    assert writer.state.model == safetensors.load(file).model == expected([("learn", [row(1)])])
+    killed(writer)
+    again = writer_of(file)
+    assert again.state.number == 2
+    assert again.submit(order([row(77)], "forget", key="forgotten")).result(30).repeated
+    again.stop()
+
+
+def test_a_guess_of_rows_cannot_be_compared_with_the_log(file):
+    """Unless one knows the key that the client gave."""
+    body, key = b'{"rows": [{"age": 30.0}]}', "6f1e2c0a-8a52-4c2e-9d7c-0d4d9b3b6c11"
+    name, digest = keyed(key, body)
+    assert keyed(key, body) == (name, digest)
+    assert keyed(key, body + b" ")[0] == name
+    assert keyed(key, body + b" ")[1] != digest
+    assert keyed("other", body)[1] != digest
+    assert keyed("", body) == ("", "")
+    writer = writer_of(file)
+    writer.submit(Order("learn", to_arrow([row(1)]), name, digest)).result(30)
+    content = log.path_of(file).read_bytes()
+    assert digest.encode() in content
+    assert key.encode() not in content
+    for size in (16, 32, 64):
+        assert blake2b(body, digest_size=size).hexdigest().encode() not in content
+    writer.stop()
+
+
+@pytest.mark.parametrize("rename", [True, False])
+def test_a_file_that_took_the_place_of_the_model_stays(file, tmp_path, rename):
+    writer = writer_of(file)
+    writer.submit(order([row(1)])).result(30)
+    other = tmp_path / "other.model"
+    shutil.copy(file, other)
+    safetensors.save(safetensors.Saved(expected([("learn", [row(9)] * 3)])), other)
+    content = other.read_bytes()
+    if rename:
+        other.replace(file)
+    else:  # as cp, which writes into the file that is there
+        file.write_bytes(content)
+    file.chmod(0o640)
+    with pytest.raises(ReplacedError, match="was replaced while it was served, and is left"):
+        writer.stop()
+    assert file.read_bytes() == content
+    beside = file.with_name("rich.model.served")
+    assert safetensors.load(beside).model == expected([("learn", [row(1)])])
+    assert beside.stat().st_mode & 0o777 == 0o640
+    assert not log.path_of(file).exists()
+    assert not log.path_of(beside).exists()
+    again = writer_of(beside)  # that goes on
+    assert again.state.number == 1
+    again.stop()
+    writer_of(file).stop()
+
+
+def test_a_replaced_model_goes_on_beside_its_file(file, caplog):
+    """Also what is learned later, and when the file is replaced again."""
+    writer = writer_of(file)
+    for k, path in enumerate((file, file.with_name("rich.model.served"))):
+        content = path.read_bytes()
+        path.unlink()
+        path.write_bytes(content)
+        writer.submit(order([row(k)])).result(30)
+        assert caplog.text.count("is left as it is") == k + 1
+        writer.submit(order([row(k)])).result(30)
+    with pytest.raises(ReplacedError, match=r"goes into .*rich\.model\.served\.served"):
+        writer.stop()
+    last = file.with_name("rich.model.served.served")
+    twice = [("learn", [row(k)]) for k in (0, 0, 1, 1)]
+    assert safetensors.load(last).model == expected(twice)
+    assert not any("log" in one.name for one in file.parent.iterdir())
+
+
+def test_a_model_that_cannot_be_written_at_the_end_is_in_the_log(file):
+    writer = writer_of(file)
+    writer.submit(order([row(1)])).result(30)
+    folder = file.parent
+    folder.rename(moved := folder.with_name("moved"))
+    with pytest.raises(OSError, match="No such file"):
+        writer.stop()
+    again = writer_of(moved / file.name)
+    assert again.state.model == expected([("learn", [row(1)])])
+    again.stop()
+    moved.rename(folder)
+
+
+def test_rows_without_a_label_that_were_never_learned_are_not_forgotten(file):
+    writer = writer_of(file)
+    bare = {"age": 30.0, "job": "clerk"}
+    for rows in ([bare], [row(0) | {"rich": None}, bare]):
+        refused = writer.submit(order([*rows, row(1)], "forget")).exception(30)
+        assert refused.status == 409
+        assert f"{len(rows)} row{'s' * (len(rows) > 1)} without a label" in refused.said
+    writer.submit(order([bare, row(1)])).result(30)
+    found = writer.submit(order([bare, row(1)], "forget")).result(30)
+    assert (found.rows, found.unlabelled) == (1, 1)
+    assert writer.submit(order([bare, row(1)], "forget")).exception(30).status == 409
+    assert writer.state.model == expected([])
     writer.stop()

@@ -204,7 +204,7 @@ class Explanation(Explanations[RowExplanation]):
     ----------
     classes : as `Explanations` has them.
     features : list of d names, or None.
-    prior : (C,) log π_c.
+    prior : (n, C) log π_c, and the bias of each class where evidence is weighed.
     contributions : (n, C, d), what each feature adds to the score of each class; or (n, C, K), each
         block of features.
     proba : (n, C) P(c | x).
@@ -251,7 +251,7 @@ class Explanation(Explanations[RowExplanation]):
         rows = np.arange(len(self))
         with np.errstate(invalid="ignore"):  # NaN where neither class can have a value
             return (
-                self.prior[a] - self.prior[b],
+                self.prior[rows, a] - self.prior[rows, b],
                 self.contributions[rows, a] - self.contributions[rows, b],
             )
 
@@ -275,8 +275,8 @@ class Explanation(Explanations[RowExplanation]):
 
     def _some(self, rows: slice) -> Explanation:
         return replace(
-            self, contributions=self.contributions[rows], proba=self.proba[rows],
-            codes=self.codes[rows], at=self._places[rows],
+            self, prior=self.prior[rows], contributions=self.contributions[rows],
+            proba=self.proba[rows], codes=self.codes[rows], at=self._places[rows],
         )  # fmt: skip
 
     @property
@@ -293,7 +293,7 @@ class Explanation(Explanations[RowExplanation]):
 
     def _row(self, i: int, values: list[str | None]) -> RowExplanation:
         return RowExplanation(
-            self.classes, self.prior, self.proba[i], int(self.codes[i]), self._names, values,
+            self.classes, self.prior[i], self.proba[i], int(self.codes[i]), self._names, values,
             self.contributions[i], {} if self.texts is None else self.texts(self._places[i]),
             self.blocks,
         )  # fmt: skip

@@ -35,6 +35,11 @@ def encode_labels(y: Labels) -> Coded:
     return classes, codes.astype(np.int64, copy=False)
 
 
+def narrow(labels: Labels) -> Labels:
+    """Labels whose text is no wider than the longest one."""
+    return np.array(labels.tolist(), str) if labels.dtype.kind == "U" else labels
+
+
 def mixes_text(labels: Iterable[Any]) -> bool:
     """Whether there is text among labels of other kinds."""
     return len({isinstance(label, str) for label in labels}) > 1

@@ -14,7 +14,7 @@ import numpy as np
 from naively.exact import ExactArray, Float64
 from naively.families.base import AnyFamily, FeatureError
 from naively.invalid import Invalid, add_invalid, less_invalid
-from naively.labels import Coded, Labels, encode_labels, merge_labels
+from naively.labels import Coded, Labels, encode_labels, merge_labels, narrow
 from naively.posterior import Posterior, naming
 from naively.prior import Prior
 from naively.schema import Schema
@@ -177,13 +177,12 @@ class Model:
             kept = np.flatnonzero(weighty | np.isin(self.classes, self.declared))
             weight = left.class_weight.gather(0, kept).trimmed()
             statistics = left.statistics.gather_classes(kept).canonical()
-            if (classes := self.classes[kept]).dtype.kind == "U":  # no wider than the longest one
-                classes = np.array(classes.tolist(), str)
+            classes = narrow(self.classes[kept])
             self.classes, self.class_weight, self.statistics = classes, weight, statistics
             self._estimate = self._structure = None
             self._lent = False
             self.rows = max(0, self.rows - other.rows)
-            self.unlabelled = max(0, self.unlabelled - other.unlabelled)
+            self.unlabelled -= other.unlabelled
             self.invalid = less_invalid(self.invalid, other.invalid)
 
     def _less(self, other: Model) -> Model:
@@ -194,6 +193,8 @@ class Model:
             raise ValueError(f"{NEVER}no class {absent[0]!r}")
         if refused := self.statistics.refused():
             raise ValueError(f"{NEVER}{refused}")
+        if (more := other.unlabelled - self.unlabelled) > 0:
+            raise ValueError(f"{NEVER}{more:,} row{'s' * (more != 1)} without a label")
         left = self.less(other)
         weight = left.class_weight
         if problem := FORGOTTEN if weight.any_negative() else left.impossible():
@@ -233,6 +234,7 @@ class Model:
     def canonical(self) -> Model:
         """A copy with statistics in their one smallest form: equal models have equal bits."""
         model = self.copy()
+        model.classes = narrow(model.classes)
         model.class_weight = model.class_weight.trimmed()
         model.statistics = model.statistics.canonical()
         return model

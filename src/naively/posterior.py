@@ -246,9 +246,10 @@ class Posterior:
         names = self.schema.names if by_block else self.feature_names
         blocks, parameters = self.together if by_block else None, self.parameters
         added = parameters.contributions(X) if blocks is None else self._by_block(X)
+        prior = np.broadcast_to(self.log_prior + parameters.biases(X), proba.shape)
         return Explanation(
             self.classes, None if names is None else list(names),
-            self.log_prior + parameters.bias, added, proba, codes, blocks=blocks,
+            prior, added, proba, codes, blocks=blocks,
         )  # fmt: skip
 
     @property

@@ -641,3 +641,42 @@ def test_requests_are_finished_before_the_end(table, tmp_path):
     assert found.json()["learned"] == 1
     assert served.ended()[0] == 0
     assert safetensors.load(path).model.rows == len(ROWS) + 1
+
+
+def test_the_end_says_so_if_the_model_cannot_be_written(table, tmp_path):
+    resource = pytest.importorskip("resource", reason="files cannot be kept small here")
+    if not hasattr(resource, "prlimit"):
+        pytest.skip("files of another process cannot be kept small here")
+    path = copied(table, tmp_path)
+    served = Served(path)
+    lesson = {"rows": [{**ASKED, "rich": "yes"}]}
+    assert httpx.post(f"{served.url}learn", json=lesson).status_code == 200
+    resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, (100, 100))  # as a full disk
+    served.process.terminate()
+    code, said = served.ended()
+    assert code == 1
+    assert said.startswith(f"naively: {path} could not be written: File too large; what was ")
+    assert f"is in {path}.log: serve the model again" in said
+    assert "Traceback" not in said
+    assert safetensors.load(path).model.rows == len(ROWS)
+    served = Served(path)  # what was acknowledged is there
+    served.process.terminate()
+    assert served.ended()[0] == 0
+    assert safetensors.load(path).model.rows == len(ROWS) + 1
+
+
+def test_a_model_file_that_was_replaced_is_not_written_over(table, texts, tmp_path):
+    path = copied(table, tmp_path)
+    served = Served(path)
+    other = tmp_path / "new"
+    other.write_bytes(texts.read_bytes())
+    other.replace(path)
+    lesson = {"rows": [{**ASKED, "rich": "yes"}]}
+    for _ in range(2):
+        assert httpx.post(f"{served.url}learn", json=lesson).status_code == 200
+    served.process.terminate()
+    code, said = served.ended()
+    assert (code, said.count("was replaced while it was served")) == (1, 2)  # then, and at the end
+    assert path.read_bytes() == texts.read_bytes()
+    assert safetensors.load(f"{path}.served").model.rows == len(ROWS) + 2
+    assert sorted(one.name for one in tmp_path.iterdir()) == [path.name, f"{path.name}.served"]

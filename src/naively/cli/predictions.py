@@ -17,6 +17,7 @@ from naively.cli.errors import UsageError
 from naively.files.atomic import replacing
 from naively.labels import Labels
 from naively.tables.answers import Answer
+from naively.tables.moments import readable
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".parquet", ".pq")
 ENCODER = json.JSONEncoder(allow_nan=False, default=str)
@@ -124,6 +125,8 @@ def to_json(batches: Iterable[Any], classes: Labels, only: bool, file: str | Non
             batch = batch.drop_columns([file])
         fields |= Answer(labels, proba, top).fields(classes)
         if not only:
+            for k, name in enumerate(batch.column_names):
+                batch = batch.set_column(k, name, readable(batch.column(k)))
             fields["row"] = batch.to_pylist()
         sys.stdout.writelines(
             _as_json(dict(zip(fields, one, strict=True))) + "\n"
@@ -184,6 +187,7 @@ def _quoted(column: pa.ChunkedArray, delimiter: str) -> pa.ChunkedArray:
 
 def _textual(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column as text: lists and structures as JSON, null as nothing."""
+    column = readable(column)
     kind = column.type
     try:
         if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):

@@ -23,8 +23,9 @@ def serve(
     """Answer over HTTP: predict, explain, learn and forget, and a page to try the model.
 
     What was acknowledged as learned or forgotten is on the disk, in a log beside the model file.
-    The log goes into the file when the service stops (Ctrl-C, or SIGTERM), or when it has grown;
-    if the service was killed, when it starts again. Meanwhile no other command changes the file.
+    The log goes into the file when the service stops (Ctrl-C, or SIGTERM), when rows are
+    forgotten, or when it has grown; if the service was killed, when it starts again. Meanwhile no
+    other command changes the file.
 
     Anybody on this machine may ask. Beyond it (--host) a token is needed: in the environment as
     NAIVELY_TOKEN, or in a file.

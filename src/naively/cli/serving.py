@@ -15,8 +15,8 @@ from naively.cli.options import learned_question, wishes_of
 from naively.files import safetensors
 from naively.files.safetensors import Saved
 from naively.model import Model
-from naively.serve.log import LogError
-from naively.serve.store import Pending, Store, pending
+from naively.serve.log import LogError, path_of
+from naively.serve.store import Pending, ReplacedError, Store, pending
 from naively.tables.frames import array_names
 from naively.tables.inputs import MISSING
 
@@ -77,6 +77,13 @@ def run(
             print(f"serving {clean(path, 200)} at {where}{only}", flush=True)
 
         running.run(application(service), opened, ready)
+    if isinstance(service.wrong, ReplacedError):
+        raise UserError(str(service.wrong))
+    if service.wrong is not None:
+        raise UserError(
+            f"{path} could not be written: {service.wrong.strerror or service.wrong}; what was "
+            f"learned and forgotten is in {path_of(path)}: serve the model again to write it"
+        )
 
 
 def service_of(path: Path, token: str | None, read_only: bool, limits: tuple[int, int]) -> Service:

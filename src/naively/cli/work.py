@@ -43,7 +43,7 @@ from naively.tables.learning import (
     merge,
     summarise,
 )
-from naively.tables.left_out import no_information, unvaried_in
+from naively.tables.left_out import odd, unvaried_in
 from naively.tables.one_pass import learn
 from naively.tables.relabelling import with_typed_labels
 from naively.tables.targets import positions
@@ -122,7 +122,7 @@ def check_learned(name: str, model: Model, question: Question) -> None:
     """Refuse what was learned for parameters that do not fit it, and tell what is odd about it."""
     model.check()
     model.posterior(workers(None))
-    if said := no_information(model) or model.family.doubt(model.whole[0]):
+    if said := odd(model):
         progress.note(f"{name}: {said}")
 
 

@@ -22,7 +22,7 @@ from naively.schema import Schema
 from naively.tables import learning
 from naively.tables.inference import Wishes, first_rows
 from naively.tables.learning import Plan, Question
-from naively.tables.left_out import no_information
+from naively.tables.left_out import odd
 from naively.tables.likeness import like as known_of
 from naively.tables.names import few
 from naively.tables.one_pass import planned as planned_stream
@@ -130,7 +130,7 @@ def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
     found._warn(model.invalid, "learned", model.schema)
     with naming(found):
         model.check(workers(found.n_jobs))
-    if like is None and (said := no_information(model) or model.family.doubt(model.statistics)):
+    if like is None and (said := odd(model)):
         warnings.warn(said, UserWarning, stacklevel=3)
     found._keep(model, {"_kind": "arrow"})
     return found

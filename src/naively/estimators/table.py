@@ -48,7 +48,7 @@ from naively.tables.encoding import decode, encode, encode_for
 from naively.tables.explaining import explain
 from naively.tables.frames import SparseTable, array_width, to_arrow
 from naively.tables.inference import Wishes, infer, reconsidered
-from naively.tables.left_out import no_information, unvaried_in
+from naively.tables.left_out import odd, unvaried_in
 from naively.tables.likeness import like as known_of
 from naively.tables.names import few
 from naively.tables.rereading import reread, smoothing_of
@@ -118,7 +118,7 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
 
     def _odd(self, learned: Model) -> list[str]:
         """What is odd about a model that was learned anew, in sentences."""
-        said = no_information(learned) or learned.family.doubt(learned.whole[0])
+        said = odd(learned)
         return [said] if said else []
 
     def _reread(self, model: Model, changed: set[str]) -> None:

@@ -31,6 +31,8 @@ NUMBERS = (64, 8, 16, 32, 5, 10, 20)
 LEVELS = (65_000, 16, 32, 64, 10, 20, 40)
 """Bins of numbers and of levels, at most, for each of these; a missing value has one more."""
 
+BETWEEN = 31 / 64
+"""Where between two values a bin starts."""
 LOOKS = re.compile(ANY)
 RARE = 2.0
 """Rows that a level has, at least, to be told apart from other rare ones."""
@@ -42,8 +44,9 @@ class Column:
 
     Attributes
     ----------
-    levels : sorted array with a level a bin: of numbers the least of it, of dates and times the
-        seconds. Text has a bin besides for rare levels, the last but one: new levels are as these.
+    levels : sorted array with an entry a bin: of categories the one that it holds, of numbers where
+        the bin starts, between two training values; dates and times as seconds. Categories
+        have a bin besides for rare ones, the last but one: unseen categories are as these.
     coarser : for each way to cut, the bin of each fine bin, the missing value's last.
     dated : whether the numbers are dates or times.
     """
@@ -66,7 +69,7 @@ class Column:
             levels = levels[fine >= 0]
         else:
             cut, sizes, fine = _equal, NUMBERS, _equal(weights, NUMBERS[FINE])
-            levels = levels[np.diff(fine, prepend=-1) > 0]
+            levels = _starts(levels, np.diff(fine, prepend=-1) > 0)
         missing = fine_bins(levels) - 1
         # rare levels, -1, have the bin before that of the missing value
         of_bins = np.bincount(fine % missing, weights, missing).astype(np.float64)
@@ -191,6 +194,23 @@ def _equal(weights: Float64, most: int) -> Int64:
         bins[k] = at
         own += weight
     return bins
+
+
+def _starts(levels: Float64, first: npt.NDArray[np.bool_]) -> Float64:
+    """Where each bin starts, whose first values are marked: about halfway from the value before.
+
+    So that a number means the same however a source rounds it: .9 as float32 is below .9. Values
+    are often on a grid, where the middle may be one; so that rounding does not decide about it,
+    bins start a little below.
+    """
+    found = levels[first].astype(np.float64)
+    if np.isin(levels, (0.0, 1.0)).all():  # truth values, which other sources write as such
+        return found
+    at = np.flatnonzero(first)[1:]
+    before = levels[at - 1].astype(np.float64)
+    middle = (1 - BETWEEN) * before + BETWEEN * found[1:]
+    found[1:] = np.where((middle > before) & (middle < found[1:]), middle, found[1:])
+    return found
 
 
 def _common(weights: Float64, most: int) -> Int64:

@@ -1,4 +1,8 @@
-"""The rows that evidence is weighed on, dealt into parts that are left out in turn."""
+"""Training rows for evidence: what they weigh, and the folds that they are assigned to.
+
+Folds, and all that is chosen by them, depend on what rows are to the model: not on the names, the
+order or the units of columns, nor on the names or the order of classes (`Canonical`).
+"""
 
 from __future__ import annotations
 
@@ -7,30 +11,23 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.copies import as_copies
+from naively.evidence.canonical import Canonical
+from naively.evidence.sampling import sampled
 from naively.exact import Float64, Int64
 from naively.statistics.levels import Levels
 from naively.statistics.sample import SampleStatistics
 
 PARTS = 10
-"""Parts, each of which is left out once."""
+"""Folds."""
 MOST = 1_000_000
-"""Entries, about, that are made of rows which were met many times."""
-HEAVIEST = 1e9
-"""What a row weighs at most: all are scaled to that."""
+"""Entries, about, that are made of rows which recur many times."""
 LIGHTEST = 1e-9
-"""Rows that weigh less tell nothing."""
-KINDS = 10
-"""Different rows whose weights seldom are multiples of one number by chance."""
-USUAL = 0.9
-"""The part of different rows that have the least weight, where that counts as 1."""
-DIVERSE = 0.25
-"""Values of a column of numbers, as a part of all different rows, that hardly come again."""
+"""Rows that weigh less are left out."""
 
 
 @dataclass(frozen=True)
 class Entries:
-    """Rows of one class each, in the order of their hashes.
+    """Training rows of one class each, in canonical order, with folds.
 
     Attributes
     ----------
@@ -39,9 +36,14 @@ class Entries:
     row : (n,) which row each entry is of.
     y : (n,) its class.
     weight : (n,) how many rows it stands for.
-    met : (n,) how many of them were met anew; of copies of a row 1.
-    part : (n,) the part that it belongs to.
+    part : (n,) its fold.
     n_classes : int
+    columns : (d,) which columns of the table these are: those that vary.
+    classes : (C,) which class of the table each class is.
+    shift : (C,) log of the share of each class among all training rows, beside that of its entries:
+        0 but for duplicates and class weights, which change the class prior alone, and where the
+        rows are a sample.
+    duplicates : weight of the rows that repeat others.
     """
 
     codes: npt.NDArray[np.int32]
@@ -49,100 +51,84 @@ class Entries:
     row: Int64
     y: Int64
     weight: Float64
-    met: Float64
     part: Int64
     n_classes: int
+    columns: Int64
+    classes: Int64
+    shift: Float64
+    duplicates: float = 0.0
 
     @classmethod
-    def of(cls, statistics: SampleStatistics) -> Entries:
+    def of(
+        cls, statistics: SampleStatistics, class_weight: Float64 | None = None,
+        text: frozenset[int] = frozenset(),
+    ) -> Entries:  # fmt: skip
         """The rows of a sample.
 
-        The parts are dealt in turn, class after class, by the hash of the row: each has its share
-        of every class, and equal rows are spread over the parts. But copies of a row (`_copied`)
-        are in one part, as each would be known by the others; then the rows weigh as much together
-        as there would be without copies.
+        Folds are assigned in turn, class after class, in canonical order: each has its share of
+        every class, and equal rows are spread over the folds. Duplicates are taken out: only the
+        class prior knows how many a class has.
+
+        Parameters
+        ----------
+        statistics : the rows.
+        class_weight : (C,) of all training rows; None for those of the sample.
+        text : columns that are texts, however short.
         """
-        statistics = statistics.canonical()
-        count = statistics.tables["count"].rounded()
-        count /= _unit(count[count > 0])
-        heaviest = count.max(initial=0.0)
-        count *= min(1.0, HEAVIEST / max(heaviest, 1.0))
-        if 0.0 < heaviest < 1.0:  # such weights say how much rows tell beside others
-            count /= heaviest
-            count *= count.sum() / (count**2).sum()
+        rows = Canonical.of(statistics.canonical(), text)
+        count = rows.count
+        whole = rows.class_weight if class_weight is None else class_weight[rows.classes]
         y, row = np.nonzero(count >= LIGHTEST)
         weight = count[y, row]
-        # weight w is dealt as w rows are, to one part after the other; what is left to the last
-        whole = np.maximum(np.floor(weight), 1.0)
-        copied = _copied(statistics, row, y, weight)
-        among = np.where(copied, 1, _parts_of_a_row(np.where(copied, 1, whole)))
-        turns = np.minimum(whole, among).astype(np.int64)
-        at = np.repeat(np.arange(len(row)), turns)
-        turn = np.arange(len(at)) - np.repeat(np.cumsum(turns) - turns, turns)
-        share = np.floor((whole[at] - 1 - turn) / among[at]) + 1
-        share += np.where(turn == (whole[at] - 1) % among[at], weight[at] - whole[at], 0.0)
-        met = np.where(copied[at], 1.0, share)
-        if copied.any():
-            share *= np.where(copied, 1.0, weight).sum() / weight.sum()
-        dealt = np.where(among == PARTS, np.fmod(whole, PARTS), turns).astype(np.int64)
+        turns = np.where(rows.single[y, row], 1.0, np.maximum(np.floor(weight), 1.0))
+        among = _parts_of_a_row(turns)
+        turn_of = np.minimum(turns, among).astype(np.int64)
+        at = np.repeat(np.arange(len(row)), turn_of)
+        turn = np.arange(len(at)) - np.repeat(np.cumsum(turn_of) - turn_of, turn_of)
+        # weight w is dealt as w rows are, to one fold after the other; what is left to the last
+        share = np.floor((turns[at] - 1 - turn) / among) + 1
+        share += np.where(turn == (turns[at] - 1) % among, weight[at] - turns[at], 0.0)
+        dealt = (np.fmod(turns, PARTS) if among == PARTS else turn_of).astype(np.int64)
         part = ((np.cumsum(dealt) - dealt)[at] + turn) % PARTS
+        own = np.bincount(y, weight, len(count)).astype(np.float64)
         return cls(
-            statistics.codes, statistics.levels, row[at], y[at], share, met, part, count.shape[0]
+            rows.codes, rows.levels, row[at], y[at], share, part, len(count),
+            rows.columns, rows.classes, _shift(whole, own), rows.duplicates,
         )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.row)
 
-    def first(self, most: int) -> npt.NDArray[np.intp]:
-        """Where the entries of the first rows are, about so many."""
-        if len(self) <= most:
-            return np.arange(len(self))
-        return np.flatnonzero(self.row < np.sort(self.row)[most])
+    def first(self, most: int) -> tuple[npt.NDArray[np.intp], Float64]:
+        """(which entries are a sample of about so many, what these weigh)."""
+        return sampled(self.weight, (self.row + 0.5) / max(len(self.codes), 1), most)
 
     def rows_met(self) -> Float64:
-        """How often each distinct row was met anew, (R,)."""
-        found = np.bincount(self.row, weights=self.met, minlength=len(self.codes))
+        """How often each distinct row is there, (R,)."""
+        found = np.bincount(self.row, weights=self.weight, minlength=len(self.codes))
         return found.astype(np.float64)
 
     def class_weight(self) -> Float64:
-        """The weight of each class in each part, (parts, C)."""
+        """The weight of each class in each fold, (folds, C)."""
         found = np.zeros((PARTS, self.n_classes))
         np.add.at(found, (self.part, self.y), self.weight)
         return found
 
 
-def _parts_of_a_row(whole: Float64) -> int:
-    """Among how many parts equal rows are dealt: fewer, where that would make too many entries."""
+def _shift(whole: Float64, own: Float64) -> Float64:
+    """log (whole / Σ whole) - log (own / Σ own), (C,); exactly 0 where they are proportional."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = whole / own
+    there = np.isfinite(ratio) & (ratio > 0)
+    if not there.any() or np.ptp(ratio[there]) <= 1e-9 * ratio[there].max():
+        return np.zeros(len(own))
+    factor = whole[there].sum() / own[there].sum()
+    return np.where(there, np.log(np.where(there, ratio, 1.0) / factor), 0.0)
+
+
+def _parts_of_a_row(turns: Float64) -> int:
+    """Among how many folds equal rows are dealt: fewer, where that would make too many entries."""
     for parts in range(PARTS, 1, -1):
-        if np.minimum(whole, parts).sum() <= MOST:
+        if np.minimum(turns, parts).sum() <= MOST:
             return parts
     return 1
-
-
-def _unit(weight: Float64) -> float:
-    """The least weight, if many rows have that and all others are multiples of it; else 1."""
-    least = weight.min(initial=np.inf)
-    if len(weight) < KINDS or weight.max() > MOST * least:
-        return 1.0
-    times = weight / least
-    multiples = np.abs(times - np.round(times)) < 1e-9 * times
-    return float(least) if multiples.all() and (times < 1.5).mean() > USUAL else 1.0
-
-
-def _copied(
-    statistics: SampleStatistics, row: Int64, y: Int64, weight: Float64
-) -> npt.NDArray[np.bool_]:
-    """Which rows of one class each, (n,), are there more than once as copies, or by their weight.
-
-    Their weights are as even as those of copies (`as_copies`). Or they are no numbers of rows,
-    where a column of numbers has so many values that rows are seldom equal.
-    """
-    if weight.max(initial=0.0) <= 1:
-        return np.zeros(len(weight), bool)
-    n_classes = len(statistics.tables["count"].limbs)
-    even = as_copies(y, weight, n_classes)
-    values = max((len(own) for own in statistics.levels if own.dtype.kind != "T"), default=0)
-    if values > DIVERSE * len(statistics.codes):
-        even |= np.bincount(y, weight != np.round(weight), n_classes) > 0
-    found: npt.NDArray[np.bool_] = even[y] & (weight > 1)
-    return found

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from naively.evidence.bins import PAIRS, TRIPLES, Column, fine_bins
 from naively.evidence.calendars import PARTS, Calendar
+from naively.evidence.incomplete import EDGES, Incomplete
 from naively.evidence.judged import Judged
 from naively.evidence.kept_words import read_words, stored_words
 from naively.evidence.normal import Normal, Scale
@@ -49,6 +50,9 @@ def arrays_of(plan: Plan) -> Arrays:
     ``weights``, ``bias`` : (K,) and (C,).
     ``dated`` : (d,) whether the numbers of each column are dates.
     ``log_loss``, ``sure``, ``right``, ``weight`` : (1,) and (n,), what `Judged` has.
+    ``incomplete.weights``, ``incomplete.factors``, ``incomplete.usual``, ``incomplete.most``,
+    ``incomplete.together``, ``incomplete.columns`` : (K,), (L,), (d,), (1,), (P, 2) and (k,), what
+    `Incomplete` has, if there is one.
     """
     tables = [block.table for block in plan.blocks if isinstance(block, Cells | Calendar)]
     coarser = [np.array(column.coarser[1:]) for column in plan.columns]
@@ -78,6 +82,15 @@ def arrays_of(plan: Plan) -> Arrays:
     texts = (block for block in plan.blocks if isinstance(block, Words))
     for k, words in enumerate(texts):
         found |= {f"words.{k}.{name}": one for name, one in stored_words(words).items()}
+    if (incomplete := plan.incomplete) is not None:
+        found |= {
+            "incomplete.weights": incomplete.weights,
+            "incomplete.factors": incomplete.factors,
+            "incomplete.usual": incomplete.usual.astype(np.uint8),
+            "incomplete.most": np.array([incomplete.most], np.int64),
+            "incomplete.together": incomplete.together,
+            "incomplete.columns": incomplete.columns,
+        }
     return found
 
 
@@ -91,7 +104,33 @@ def plan_of(kept: Arrays, n_columns: int, n_classes: int) -> Plan:
     columns = list(_columns(kept, n_columns))
     blocks: list[Block] = [*_blocks(kept, columns, n_classes)]
     weights = _numbers(kept, "weights", (len(blocks),))
-    return Plan(columns, blocks, weights, _numbers(kept, "bias", (n_classes,)), _judged(kept))
+    bias = _numbers(kept, "bias", (n_classes,))
+    return Plan(columns, blocks, weights, bias, _judged(kept), _incomplete(kept, blocks, n_columns))
+
+
+def _incomplete(kept: Arrays, blocks: list[Block], n_columns: int) -> Incomplete | None:
+    """How incomplete rows are scored."""
+    if "incomplete.weights" not in kept:
+        return None
+    weights = _numbers(kept, "incomplete.weights", (len(blocks),))
+    factors = _numbers(kept, "incomplete.factors", (len(EDGES) + 1,))
+    usual = _array(kept, "incomplete.usual", np.uint8, (n_columns,))
+    most = int(_array(kept, "incomplete.most", np.int64, (1,))[0])
+    columns = _array(kept, "incomplete.columns", np.int64, (None,))
+    together = _array(kept, "incomplete.together", np.int64, (None, 2))
+    known = np.append(columns, together)
+    known = (known >= 0) & (known < n_columns)
+    if not known.all() or (np.diff(columns) <= 0).any() or not 0 <= most <= n_columns:
+        raise ValueError("incomplete rows are scored by columns that are not there")
+    if (weights < 0).any() or (factors < 0).any() or (usual > 1).any():
+        raise ValueError("weights of incomplete rows are negative")
+    several = [
+        isinstance(block, Cells) and len(block.columns) > 1 and weight > 0
+        for block, weight in zip(blocks, weights, strict=True)
+    ]
+    if any(several):
+        raise ValueError("several columns together are no evidence of incomplete rows")
+    return Incomplete(weights, factors, usual.astype(bool), most, together, columns)
 
 
 def _judged(kept: Arrays) -> Judged:

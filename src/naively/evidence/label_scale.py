@@ -22,8 +22,8 @@ import numpy as np
 import scipy
 
 from naively.evidence.blas import one_thread
+from naively.evidence.canonical import HEAVIEST
 from naively.evidence.doubt import LabelDoubt
-from naively.evidence.entries import HEAVIEST
 from naively.evidence.judged import Judged
 from naively.evidence.pieces import Float32
 from naively.evidence.scale import (

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from naively.evidence.bins import as_numbers
 from naively.evidence.entries import PARTS, Entries
+from naively.evidence.incomplete import PRESENT
 from naively.exact import Float64, Int64
 from naively.kernels import distances
 from naively.kernels.sizes import TILE
@@ -104,6 +105,20 @@ class Normal:
             row = -np.einsum("cj,cjk->ck", self.factors[:, f, :f], found[:, :f])
             row[:, f] += 1.0
             found[:, f] = row / self.factors[:, f, f, np.newaxis]
+        return found
+
+    def among(self, columns: Int64, order: Int64, classes: Int64) -> Normal:
+        """The same of other columns, in this order, with its classes in another order."""
+        scale = Scale(columns[order], self.scale.centre[order], self.scale.spread[order])
+        factors = self.factors if len(self.factors) == 1 else self.factors[classes]
+        if (np.diff(order) < 0).any():
+            rows = factors[:, order]
+            factors = np.linalg.cholesky(rows @ rows.swapaxes(1, 2)).astype(np.float64)
+        return Normal(scale, self.means[classes][:, order], factors)
+
+    def present(self, gone: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Whether rows, (n, d) by what is missing, have enough of the numbers."""
+        found: npt.NDArray[np.bool_] = gone[:, self.scale.columns].mean(axis=1) <= 1 - PRESENT
         return found
 
     def slopes(self) -> tuple[Float64, Float64]:
@@ -220,8 +235,10 @@ class Moments:
         return Normal(scale, means, np.linalg.cholesky(np.array(own)))
 
 
-def normals(entries: Entries, columns: list[int]) -> Iterator[tuple[Normal, Float64]]:
-    """(densities of all rows, the evidence (n, C) of each entry without its part)."""
+def normals(entries: Entries, columns: list[int]) -> Iterator[tuple[Normal, Float64, list[Normal]]]:
+    """(densities of all rows, the evidence (n, C) of each entry without its fold, those without
+    each fold).
+    """
     if len(columns) < 2 or len(columns) > WIDEST["tied"]:
         return
     scale = Scale.of(columns, entries)
@@ -240,8 +257,8 @@ def normals(entries: Entries, columns: list[int]) -> Iterator[tuple[Normal, Floa
         if len(columns) > WIDEST[kind]:
             continue
         found = np.empty((len(entries), entries.n_classes))
-        for part in range(PARTS):
+        without = [(total - own).normal(kind, scale) for own in parts]
+        for part, normal in enumerate(without):
             own = np.flatnonzero(entries.part == part)
-            normal = (total - parts[part]).normal(kind, scale)
             found[own] = normal.evidence(Z[entries.row[own]])
-        yield total.normal(kind, scale), found
+        yield total.normal(kind, scale), found, without

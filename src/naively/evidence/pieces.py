@@ -141,6 +141,12 @@ class Piece:
         best = np.where(rest >= most, 0, proba.argmax(axis=0) + 1)
         return Said(bare, lost, np.maximum(rest, most), best == self.y)
 
+    def shifted(self, shift: Float64) -> Piece:
+        """With another class prior, by which log π is higher by `shift`, (C,): other weights."""
+        base = self.base + (shift[1:] - shift[:1]).astype(np.float32)[:, np.newaxis]
+        weight = self.weight * np.exp(shift).astype(np.float32)[self.y]
+        return Piece(self.evidence, base, self.y, weight, self.group)
+
     def some(self, rows: slice | npt.NDArray[np.intp]) -> Piece:
         """Some of the entries."""
         evidence = np.ascontiguousarray(self.evidence[:, :, rows])

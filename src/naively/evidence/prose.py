@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any, Protocol
 
-from naively.evidence.entries import Entries
+import numpy as np
+import numpy.typing as npt
+
 from naively.exact import Float64
 from naively.statistics.levels import Levels
 
@@ -12,18 +14,31 @@ PROSE, DIFFERENT = 6, 0.5
 """Words that a text has on average, at least; part of the rows whose texts differ, at least."""
 
 
-def is_text(entries: Entries, column: int, named: bool) -> bool:
+class Rows(Protocol):
+    """Training rows as places in the levels of each column."""
+
+    @property
+    def codes(self) -> npt.NDArray[Any]:
+        """(R, d) places in the levels."""
+        ...
+
+    @property
+    def levels(self) -> list[Levels]:
+        """Those of each column."""
+        ...
+
+    def rows_met(self) -> Float64:
+        """How often each is there."""
+        ...
+
+
+def is_text(entries: Rows, column: int, named: bool) -> bool:
     """Whether the words of a column are evidence: it holds prose, or is `named` as text."""
     levels = entries.levels[column]
-    several = levels.dtype.kind == "T" and len(levels) > 1
-    return (named and several) or is_prose(entries, column)
-
-
-def is_prose(entries: Entries, column: int) -> bool:
-    """Whether a column holds text of many words, mostly different."""
-    levels = entries.levels[column]
-    if levels.dtype.kind != "T":
+    if levels.dtype.kind != "T" or len(levels) < 2:
         return False
+    if named:
+        return True
     weight = np.bincount(entries.codes[:, column], entries.rows_met(), len(levels) + 1)
     return are_prose(levels, weight[:-1].astype(np.float64))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -16,8 +16,18 @@ from naively.evidence.calendars import PARTS as PARTS_OF_DATES
 from naively.evidence.calendars import Calendar, values
 from naively.evidence.dates import is_date, seconds
 from naively.evidence.entries import PARTS, Entries
+from naively.evidence.incomplete import (
+    EDGES,
+    FACTORS,
+    MOST_TIMES,
+    SIMULATED,
+    Incomplete,
+    familiar,
+    places,
+    removed,
+)
 from naively.evidence.judged import Judged
-from naively.evidence.normal import normals
+from naively.evidence.normal import Normal, normals
 from naively.evidence.pieces import Float32, Piece
 from naively.evidence.plan import Block, Cells, Plan
 from naively.evidence.prose import is_text
@@ -50,6 +60,8 @@ def plan(
 ) -> Plan:
     """The plan that follows from some rows; the columns `text` are texts, however short.
 
+    Its columns and classes are those of the entries, in their order.
+
     1. The evidence of each column, log p(c | bin) - log π_c, and of all numbers together.
     2. Weights, by how rows are predicted whose own part gave no evidence.
     3. Two to four columns: what a cell tells beyond what the model so far expects of its rows.
@@ -63,7 +75,7 @@ CellsOf = npt.NDArray[np.uint32]
 Smooth = Callable[[Float64, Float64], Float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _LeftOut:
     """The evidence of a block for each entry, without the entry's part.
 
@@ -73,11 +85,13 @@ class _LeftOut:
     found : (cells, parts + 1, C - 1) without each part and by all, or the evidence (n, C - 1) of a
         normal density or of words: relative to the first class.
     cells : (n,) of each entry, where the block is a part of dates.
+    without : normal densities without each part.
     """
 
     block: Block
     found: Float32
     cells: CellsOf | None = None
+    without: Sequence[Normal] = ()
 
 
 class _Recipe:
@@ -132,9 +146,9 @@ class _Recipe:
             known = [known[k] for k in np.sort(best[:WEIGHED_ALONE]) if gains[k] > 0]
         if not known:
             return self._of_prior()
+        single, few = known, rows < ROWS * len(known)  # so few rows that a sign is chance
         found = self._weighed(known, np.zeros(len(known), bool), None, None)
-        # so few rows that a sign is chance
-        while rows < ROWS * len(known) and (found.of_blocks <= 0).any():
+        while few and (found.of_blocks <= 0).any():
             known = [one for one, w in zip(known, found.of_blocks, strict=True) if w > 0]
             if not known:
                 return self._of_prior()
@@ -166,16 +180,84 @@ class _Recipe:
             known, added, found = wider, flags, better
             tried |= {one for one, _ in more}
             number += 1
+        known = known + [one for one in single if one not in known]
+        weights = np.zeros(len(known))
+        weights[: len(found.of_blocks)] = found.of_blocks
         blocks = [one.block for one in known]
-        return Plan(self.columns, blocks, found.of_blocks, found.bias, found.judged)
+        incomplete = self._incomplete(known, [known.index(one) for one in single])
+        return Plan(self.columns, blocks, weights, found.bias, found.judged, incomplete)
+
+    def _incomplete(self, known: list[_LeftOut], single: list[int]) -> Incomplete:
+        """How rows are scored of which cells are missing, by some of the blocks."""
+        entries = self.entries
+        columns = np.unique([j for k in single for j in known[k].block.columns])
+        bounds = np.array([len(own) for own in entries.levels])
+        missing = entries.codes == bounds
+        familiar_ones, most, together = familiar(missing, entries.rows_met(), columns)
+        usual = np.ones(len(bounds), bool)
+        usual[columns] = familiar_ones
+        some, heavy = entries.first(LEAST_WEIGHED)
+        times = max(1, min(MOST_TIMES, SIMULATED // len(some)))
+        order = np.argsort(entries.part[some] % GROUPS, kind="stable").repeat(times)
+        some, weights = some[order], (heavy[order] / times).astype(np.float32)
+        gone = missing[entries.row[some]]
+        numbers = entries.row[some] * times + np.arange(len(some)) % times
+        gone[:, columns] |= removed(numbers, len(columns))
+
+        def piece(own: npt.NDArray[np.intp]) -> Piece:
+            rows = some[own]
+            evidence = np.zeros((len(single), entries.n_classes - 1, len(rows)), np.float32)
+            for k, out in zip(single, evidence, strict=True):
+                self._add_present(known[k], rows, gone[own], out)
+            part = entries.part[rows]
+            base = self.base[part].T.copy()
+            return Piece(evidence, base, entries.y[rows], weights[own], part % GROUPS)
+
+        pieces = self.workers.map(piece, self._pieces(np.arange(len(some))))
+        kept = np.ones(len(single), bool)
+        while True:
+            few = [replace(own, evidence=own.evidence[kept]) for own in pieces]
+            pool = Pool(few, np.zeros(int(kept.sum()), bool), self.workers, biased=False)
+            found = pool.best(None, None)
+            positive = found.of_blocks > 0
+            if positive.all() or not positive.any():
+                break
+            kept[kept] = positive
+        weighed = np.zeros(len(known))
+        weighed[np.array(single)[kept]] = np.maximum(found.of_blocks, 0.0)
+        losses = pool.losses(found.ridge, found, FACTORS) * weights
+        level = places(1 - gone[:, columns].sum(axis=1) / len(columns))
+        factors = np.ones(len(EDGES) + 1)
+        for k in range(len(factors)):
+            if (level == k).any():
+                factors[k] = FACTORS[int(losses[:, level == k].sum(axis=1).argmin())]
+        return Incomplete(weighed, factors, usual, most, together, columns)
+
+    def _add_present(
+        self, one: _LeftOut, rows: npt.NDArray[np.intp], gone: npt.NDArray[np.bool_], out: Float32
+    ) -> None:
+        """Add the evidence of entries, without its fold, of which these cells are missing."""
+        if isinstance(one.block, Normal):
+            part = self.entries.part[rows]
+            Z = one.block.scale.rows(
+                self.entries.codes[self.entries.row[rows]], self.entries.levels
+            )
+            Z[gone[:, one.block.scale.columns]] = 0.0
+            there = one.block.present(gone)
+            for p in np.unique(part[there]):
+                own = np.flatnonzero(there & (part == p))
+                out[:, own] = _relative(one.without[p].evidence(Z[own])).T
+        else:
+            self._add(one, 1.0, rows, out)
+            out[:, gone[:, one.block.columns[0]]] = 0.0
 
     def _gains_alone(self, known: list[_LeftOut]) -> Float64:
         """What the bins of a column alone add to the log-likelihood of rows that were left out.
 
         In nats; infinite for other blocks.
         """
-        rows = self.entries.first(LEAST_WEIGHED)
-        y, weight = self.entries.y[rows], self.entries.weight[rows]
+        rows, weight = self.entries.first(LEAST_WEIGHED)
+        y = self.entries.y[rows]
         base = self.base[self.entries.part[rows]].T.astype(np.float32)
 
         def likelihood(scores: Float32) -> float:
@@ -196,10 +278,12 @@ class _Recipe:
     def _prior_alone(self) -> Judged:
         """How the prior predicts rows."""
         entries = self.entries
-        logs = np.log(self.priors)[entries.part]
+        logs = np.log(self.priors)[entries.part] + entries.shift
+        logs -= np.logaddexp.reduce(logs, axis=1, keepdims=True)
         hit, best = logs[np.arange(len(entries)), entries.y], logs.max(axis=1)
-        loss = float(-(entries.weight * hit).sum() / max(entries.weight.sum(), 1e-300))
-        return Judged(loss, np.exp(best), hit == best, entries.weight)
+        weight = entries.weight * np.exp(entries.shift)[entries.y]
+        loss = float(-(weight * hit).sum() / max(weight.sum(), 1e-300))
+        return Judged(loss, np.exp(best), hit == best, weight)
 
     # ---- evidence ----------------------------------------------------------------------------
 
@@ -214,8 +298,8 @@ class _Recipe:
             and len(entries.levels[j]) > 2
             and not self.columns[j].dated
         ]
-        for normal, own in normals(entries, numbers):
-            known.append(_LeftOut(normal, _relative(own)))
+        for normal, own, without in normals(entries, numbers):
+            known.append(_LeftOut(normal, _relative(own), without=without))
         for told in self.words.values():
             known += [_LeftOut(block, _relative(own)) for block, own in told]
         return known
@@ -293,18 +377,21 @@ class _Recipe:
         entries = self.entries
         most = WEIGHED // (max(1, len(known)) * entries.n_classes)
 
-        def piece(rows: npt.NDArray[np.intp]) -> Piece:
+        some, heavy = entries.first(max(LEAST_WEIGHED, most))
+        order = np.argsort(entries.part[some] % GROUPS, kind="stable")
+        some, weights = some[order], heavy[order].astype(np.float32)
+
+        def piece(own: npt.NDArray[np.intp]) -> Piece:
+            rows = some[own]
             evidence = np.zeros((len(known), entries.n_classes - 1, len(rows)), np.float32)
             for one, out in zip(known, evidence, strict=True):
                 self._add(one, 1.0, rows, out)
             part = entries.part[rows]
-            base, weight = self.base[part].T.copy(), entries.weight[rows].astype(np.float32)
-            return Piece(evidence, base, entries.y[rows], weight, part % GROUPS)
+            base = self.base[part].T.copy()
+            return Piece(evidence, base, entries.y[rows], weights[own], part % GROUPS)
 
-        rows = entries.first(max(LEAST_WEIGHED, most))
-        rows = rows[np.argsort(entries.part[rows] % GROUPS, kind="stable")]
-        pieces = self.workers.map(piece, self._pieces(rows))
-        return Pool(pieces, added, self.workers).best(ridge, start)
+        pieces = self.workers.map(piece, self._pieces(np.arange(len(some))))
+        return Pool(pieces, added, self.workers, shift=entries.shift).best(ridge, start)
 
     def _expected(self, known: list[_LeftOut], found: Weights) -> Expected:
         """What the model expects of each entry, by evidence that is not its own.

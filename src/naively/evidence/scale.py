@@ -33,8 +33,8 @@ import numpy.typing as npt
 import scipy
 
 from naively.evidence.blas import one_thread
+from naively.evidence.canonical import HEAVIEST
 from naively.evidence.doubt import doubt_of
-from naively.evidence.entries import HEAVIEST
 from naively.evidence.judged import NOBODY, Judged
 from naively.evidence.pieces import Piece
 from naively.evidence.weights import GROUPS, WORSE, Pool, Weights

@@ -128,9 +128,9 @@ class Screening:
         for one in range(number, max(number + 1, self.last)):
             candidates = [block for block in self._candidates(one, known) if block not in tried]
             screened = SCREENED // max(1, len(candidates) * self.entries.n_classes)
-            few = self.entries.first(max(LEAST_SCREENED, screened))
+            few, weight = self.entries.first(max(LEAST_SCREENED, screened))
             if asked is None or len(few) != len(asked.rows):
-                asked = _Asked.of(self.entries, expected, few)
+                asked = _Asked.of(self.entries, expected, few, weight)
             if chosen := self._of_round(candidates, asked, least):
                 return one, chosen
         return one, []
@@ -266,10 +266,12 @@ class _Asked:
     gains: dict[Candidate, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, entries: Entries, expected: Expected, rows: npt.NDArray[np.intp]) -> Self:
-        """Those entries."""
-        rows = rows[np.argsort(entries.part[rows], kind="stable")]  # each part's table is small
-        weight = entries.weight[rows]
+    def of(
+        cls, entries: Entries, expected: Expected, rows: npt.NDArray[np.intp], weight: Float64
+    ) -> Self:
+        """Those entries, of these weights."""
+        order = np.argsort(entries.part[rows], kind="stable")  # each part's table is small
+        rows, weight = rows[order], weight[order]
         hoped, unsure = expected.weighed(weight, rows)
         others = expected.others[rows] if len(expected.others) else expected.others
         return cls(rows, entries.part[rows], entries.y[rows], weight, hoped, others, unsure)

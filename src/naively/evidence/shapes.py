@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from naively.evidence.bins import FINE, Column, Lookup
 from naively.evidence.dates import seconds
-from naively.evidence.entries import Entries
+from naively.evidence.training import Training
 from naively.exact import Float64, Int64
 from naively.labels import Labels
 from naively.statistics.levels import Levels
@@ -127,15 +127,15 @@ class Shape:
         return pa.table([pa.array(one) for one in columns], [*self.names, "rows", *heads])
 
 
-def rows_of(entries: Entries, columns: list[Column], block: tuple[int, ...], way: int) -> Float64:
+def rows_of(rows: Training, columns: list[Column], block: tuple[int, ...], way: int) -> Float64:
     """The weight of rows by class, (cells, C), in a table of some columns, cut in one way."""
     own = [columns[j] for j in block]
-    fine = [column.bins(entries.levels[j]) for j, column in zip(block, own, strict=True)]
-    coded = Lookup.of(own, fine, way).coded(entries.codes[:, list(block)])
-    cell = coded.cells(range(len(block)))[entries.row].astype(np.int64)
-    size = int(np.prod(coded.sizes)) * entries.n_classes
-    found = np.bincount(cell * entries.n_classes + entries.y, entries.weight, size)
-    return found.astype(np.float64).reshape(-1, entries.n_classes)
+    fine = [column.bins(rows.levels[j]) for j, column in zip(block, own, strict=True)]
+    coded = Lookup.of(own, fine, way).coded(rows.codes[:, list(block)])
+    cell = coded.cells(range(len(block)))[rows.row].astype(np.int64)
+    size = int(np.prod(coded.sizes)) * rows.n_classes
+    found = np.bincount(cell * rows.n_classes + rows.y, rows.weight, size)
+    return found.astype(np.float64).reshape(-1, rows.n_classes)
 
 
 def bins_of(

@@ -113,11 +113,13 @@ class Pool:
     added : (K,) bool, the blocks whose weights are drawn to 0.
     workers : Workers
     doubt : by how much π is mixed into what is said of rows that are left out.
+    shift : (C,) by which log π is another one where the model is used; None where it is not.
+    biased : whether classes have biases.
     """
 
     def __init__(
         self, pieces: Sequence[Piece], added: npt.NDArray[np.bool_], workers: Workers,
-        doubt: float = 0.0,
+        doubt: float = 0.0, shift: Float64 | None = None, biased: bool = True,
     ) -> None:  # fmt: skip
         many = sum(piece.evidence.size for piece in pieces) > ALONE
         self.pieces, places, before = list[Piece](), [], 0
@@ -127,9 +129,10 @@ class Pool:
                 places.append(before + rows)
             before += len(piece.y)
         self.given, self.doubt = np.concatenate(places), doubt
+        self.shift = shift if shift is not None and shift.any() else None
         self.added, self.workers = added, workers if many else SERIAL
         self.blocks, self.classes = len(added), len(pieces[0].base) + 1
-        self.size = self.blocks + (self.classes if self.classes <= BIASED else 0)
+        self.size = self.blocks + (self.classes if biased and self.classes <= BIASED else 0)
         n = sum(len(piece.y) for piece in self.pieces)
         step = max(1, n * self.classes * self.blocks // TERMS)
         some = slice(None, None, step)
@@ -173,21 +176,51 @@ class Pool:
         whole = sum(float(piece.weight.sum(dtype=np.float64)) for piece in self.pieces)
         return float(place.losses.sum()) / whole, place.x[: self.blocks]
 
-    def _left_out(self, penalty: Float64, place: _Place, curve: Float64) -> tuple[float, Judged]:
-        """(the log-loss of each group by weights that did not learn it; what is said, doubted)."""
+    def losses(self, ridge: float, start: Weights, factors: Sequence[float]) -> Float64:
+        """What entries lose whose group did not choose the weights, as they were given, (F, n).
+
+        Parameters
+        ----------
+        ridge : that was chosen.
+        start : the weights that were.
+        factors : (F,) by which these are multiplied.
+        """
+        penalty = self._penalty(ridge, ridge)
+        place, curve = self._solved(penalty, self._place(start.of_blocks), None)
+        own = self._without_groups(penalty, place, curve)
+        order = np.argsort(self.given)
+        return np.array([
+            np.concatenate(self.workers.map(
+                lambda piece: piece.said(own * factor, 0.0).bare, self.pieces))[order]  # noqa: B023
+            for factor in factors
+        ])  # fmt: skip
+
+    def _without_groups(self, penalty: Float64, place: _Place, curve: Float64) -> Float64:
+        """The weights without each group, (GROUPS, K + C)."""
         inverse = _inverse(curve * (1 - 1 / GROUPS) + penalty)
-        own = np.array(self._found([
+        return np.array(self._found([
             self._moved(penalty, place, inverse, group) for group in range(GROUPS)
         ]))  # fmt: skip
+
+    def _left_out(self, penalty: Float64, place: _Place, curve: Float64) -> tuple[float, Judged]:
+        """(the log-loss of each group by weights that did not learn it; what is said, doubted)."""
+        own = self._without_groups(penalty, place, curve)
 
         def said(piece: Piece) -> Said:
             return piece.said(own, self.doubt)
 
-        found = self.workers.map(said, self.pieces)
-        order = np.argsort(self.given)  # as they were given
+        first = self._judged(self.workers.map(said, self.pieces), self.pieces)
+        if self.shift is None:
+            return first
+        pieces = [piece.shifted(self.shift) for piece in self.pieces]
+        return first[0], self._judged(self.workers.map(said, pieces), pieces)[1]
+
+    def _judged(self, found: list[Said], pieces: Sequence[Piece]) -> tuple[float, Judged]:
+        """(the log-loss before it is doubted; how entries were predicted, as they were given)."""
+        order = np.argsort(self.given)
         bare, *each = (np.concatenate(one)[order] for one in zip(*found, strict=True))
         losses, sure, right = each
-        weight = np.concatenate([piece.weight for piece in self.pieces])[order]
+        weight = np.concatenate([piece.weight for piece in pieces])[order]
         whole = float(weight.sum(dtype=np.float64))
         first, last = (
             float((weight * one).sum(dtype=np.float64)) / whole for one in (bare, losses)

@@ -22,7 +22,6 @@ from naively.families.formula import (
     NumberCut,
     Parabola,
     PartCut,
-    Table,
 )
 from naively.numerals import ANY, NUMBER
 from naively.schema import Schema
@@ -236,16 +235,16 @@ class TableInputs(Inputs):
 def _columns(formula: Formula) -> tuple[list[str], dict[str, list[str]]]:
     """(the columns of numbers, the levels of the others)."""
     numbers, texts = dict[str, None](), dict[str, dict[str, None]]()
-    for term in formula.terms:
+    for term in formula.all_terms:
         if isinstance(term, Density):
             numbers |= dict.fromkeys(term.columns)
         elif isinstance(term, Line | Parabola):
             numbers[term.column] = None
-        for cut in term.cuts if isinstance(term, Table) else ():
-            if isinstance(cut, LevelCut):
-                texts.setdefault(cut.column, {}).update(dict.fromkeys(cut.levels))
-            else:
-                numbers[cut.column] = None
+    for cut in formula.all_cuts:
+        if isinstance(cut, LevelCut):
+            texts.setdefault(cut.column, {}).update(dict.fromkeys(cut.levels))
+        else:
+            numbers[cut.column] = None
     return list(numbers), {name: list(levels) for name, levels in texts.items()}
 
 

@@ -15,6 +15,7 @@ from naively.families.formula import (
     Cut,
     Density,
     Doubted,
+    Formula,
     LevelCut,
     Line,
     NumberCut,
@@ -78,8 +79,22 @@ def numbers_of(model: Model) -> Json:
         "missing": list(model.schema.missing),
         "base": formula.base.tolist(),
         "terms": [_term(term, cuts) for term in formula.terms],
+        "gaps": _gaps(formula, cuts),
         "cuts": cuts,
     }
+
+
+def _gaps(formula: Formula, cuts: list[Json]) -> Json | None:
+    """Which rows have another formula, and that."""
+    gaps, other = formula.gaps, formula.other
+    if gaps is None or other is None:
+        return None
+    return {
+        "cuts": [_place(_cut(cut), cuts) for cut in gaps.cuts], "unusual": list(gaps.unusual),
+        "most": gaps.most, "together": [*map(list, gaps.together)],
+        "factors": gaps.factors.tolist(), "base": other.base.tolist(),
+        "terms": [_term(term, cuts) for term in other.terms],
+    }  # fmt: skip
 
 
 def _term(term: Term, cuts: list[Json]) -> Json:
@@ -134,6 +149,7 @@ def _density(term: Density) -> Json:
         "type": "density", "columns": list(term.columns), "centre": term.centre.tolist(),
         "spread": term.spread.tolist(), "base": term.base.tolist(), "mean": term.mean.tolist(),
         "whitening": rows, "weight": term.weight, "farthest": term.farthest, "least": term.least,
+        "fewest": term.fewest,
     }  # fmt: skip
 
 

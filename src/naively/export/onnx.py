@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from naively.exact import LARGEST, Float64
 from naively.export.formulas import NotExportableError, formula_of
 from naively.export.graph import LABEL, PROBABILITIES, Graph, kind_of
 from naively.export.graph_inputs import ArrayInput, Inputs, TableInputs
-from naively.families.formula import Density, Formula, LevelCut, Line, Parabola, Table
+from naively.families.formula import Density, Formula, Gaps, LevelCut, Line, Parabola, Table
 from naively.labels import Labels
 from naively.model import Model
 from naively.posterior import Posterior
@@ -72,8 +73,7 @@ def _labels(classes: Labels) -> npt.NDArray[Any]:
 
 def _said(posterior: Posterior, inputs: Inputs, formula: Formula) -> dict[str, str]:
     """The metadata."""
-    cuts = [cut for one in formula.terms if isinstance(one, Table) for cut in one.cuts]
-    dates = {cut.column for cut in cuts if not isinstance(cut, LevelCut) and cut.dated}
+    dates = {cut.column for cut in formula.all_cuts if not isinstance(cut, LevelCut) and cut.dated}
     return {
         "classes": json.dumps(posterior.classes.tolist(), ensure_ascii=False),
         "columns": json.dumps(inputs.columns, ensure_ascii=False),
@@ -83,6 +83,38 @@ def _said(posterior: Posterior, inputs: Inputs, formula: Formula) -> dict[str, s
 
 def _scores(graph: Graph, inputs: Inputs, formula: Formula) -> str:
     """log π_c and what the terms add, (N, C)."""
+    found = _added(graph, inputs, formula)
+    if formula.gaps is not None and formula.other is not None:
+        odd, factor = _gaps(graph, inputs, formula.gaps)
+        other = formula.other
+        terms = _added(graph, inputs, replace(other, base=0.0 * other.base))
+        scaled = graph.op("Mul", factor, terms)
+        incomplete = graph.op("Add", graph.constant(other.base[np.newaxis]), scaled)
+        found = graph.op("Where", odd, incomplete, found)
+    large = graph.op(
+        "Not", graph.op("LessOrEqual", graph.op("Abs", found), graph.constant(LARGEST))
+    )
+    return graph.sum([found, *inputs.refused, graph.refuse(large, "a number is too large")])
+
+
+def _gaps(graph: Graph, inputs: Inputs, gaps: Gaps) -> tuple[str, str]:
+    """(whether unfamiliar cells of a row are missing, (N, 1); the factor of such rows, (N, 1))."""
+    axis = graph.constant([1])
+    each = [graph.op("Equal", inputs.bin(cut), graph.constant(cut.missing)) for cut in gaps.cuts]
+    gone = graph.op("Concat", *(graph.op("Unsqueeze", own, axis) for own in each), axis=1)
+    whole = graph.op("Cast", gone, to=TensorProto.INT64)
+    count = graph.op("ReduceSum", whole, axis, keepdims=0)
+    odd = [graph.op("Greater", count, graph.constant(gaps.most))]
+    odd += [own for own, alone in zip(each, gaps.unusual, strict=True) if alone]
+    odd += [graph.op("And", each[j], graph.op("Not", each[k])) for j, k in gaps.together]
+    return tuple(
+        graph.op("Unsqueeze", own, axis)
+        for own in (graph.any(odd), graph.gather(gaps.factors, count))
+    )  # type: ignore[return-value]
+
+
+def _added(graph: Graph, inputs: Inputs, formula: Formula) -> str:
+    """What every row has and what the terms add, (N, C)."""
     lines = [one for one in formula.terms if isinstance(one, Line)]
     curves = [one for one in formula.terms if isinstance(one, Parabola)]
     parts = [graph.constant(formula.base[np.newaxis])]
@@ -100,11 +132,7 @@ def _scores(graph: Graph, inputs: Inputs, formula: Formula) -> str:
     zero = helper.make_tensor("zero", TensorProto.DOUBLE, [1], [0.0])
     zeros = graph.op("ConstantOfShape", rows, value=zero)
     parts.append(graph.op("Unsqueeze", zeros, graph.constant([1])))
-    found = graph.sum(parts)
-    large = graph.op(
-        "Not", graph.op("LessOrEqual", graph.op("Abs", found), graph.constant(LARGEST))
-    )
-    return graph.sum([found, *inputs.refused, graph.refuse(large, "a number is too large")])
+    return graph.sum(parts)
 
 
 # ---- terms ---------------------------------------------------------------------------------
@@ -176,7 +204,13 @@ def _density(graph: Graph, inputs: Inputs, term: Density) -> str:
     found = graph.op("Add", own, graph.constant(term.base[np.newaxis]))
     best = graph.op("ReduceMax", found, graph.constant([1]), keepdims=1)
     behind = graph.op("Max", graph.op("Sub", found, best), graph.constant(term.least))
-    return graph.op("Mul", behind, graph.constant(term.weight))
+    weighed = graph.op("Mul", behind, graph.constant(term.weight))
+    if not term.fewest:
+        return weighed
+    there = graph.op("Cast", known, to=TensorProto.INT64)
+    count = graph.op("ReduceSum", there, graph.constant([1]), keepdims=1)
+    enough = graph.op("GreaterOrEqual", count, graph.constant(term.fewest))
+    return graph.op("Where", enough, weighed, graph.constant(0.0))
 
 
 def _slopes(graph: Graph, z: str, term: Density) -> str:

@@ -28,6 +28,7 @@ export function predictor(model) {
   const classes = model.classes.length;
   const made = (term) => ({ table, line, parabola, density, text, doubted })[term.type](term);
   const terms = model.terms.map(scaled);
+  const others = model.gaps ? model.gaps.terms.map(scaled) : [];
 
   // ---- what a cell means ----------------------------------------------------------------------
 
@@ -116,6 +117,8 @@ export function predictor(model) {
 
   function density(term) {
     return (row) => {
+      const there = term.columns.filter((name) => !Number.isNaN(number(row, name, false)));
+      if (there.length < term.fewest) return [];
       const z = term.columns.map((name, j) => {
         const x = (number(row, name, false) - term.centre[j]) / term.spread[j];
         return Number.isNaN(x) ? 0 : Math.min(Math.max(x, -term.farthest), term.farthest);
@@ -185,10 +188,22 @@ export function predictor(model) {
 
   const named = (values) => Object.fromEntries(values.map((one, c) => [String(model.classes[c]), one]));
 
+  /** The factor of what a row adds of which unfamiliar cells are missing; null of others. */
+  function factor(bins) {
+    if (!model.gaps) return null;
+    const { cuts: counted, unusual, most, together, factors } = model.gaps;
+    const gone = counted.map((k) => bins[k] === model.cuts[k].missing);
+    const count = gone.filter(Boolean).length;
+    const odd = count > most || gone.some((one, k) => one && unusual[k]) || together.some(([j, k]) => gone[j] && !gone[k]);
+    return odd ? factors[count] : null;
+  }
+
   function scores(row, scale) {
     const bins = cuts.map((cut) => cut(row));
-    const base = model.base.map((one) => one * scale * scale);
-    const parts = [[[], null, base], ...terms.flatMap((term) => term(row, bins, scale))];
+    const by = factor(bins);
+    const base = (by === null ? model.base : model.gaps.base).map((one) => one * scale * scale);
+    const added = (by === null ? terms : others).flatMap((term) => term(row, bins, scale));
+    const parts = [[[], null, base], ...added.map(([columns, part, nats]) => [columns, part, by === null ? nats : nats.map((one) => by * one)])];
     return [parts, range(classes).map((c) => sum(parts.map((part) => part[2][c])))];
   }
 

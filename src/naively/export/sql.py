@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,8 @@ LISTS = ("duckdb", "postgres")
 """Dialects in which tables of evidence are arrays; in the others they are cases."""
 ROW = "r"
 """What the number of a row is called on the way."""
+GAPS, FACTOR = "gaps", "factor"
+"""The number of missing cells, and the factor of rows where that is unfamiliar."""
 ENDLESS = [sign + word for word in ("inf", "infinity", "nan") for sign in ("", "+", "-")]
 """What is missing among levels of evidence, in lower case."""
 MATERIALIZED = ("duckdb", "postgres", "sqlite")
@@ -84,7 +87,8 @@ def to_sql(model: Model, dialect: str, table: str, keep: Sequence[str] = ()) -> 
     keep = keep or names
     stages = [
         written.values(exp.to_table(table, dialect=dialect), keep),
-        written.bins(), *written.densities(), *written.doubts(), written.scores(len(labels)),
+        written.bins(), *written.gaps(), *written.densities(), *written.doubts(),
+        written.scores(len(labels)),
     ]  # fmt: skip
     return written.query(stages, labels)
 
@@ -106,17 +110,17 @@ class _Written:
         self.text: dict[str, str] = {}
         self.read: dict[str, str] = {}  # columns of text that may be written as numbers
         self.cuts: dict[int, str] = {}  # by identity
-        self.dense = [one for one in formula.terms if isinstance(one, Density)]
+        self.dense = [one for one in formula.all_terms if isinstance(one, Density)]
         self.texts, self.plain, self.doubted = texts_of(formula.terms, dialect)
         self.dates: set[str] = set()
-        for term in formula.terms:
-            for cut in term.cuts if isinstance(term, Table) else ():
-                own = self.text if isinstance(cut, LevelCut) else self.number
-                if not isinstance(cut, LevelCut) and cut.dated:
-                    self._date(cut.column)
-                own.setdefault(cut.column, f"{'x' if own is self.number else 't'}{len(own)}")
-                if isinstance(cut, LevelCut) and has_numbers(cut.levels, dialect):
-                    self.read[cut.column] = f"n{self.text[cut.column]}"
+        for cut in formula.all_cuts:
+            own = self.text if isinstance(cut, LevelCut) else self.number
+            if not isinstance(cut, LevelCut) and cut.dated:
+                self._date(cut.column)
+            own.setdefault(cut.column, f"{'x' if own is self.number else 't'}{len(own)}")
+            if isinstance(cut, LevelCut) and has_numbers(cut.levels, dialect):
+                self.read[cut.column] = f"n{self.text[cut.column]}"
+        for term in formula.all_terms:
             for name in _numbers(term):
                 self.number.setdefault(name, f"x{len(self.number)}")
 
@@ -148,17 +152,48 @@ class _Written:
         """The bin of each column, for each way to cut it."""
         columns: Columns = {}
         seen: dict[Any, str] = {}
-        for term in self.formula.terms:
-            for cut in term.cuts if isinstance(term, Table) else ():
-                own = cut.part if isinstance(cut, PartCut) else cut.bins.tobytes()
-                key = cut.column, own, cut.missing
-                if key not in seen:
-                    seen[key] = f"k{len(seen)}"
-                    columns[seen[key]] = self._bin(cut)
-                self.cuts[id(cut)] = seen[key]
+        for cut in self.formula.all_cuts:
+            own = cut.part if isinstance(cut, PartCut) else cut.bins.tobytes()
+            key = cut.column, own, cut.missing
+            if key not in seen:
+                seen[key] = f"k{len(seen)}"
+                columns[seen[key]] = self._bin(cut)
+            self.cuts[id(cut)] = seen[key]
         states = {name: bag.state() for name, bag in self.texts}
         rows = [ROW] if self.texts else []
         return select(self._carried([*self.number.values(), *rows]) | columns | states)
+
+    def gaps(self) -> Iterator[exp.Select]:
+        """How many cells are missing, and then the factor of rows where that is unfamiliar."""
+        if (gaps := self.formula.gaps) is None:
+            return
+        one, zero = exp.Literal.number(1), exp.Literal.number(0)
+        missing = [
+            exp.EQ(this=cell(self.cuts[id(cut)]), expression=exp.Literal.number(cut.missing))
+            for cut in gaps.cuts
+        ]
+        each = [exp.Case(ifs=[exp.If(this=own, true=one)], default=zero) for own in missing]
+        unusual: list[exp.Expression] = [
+            own.copy() for own, alone in zip(missing, gaps.unusual, strict=True) if alone
+        ]
+        unusual += [
+            exp.And(this=missing[j].copy(), expression=exp.Not(this=paren(missing[k].copy())))
+            for j, k in gaps.together
+        ]
+        odd: Columns = {}
+        if unusual:
+            found = exp.or_(*unusual, copy=False)
+            odd = {"odd": exp.Case(ifs=[exp.If(this=found, true=one.copy())], default=zero.copy())}
+        yield select(self._everything() | {GAPS: added(each)} | odd)
+        beyond: Any = exp.GT(this=cell(GAPS), expression=exp.Literal.number(gaps.most))
+        if unusual:
+            beyond = exp.or_(beyond, exp.EQ(this=cell("odd"), expression=one.copy()), copy=False)
+        factors = exp.Case(this=cell(GAPS), ifs=[
+            exp.If(this=exp.Literal.number(k), true=number(own))
+            for k, own in enumerate(gaps.factors.tolist())
+        ])  # fmt: skip
+        factor = exp.Case(ifs=[exp.If(this=beyond, true=factors)])
+        yield select(self._everything() | {FACTOR: factor})
 
     def densities(self) -> Iterator[exp.Select]:
         """What densities of all numbers say, before the best is known."""
@@ -174,7 +209,15 @@ class _Written:
                 numbers[f"z{d}_{j}"] = exp.Least(this=least, expressions=[most.copy()])
             for c in range(len(term.base)):
                 columns[f"f{d}_{c}"] = density(term, d, c)
-        carried = self._everything()
+            if term.fewest:
+                numbers[f"p{d}"] = added([
+                    exp.Case(ifs=[exp.If(
+                        this=exp.Is(this=cell(self.number[name]), expression=exp.Null()),
+                        true=exp.Literal.number(0))], default=exp.Literal.number(1))
+                    for name in term.columns
+                ])  # fmt: skip
+                columns[f"p{d}"] = cell(f"p{d}")
+        carried = self._everything() | self._carried(self._factor)
         yield select(carried | numbers)
         yield select(carried | columns)
 
@@ -183,30 +226,54 @@ class _Written:
         if not self.doubted:
             return
         dense = [f"f{d}_{c}" for d, one in enumerate(self.dense) for c in range(len(one.base))]
+        dense += [f"p{d}" for d, one in enumerate(self.dense) if one.fewest] + self._factor
         yield from doubt_stages(self.doubted, self._everything() | self._carried(dense), ROW)
 
     def scores(self, classes: int) -> exp.Select:
         """The score of each class."""
         columns: Columns = {}
         for c in range(classes):
-            parts = [number(self.formula.base[c])]
-            for term in self.formula.terms:
-                if isinstance(term, Table):
-                    parts.append(self._cell(term, c))
-                elif isinstance(term, Line | Parabola):
-                    parts.append(curve(term, cell(self.number[term.column]), c))
-            parts += [bag.score(state, c) for state, bag in self.plain]
-            parts += [term.score(c) for term in self.doubted]
-            for d, dense in enumerate(self.dense):
-                every = [cell(f"f{d}_{k}") for k in range(classes)]
-                behind = exp.Sub(this=every[c].copy(), expression=paren(largest(every)))
-                least = exp.Greatest(this=behind, expressions=[number(dense.least)])
-                parts.append(exp.Mul(this=number(dense.weight), expression=least))
-            columns[f"s{c}"] = added(parts)
+            score = self._score(self.formula, c, classes)
+            if (other := self.formula.other) is not None:
+                terms = self._score(replace(other, base=0.0 * other.base), c, classes)
+                scaled = exp.Mul(this=cell(FACTOR), expression=paren(terms))
+                incomplete = exp.Add(this=number(other.base[c]), expression=scaled)
+                none = exp.Is(this=cell(FACTOR), expression=exp.Null())
+                score = exp.Case(ifs=[exp.If(this=none, true=score)], default=incomplete)
+            columns[f"s{c}"] = score
         found = select(self._carried() | columns)
         for _, bag in self.plain:
             found = bag.joined(found, ROW)
         return found
+
+    def _score(self, formula: Formula, c: int, classes: int) -> exp.Expression:
+        """The score of a class by a formula."""
+        parts = [number(formula.base[c])]
+        for term in formula.terms:
+            if isinstance(term, Table):
+                parts.append(self._cell(term, c))
+            elif isinstance(term, Line | Parabola):
+                parts.append(curve(term, cell(self.number[term.column]), c))
+        if formula is self.formula:
+            parts += [bag.score(state, c) for state, bag in self.plain]
+            parts += [term.score(c) for term in self.doubted]
+        for d, dense in enumerate(self.dense):
+            if not any(dense is one for one in formula.terms):
+                continue
+            every = [cell(f"f{d}_{k}") for k in range(classes)]
+            behind = exp.Sub(this=every[c].copy(), expression=paren(largest(every)))
+            least = exp.Greatest(this=behind, expressions=[number(dense.least)])
+            own: exp.Expression = exp.Mul(this=number(dense.weight), expression=least)
+            if dense.fewest:
+                enough = exp.GTE(this=cell(f"p{d}"), expression=exp.Literal.number(dense.fewest))
+                own = exp.Case(ifs=[exp.If(this=enough, true=own)], default=number(0.0))
+            parts.append(own)
+        return added(parts)
+
+    @property
+    def _factor(self) -> list[str]:
+        """The factor of incomplete rows, where there are some."""
+        return [FACTOR] if self.formula.gaps is not None else []
 
     def query(self, stages: list[exp.Select], labels: list[Any]) -> str:
         """The stages one after the other, and the labels and probabilities that follow."""

@@ -74,6 +74,10 @@ class Parameters(ABC):
     def prepare(self, X: Data, workers: Workers) -> None:  # noqa: B027
         """Compute what `log_prob` needs for such rows, before threads call it."""
 
+    def biases(self, X: Data) -> Float64 | float:
+        """What scores have besides log π and the contributions, (n, C) or a number."""
+        return self.bias
+
     @abstractmethod
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """log p(x_i | c), up to a term that depends on x alone, for rows start:stop.

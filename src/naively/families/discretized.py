@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.duplicates import of_values
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Family, Parameters
 from naively.families.describing import Listed, Section, labelled
@@ -93,7 +94,7 @@ class DiscretizedParameters(Parameters):
         self.log_theta: list[Float64] = []
         self.extremes = np.zeros((len(statistics.levels), 2))
         for j, edges in enumerate(statistics.levels):
-            own = counts[:, ends[j] : ends[j + 1]].T
+            own = of_values(counts[:, ends[j] : ends[j + 1]]).T
             starts = _starts(own, family)
             self.cuts.append(_between(edges, statistics.width(j), starts))
             self.log_theta.append(_log_theta(own, starts, float(family.alpha)))

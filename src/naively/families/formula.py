@@ -170,6 +170,7 @@ class Density:
     mean : (C, k); the slopes if there is no whitening.
     whitening : (C, k, k)
     weight, farthest, least : float
+    fewest : numbers that are present, at least; else the density adds nothing.
     """
 
     columns: tuple[str, ...]
@@ -181,6 +182,7 @@ class Density:
     weight: float
     farthest: float
     least: float
+    fewest: int = 0
 
 
 @dataclass(frozen=True)
@@ -241,6 +243,26 @@ Term = Table | Line | Parabola | Density | Bag | Doubted
 
 
 @dataclass(frozen=True)
+class Gaps:
+    """Which rows have unfamiliar missing cells: see `naively.evidence.incomplete`.
+
+    Attributes
+    ----------
+    cuts : of the columns whose missing cells are counted.
+    unusual : (k,) whether a missing cell of these is unfamiliar by itself.
+    most : missing cells of a familiar row at most.
+    together : pairs of their places of which the second is missing wherever the first is.
+    factors : (k + 1,) of what the terms of a row with so many missing cells add.
+    """
+
+    cuts: tuple[Cut, ...]
+    unusual: tuple[bool, ...]
+    most: int
+    together: tuple[tuple[int, int], ...]
+    factors: Float64
+
+
+@dataclass(frozen=True)
 class Formula:
     """The score of each class: what every row has, and the terms of its columns.
 
@@ -248,10 +270,26 @@ class Formula:
     ----------
     base : (C,) in nats.
     terms : list of Term
+    gaps : which rows have another formula; None if all have this.
+    other : it, whose terms are multiplied by a factor of `gaps`.
     """
 
     base: Float64
     terms: list[Term] = field(default_factory=list)
+    gaps: Gaps | None = None
+    other: Formula | None = None
+
+    @property
+    def all_terms(self) -> list[Term]:
+        """The terms of both formulas."""
+        return self.terms + (self.other.terms if self.other is not None else [])
+
+    @property
+    def all_cuts(self) -> list[Cut]:
+        """The cuts of all columns that have some."""
+        tables = [one for one in self.all_terms if isinstance(one, Table)]
+        gaps = self.gaps.cuts if self.gaps is not None else ()
+        return [cut for one in tables for cut in one.cuts] + [*gaps]
 
     def within(self, low: float, high: float) -> Formula:
         """The same, with numbers outside as missing."""
@@ -259,7 +297,7 @@ class Formula:
             replace(one, low=low, high=high) if isinstance(one, Line | Parabola) else one
             for one in self.terms
         ]
-        return Formula(self.base, terms)
+        return replace(self, terms=terms)
 
     def without(self, columns: Collection[str]) -> Formula:
         """The same of rows that have none of these columns, which have levels."""
@@ -270,7 +308,13 @@ class Formula:
                 base = base + one.added[0]
             else:
                 kept.append(one)
-        return Formula(base, kept)
+        return replace(self, base=base, terms=kept)
 
     def __add__(self, other: Formula) -> Formula:
-        return Formula(self.base + other.base, [*self.terms, *other.terms])
+        """Both; one of them may have gaps, and is all that there is but for the class prior."""
+        gaps, alone = (self.gaps, self) if self.gaps is not None else (other.gaps, other)
+        rest = None
+        if gaps is not None and alone.other is not None:
+            base = self.base + other.base - alone.base
+            rest = Formula(base + alone.other.base, alone.other.terms)
+        return Formula(self.base + other.base, [*self.terms, *other.terms], gaps, rest)

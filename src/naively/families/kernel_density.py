@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.duplicates import of_values
 from naively.exact import LARGEST, ExactArray, Float64
 from naively.families.base import Family, Parameters
 from naively.families.describing import ClassNumbers
@@ -106,7 +107,9 @@ class KernelDensityParameters(Parameters):
             own = counts[:, ends[j] : ends[j + 1]]
             self.n_free += int(np.maximum((own > 0).sum(axis=1) - 1, 0).sum())
             centres, width = statistics.centres(j), statistics.width(j)
-            self.mixtures.append(_mixtures(centres, own, width, family) if len(centres) else [])
+            self.mixtures.append(
+                _mixtures(centres, of_values(own), width, family) if len(centres) else []
+            )
         self._scored = [j for j, own in enumerate(self.mixtures) if _differ(own)]
 
     @property

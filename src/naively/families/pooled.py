@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, get_args
 
+import numpy as np
+
+from naively.evidence.bins import Column
 from naively.evidence.entries import Entries
 from naively.evidence.fixed import FixedPlan, PlanCounts
 from naively.evidence.keeping import plan_of
@@ -103,8 +106,17 @@ class Pooled(Family[Any, PooledParameters]):
         """The plan of the rows; or what was counted says by the plan that was given."""
         if self.plan is not None:
             return PlannedParameters(self.plan, statistics, class_weight)
-        entries = Entries.of(statistics)
-        return PooledParameters(plan(entries, self.interactions, self.text, workers), entries)
+        named = frozenset(int(k) for k in self.text)
+        entries = Entries.of(statistics, class_weight.rounded(), named)
+        places = entries.columns.tolist()
+        text = {k for k, column in enumerate(places) if column in named}
+        made = plan(entries, self.interactions, text, workers)
+        used = dict(zip(places, made.columns, strict=True))
+        columns = [
+            used[j] if j in used else Column.of(known, np.ones(len(known)))
+            for j, known in enumerate(statistics.levels)
+        ]
+        return PooledParameters(made.among(columns, places, entries.classes), statistics)
 
     estimate_on = estimate
 

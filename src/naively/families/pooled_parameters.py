@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from naively.evidence.bins import Coded, Column, Lookup
+from naively.evidence.bins import FINE, Coded, Column, Lookup
 from naively.evidence.calendars import Calendar, values
 from naively.evidence.dates import seconds
-from naively.evidence.entries import Entries
 from naively.evidence.fixed import FixedPlan, PlanStatistics
 from naively.evidence.judged import Judged
 from naively.evidence.keeping import arrays_of
 from naively.evidence.normal import Normal
-from naively.evidence.plan import Block, Cells, Plan
+from naively.evidence.plan import Block, Cells, Plan, present
 from naively.evidence.shapes import MISSING, Bins, Shape, bins_of, rows_of
+from naively.evidence.training import Training
 from naively.evidence.unread import unread
 from naively.evidence.words import Words
 from naively.exact import Float64, Int64
@@ -42,6 +44,22 @@ LOOKED_AT, CELLS = 4096, 1 << 24
 """Rows that tell how much evidence matters; numbers of their reasons, at most."""
 
 
+@dataclass(frozen=True)
+class _Missing:
+    """Rows with unfamiliar missing cells.
+
+    Attributes
+    ----------
+    rows : (n,) which.
+    gone : (n, d) what they lack.
+    factors : (n,) of their evidence.
+    """
+
+    rows: Int64
+    gone: npt.NDArray[np.bool_]
+    factors: Float64
+
+
 class PooledParameters(Parameters):
     """Evidence and its weights.
 
@@ -56,9 +74,9 @@ class PooledParameters(Parameters):
     missing_tells = True
     not_linear = "the log-odds of pooled evidence are linear in no numbers: they are table look-ups"
 
-    def __init__(self, made: Plan, rows: Entries | SampleStatistics | PlanStatistics) -> None:
+    def __init__(self, made: Plan, rows: SampleStatistics | PlanStatistics) -> None:
         self.plan = made
-        self._rows = rows  # counted or dealt: to deal takes time, and predictions need it not
+        self._rows = rows
         self.bias = made.bias
         classes = len(made.bias)
         tables = sum(
@@ -74,10 +92,9 @@ class PooledParameters(Parameters):
         self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
 
     @cached_property
-    def entries(self) -> Entries:
+    def training(self) -> Training:
         """The rows that the plan was made from."""
-        rows: Any = self._rows
-        return rows if isinstance(rows, Entries) else Entries.of(rows)
+        return Training.of(self._rows)
 
     def kept(self) -> Arrays:
         """The plan; the rows are there."""
@@ -89,7 +106,7 @@ class PooledParameters(Parameters):
 
     def fixed(self, classes: Labels) -> FixedPlan:
         """The plan, for other rows."""
-        return FixedPlan.of(self.plan, self.entries.levels, self._moves, classes)
+        return FixedPlan.of(self.plan, self.levels, self._moves, classes)
 
     # ---- scores ------------------------------------------------------------------------------
 
@@ -106,10 +123,16 @@ class PooledParameters(Parameters):
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
         """Σ_k w_k e_kc(x) for rows start:stop, (C, stop - start)."""
         rows = encoded(X)[start:stop]
+        some = self._missing(rows)
         out[:] = self.bias[:, np.newaxis]
         codes = self._codes(rows)
         for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
-            self._add(block, weight, rows, codes, out)
+            if weight:
+                self._add(block, weight, rows, codes, out)
+        if some is not None:
+            out[:, some.rows] = 0.0
+            for _, weight, own in self._incomplete(rows[some.rows], some):
+                out[:, some.rows] += weight * own
 
     def _add(
         self, block: Block, weight: float, X: Encoded, codes: dict[int, Coded],
@@ -123,6 +146,46 @@ class PooledParameters(Parameters):
         else:
             told = self._translated(X)[1][id(block)]  # by the levels of the column
             out += weight * told[X.codes[:, block.column]].T
+
+    def biases(self, X: Data) -> Float64:
+        """Of each class, (n, C): none of rows with unfamiliar missing cells."""
+        X = encoded(X)
+        found = np.repeat(self.bias[np.newaxis], len(X.codes), axis=0)
+        if (some := self._missing(X)) is not None:
+            found[some.rows] = 0.0
+        return found
+
+    def _missing(self, X: Encoded) -> _Missing | None:
+        """The rows with unfamiliar missing cells; None if there are none."""
+        how = self.plan.incomplete
+        if how is None or (gone := self._gone(X)) is None:
+            return None
+        levels = how.levels(gone)
+        rows = np.flatnonzero(levels)
+        return _Missing(rows, gone[rows], how.factors[levels[rows] - 1]) if len(rows) else None
+
+    def _incomplete(self, X: Encoded, some: _Missing) -> Iterator[tuple[Block, Float64, Float64]]:
+        """(block, its weight in each of such rows, its evidence (C, n) where it is present)."""
+        codes = self._codes(X)
+        assert self.plan.incomplete is not None
+        for block, weight in zip(self.plan.blocks, self.plan.incomplete.weights, strict=True):
+            if weight:
+                own = np.zeros((len(self.bias), len(X.codes)))
+                self._add(block, 1.0, X, codes, own)
+                own[:, ~present(block, some.gone)] = 0.0
+                yield block, weight * some.factors, own
+
+    def _gone(self, X: Encoded) -> npt.NDArray[np.bool_] | None:
+        """Which cells are missing, (n, d); None if none is."""
+        bins, found = self._translated(X)[2], None
+        for j, (own, column) in enumerate(zip(bins, self.plan.columns, strict=True)):
+            gone = own == column.size(FINE) - 1
+            codes = X.codes[:, j]
+            if gone[:-1].any() or (len(codes) and codes.max() == len(own) - 1):
+                if found is None:
+                    found = np.zeros(X.codes.shape, bool)
+                found[:, j] = gone[codes]
+        return found
 
     def _codes(self, X: Encoded) -> dict[int, Coded]:
         """The bins of rows, for each way to cut that is used."""
@@ -148,13 +211,22 @@ class PooledParameters(Parameters):
         translated: Translated = last[1]
         return translated
 
-    def _each(self, X: Encoded) -> Iterator[tuple[Block, float, Float64]]:
-        """(block, its weight, its evidence (C, n)) for some rows."""
-        codes = self._codes(X)
+    def _each(self, X: Encoded) -> Iterator[tuple[Block, Float64, Float64]]:
+        """(block, its weight in each row (n,), its evidence (C, n)) for some rows."""
+        some, codes, n = self._missing(X), self._codes(X), len(X.codes)
+        own = {} if some is None else {
+            id(block): (weight, evidence)
+            for block, weight, evidence in self._incomplete(X[some.rows], some)
+        }  # fmt: skip
         for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
-            out = np.zeros((len(self.bias), len(X.codes)))
+            if not weight and id(block) not in own:
+                continue
+            weights, out = np.full(n, weight), np.zeros((len(self.bias), n))
             self._add(block, 1.0, X, codes, out)
-            yield block, weight, out
+            if some is not None:
+                none = np.zeros(len(some.rows)), 0.0
+                weights[some.rows], out[:, some.rows] = own.get(id(block), none)
+            yield block, weights, out
 
     def contributions(self, X: Data) -> Float64:
         """What each column adds, (n, C, d): what blocks of several add is shared equally.
@@ -164,13 +236,14 @@ class PooledParameters(Parameters):
         X = encoded(X)
         total = np.zeros((len(X.codes), len(self.bias), len(self.plan.columns)))
         for block, weight, own in self._each(X):
+            each = weight[:, np.newaxis]
             if isinstance(block, Normal):
                 Z = block.scale.rows(X.codes, X.levels)
-                shares = block.shares(Z, own.T)
-                total[:, :, block.scale.columns] += weight * shares
+                shares = block.shares(Z, own.T) * (own != 0).any(axis=0)[:, np.newaxis, np.newaxis]
+                total[:, :, block.scale.columns] += each[:, np.newaxis] * shares
             else:
                 for j in block.columns:
-                    total[:, :, j] += weight * own.T / len(block.columns)
+                    total[:, :, j] += each * own.T / len(block.columns)
         return total
 
     def blocks(self) -> list[tuple[int, ...]]:
@@ -182,7 +255,7 @@ class PooledParameters(Parameters):
         X, places = encoded(X), {columns: k for k, columns in enumerate(self.blocks())}
         total = np.zeros((len(X.codes), len(self.bias), len(places)))
         for block, weight, own in self._each(X):
-            total[:, :, places[block.columns]] += weight * own.T
+            total[:, :, places[block.columns]] += (weight * own).T
         return total
 
     def alone(self, X: Data) -> Float64:
@@ -204,14 +277,14 @@ class PooledParameters(Parameters):
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Encoded:
         """Rows that were learned, as often as they were."""
-        entries = self.entries
+        training = self.training
         rows = np.zeros(len(codes), np.int64)
-        for c in range(entries.n_classes):
-            own, at = np.flatnonzero(entries.y == c), codes == c
+        for c in range(training.n_classes):
+            own, at = np.flatnonzero(training.y == c), codes == c
             if len(own) and at.any():
-                p = entries.weight[own] / entries.weight[own].sum()
-                rows[at] = entries.row[generator.choice(own, int(at.sum()), p=p)]
-        return Encoded(entries.codes[rows], entries.levels)
+                p = training.weight[own] / training.weight[own].sum()
+                rows[at] = training.row[generator.choice(own, int(at.sum()), p=p)]
+        return Encoded(training.codes[rows], training.levels)
 
     def formula(self, names: Sequence[str]) -> Formula:
         """The tables of evidence and the densities, weighed.
@@ -240,7 +313,10 @@ class PooledParameters(Parameters):
     def _moves(self) -> list[float]:
         """By how much each block moves the scores of the first rows: see `Evidence`."""
         X, share, prior = self._first(LOOKED_AT)
-        return [abs(weight) * moved(own, share, prior) for _, weight, own in self._each(X)]
+        found = {
+            id(block): moved(weight * own, share, prior) for block, weight, own in self._each(X)
+        }
+        return [found.get(id(block), 0.0) for block in self.plan.blocks]
 
     @cached_property
     def _in_all(self) -> list[float] | None:
@@ -251,11 +327,11 @@ class PooledParameters(Parameters):
 
     def _first(self, most: int) -> tuple[Encoded, Float64, Float64]:
         """(the first rows that were learned, the share of each, the share of each class)."""
-        entries = self.entries
-        some = entries.first(most)
-        share = entries.weight[some] / max(entries.weight[some].sum(), 1e-300)
-        prior: Float64 = np.bincount(entries.y[some], share, entries.n_classes)  # type: ignore[assignment]
-        return Encoded(entries.codes[entries.row[some]], entries.levels), share, prior
+        training = self.training
+        some, weight = training.sampled(most)
+        share, y = weight / max(weight.sum(), 1e-300), training.y[some]
+        prior: Float64 = np.bincount(y, share, training.n_classes)  # type: ignore[assignment]
+        return Encoded(training.codes[training.row[some]], training.levels), share, prior
 
     def evidence(self, names: Sequence[str]) -> Evidences:
         """The blocks with their weights, and how much they matter."""
@@ -300,22 +376,22 @@ class PooledParameters(Parameters):
 
     def _met(self, block: Cells) -> Float64:
         """The weight of the rows in each cell of a block, by class: (cells, C)."""
-        return rows_of(self.entries, self.plan.columns, block.columns, block.way)
+        return rows_of(self.training, self.plan.columns, block.columns, block.way)
 
     def _on(self, block: Calendar) -> Float64 | None:
         """The weight of the rows of each part of dates, by class; None if that is not known."""
-        entries, classes = self.entries, len(self.bias)
+        training, classes = self.training, len(self.bias)
         part = np.append(
-            values(seconds(entries.levels[block.column]), block.part), len(block.labels)
+            values(seconds(training.levels[block.column]), block.part), len(block.labels)
         )
-        cell = part[entries.codes[:, block.column]][entries.row] * classes + entries.y
-        found = np.bincount(cell, entries.weight, block.table.size)
+        cell = part[training.codes[:, block.column]][training.row] * classes + training.y
+        found = np.bincount(cell, training.weight, block.table.size)
         return found.astype(np.float64).reshape(-1, classes)
 
     def _ranked(self) -> list[tuple[Block, float, float]]:
         """(block, its weight, how far it moves the scores), what moves them most first."""
         found = zip(self.plan.blocks, self.plan.weights.tolist(), self._moves, strict=True)
-        return sorted(found, key=lambda one: -one[2])
+        return sorted((one for one in found if one[1]), key=lambda one: -one[2])
 
     def _what(self, block: Block) -> str:
         """What a block is, in a few words."""
@@ -336,7 +412,7 @@ class PooledParameters(Parameters):
 
     def described(self, names: Sequence[str]) -> Section:
         """What each column has of weight, and the blocks of several that it is in."""
-        blocks = list(zip(self.plan.blocks, self.plan.weights, strict=True))
+        blocks = [one for one in zip(self.plan.blocks, self.plan.weights, strict=True) if one[1]]
         words = {}
         for j, name in enumerate(names):
             said: list[str] = []

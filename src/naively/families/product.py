@@ -207,6 +207,10 @@ class ProductParameters(Parameters):
         """What each feature adds to `log_prob`: (n, C, d), in nats."""
         return self._by_feature(X, lambda part, own: part.contributions(own))
 
+    def biases(self, X: Blocks) -> Float64 | float:
+        """Those of all blocks."""
+        return sum(part.biases(own) for _, part, own in self._blocks(X))
+
     def alone(self, X: Blocks) -> Float64:
         """What each feature would add to `log_prob` by itself: (n, C, d), in nats."""
         return self._by_feature(X, lambda part, own: part.alone(own))

@@ -2,7 +2,7 @@
 
 Compressed buffers, and columns of dictionaries, runs and views, which may name the same bytes many
 times, can be far larger than the body. So compressed ones are refused before they are read, and of
-text it is added up how long it will be.
+text it is added up how long it will be. What comes out is checked, and has no views any more.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from naively.serve.refused import RefusedError
+from naively.tables.untrusted import UnreadableTypeError, check_type, checked
+from naively.tables.views import is_view, without_views
 
 DICTIONARY_BATCH, RECORD_BATCH = 2, 3
 WIDEN = 8
@@ -54,14 +56,13 @@ def read(body: bytes, wanted: Sequence[str], rows: int, longest: int) -> tuple[A
                     raise RefusedError(413, f"more than {rows:,} rows, which a request may have")
                 part = batch.select(list(here)) if here else pa.record_batch(
                     {" ": pa.nulls(batch.num_rows)})  # fmt: skip
-                part.validate(full=True)
-                batches.append(part)
+                batches.append(checked(part))
             table = pa.Table.from_batches(batches) if batches else pa.table({})
             if sum(map(_bytes, table.columns)) > WIDEN * longest:
                 raise RefusedError(
                     413, f"the text of the rows is longer than {WIDEN * longest:,} bytes"
                 )
-            return table, names
+            return without_views(table), names
     except (pa.ArrowException, OSError, ValueError, struct.error, IndexError) as error:
         raise RefusedError(400, f"the body is no Arrow stream: {str(error)[:200]}") from None
 
@@ -74,6 +75,10 @@ def _check_type(name: str, kind: pa.DataType) -> None:
         isinstance(own, pa.BaseExtensionType)
     ):  # fmt: skip
         raise RefusedError(422, f"column {name!r} is of type {str(kind)[:80]}: send plain values")
+    try:
+        check_type(name, kind)
+    except UnreadableTypeError as error:
+        raise RefusedError(422, str(error)) from None
 
 
 def _bytes(column: pa.ChunkedArray) -> int:
@@ -93,9 +98,10 @@ def _length(array: pa.Array) -> int:
 def _lengths(array: pa.Array) -> Any:
     """(n,) bytes of each text; None if they are no texts."""
     kind, types = array.type, pa.types
-    if types.is_string_view(kind) or types.is_binary_view(kind):
+    if is_view(kind):
         views = np.frombuffer(array.buffers()[1], np.int32)
-        return views[4 * array.offset : 4 * (array.offset + len(array)) : 4].astype(np.int64)
+        own = views[4 * array.offset : 4 * (array.offset + len(array)) : 4].astype(np.int64)
+        return np.where(np.asarray(array.is_valid()), own, 0)  # a missing one may say anything
     if types.is_large_string(kind) or types.is_large_binary(kind) or (
         types.is_string(kind) or types.is_binary(kind)
     ):  # fmt: skip

@@ -15,6 +15,7 @@ import uvicorn
 from naively.model import Model
 from naively.serve.bodies import JSON, Limits, Wanted, rows_of
 from naively.serve.changing import Changer
+from naively.serve.connections import Connection
 from naively.serve.form import example
 from naively.serve.guard import Guard
 from naively.serve.state import State
@@ -83,6 +84,7 @@ def run(app: Guard, opened: socket.socket, ready: Callable[[], None]) -> None:
         app, log_config=None, access_log=False, server_header=False, lifespan="on",
         timeout_graceful_shutdown=GRACE, backlog=1024, ws="none",
         proxy_headers=False,  # nothing depends on who asks
+        http=Connection,
         loop="asyncio",  # uvloop is hardly faster here, and takes new connections one at a time
     )  # fmt: skip
     # the signal that stops the server is raised again when it has stopped: that is no error

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Annotated, Any
 
 import numpy as np
@@ -23,9 +22,11 @@ from naively.serve.bodies import ARROW, JSON, Limits, Wanted, rows_of
 from naively.serve.form import form
 from naively.serve.metrics import Metrics
 from naively.serve.refused import RefusedError
+from naively.serve.room import Body, Room
 from naively.serve.state import State
+from naively.serve.store import ReplacedError
 from naively.serve.together import Together
-from naively.serve.writer import Order, Writer
+from naively.serve.writer import Order, Writer, keyed
 from naively.serve.written import in_json, rows_in_json
 from naively.tables.answers import Answer
 from naively.tables.targets import positions
@@ -33,9 +34,9 @@ from naively.tables.targets import positions
 SMALL = 1 << 14
 """Bytes of a request that is answered at once; a larger one is answered on another thread."""
 LARGE = 8
-"""Larger requests whose bodies are read at the same time."""
-PATIENCE = 30.0
-"""Seconds that the body of a request may take to arrive."""
+"""As many of the largest bodies are held at the same time, or more smaller ones."""
+PATIENCE, PAUSE = 30.0, 5.0
+"""Seconds that the body of a request may take to arrive, and those without a byte of it."""
 CELLS, TERMS = 1 << 22, 1000
 """Numbers of an explanation; as how many columns one of text counts, whose terms are told."""
 KEY = 200
@@ -94,7 +95,7 @@ class Service:
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="reader")
         # one thread: several would mostly wait for each other, as only one is in Python at a time
         self._predicting = ThreadPoolExecutor(1, thread_name_prefix="predicting")
-        self._room = asyncio.Semaphore(LARGE)
+        self._room = Room(LARGE * settings.limits.bytes)
         self._together = Together()
 
     @property
@@ -211,7 +212,7 @@ class Service:
             wanted = Wanted(changer.columns(state.model), known, state.text, target)
             table, said = rows_of(body, kind, wanted, self.settings.limits)
             told.extend(said)
-            return Order(what, table, key, blake2b(body, digest_size=16).hexdigest())
+            return Order(what, table, *keyed(key, body))
 
         done = writer.submit(await self._read(request, read))
         found = await asyncio.shield(asyncio.wrap_future(done))
@@ -268,36 +269,49 @@ class Service:
         declared, most = _declared(request), self.settings.limits.bytes
         if declared is not None and declared > most:
             raise _too_large(most)
-        if _is_small(declared):
-            return make(await self._body(request, most), kind)
-        async with self._room:
-            body = await self._body(request, most)
+        async with self._room.body() as own:
+            await self._fill(own, request, most)
+            body = b"".join(own.parts)
+            own.parts.clear()  # its size is counted until it is answered
+            if _is_small(declared):
+                return make(body, kind)
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(pool or self._pool, make, body, kind)
 
-    async def _body(self, request: Request, most: int) -> bytes:
-        parts, size, more = [], 0, True
-        try:
-            async with asyncio.timeout(PATIENCE):
-                while more:
+    async def _fill(self, own: Body, request: Request, most: int) -> None:
+        """Read the body of a request; time in which it waits for room is not the client's."""
+        left, more = PATIENCE, True
+        loop = asyncio.get_running_loop()
+        while more:
+            start = loop.time()
+            try:
+                async with asyncio.timeout(min(PAUSE, left)):
                     message = await request.receive()
-                    if message["type"] == "http.disconnect":
-                        raise RefusedError(400, "the client has gone")
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > most:
-                        raise _too_large(most)
-                    more = message.get("more_body", False)
-        except TimeoutError:
-            raise RefusedError(408, f"the body took longer than {PATIENCE:g} seconds") from None
-        return b"".join(parts)
+            except TimeoutError:
+                raise RefusedError(
+                    408, f"the body took longer than {PATIENCE:g} seconds, or paused for {PAUSE:g}"
+                ) from None
+            left -= loop.time() - start
+            if message["type"] == "http.disconnect":
+                raise RefusedError(400, "the client has gone")
+            part = message.get("body", b"")
+            if own.size + len(part) > most:
+                raise _too_large(most)
+            await self._room.add(own, part)
+            more = message.get("more_body", False)
+
+    wrong: OSError | ReplacedError | None = None
+    """Why the model could not be written at the end, or not to its file."""
 
     def stop(self) -> None:
-        """Finish what was begun, and write the model."""
+        """Finish what was begun, and write the model; if that cannot be, `wrong` says why."""
         self._pool.shutdown()
         self._predicting.shutdown()
         if self.writer is not None:
-            self.writer.stop()
+            try:
+                self.writer.stop()
+            except (OSError, ReplacedError) as error:
+                self.wrong = error
 
 
 def _declared(request: Request) -> int | None:

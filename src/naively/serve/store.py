@@ -3,6 +3,9 @@
 A log goes on from one model file, which bears its mark. When the log has grown, the model is
 written with a new mark and beside it that of the log so far, which is in it; then a new log begins.
 Whenever the process ends, the mark of the log says whether its entries are in the model file.
+
+Somebody may put another file in the place of the model's, as `mv` and `cp` do, which know nothing
+of our lock. That file is left as it is: the served model goes on in another one, beside it.
 """
 
 from __future__ import annotations
@@ -10,7 +13,9 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from naively.files import locks, safetensors
@@ -22,6 +27,10 @@ from naively.serve.log import Entry, Log, LogError
 
 LARGE, MANY = 1 << 25, 1000
 """Bytes of a log, and changes in it, that go into the model file: to do them again takes time."""
+
+
+class ReplacedError(Exception):
+    """Somebody put another file in the place of the model's: the model was written beside it."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +113,7 @@ class Store:
     def __init__(self, path: Path, read: Callable[[Path], Saved]) -> None:
         self.path = Path(os.path.realpath(path))
         self._log: Log | None = None
-        self._unsaved = 0
+        self._unsaved, self._forgot, self._moved = 0, False, ""
         self._locked = _taken(self.path)
         try:
             self.saved = read(path)
@@ -112,7 +121,7 @@ class Store:
         except BaseException:
             self.close()
             raise
-        self._mark = self.pending.own
+        self._mark, self._stamp = self.pending.own, self.saved.stamp
 
     def begin(self, model: Model, number: int, known: Iterable[Entry]) -> None:
         """Be ready to append, after all entries were done again: now they go into the model file.
@@ -146,9 +155,17 @@ class Store:
         return 0 if self._log is None else self._log.size - log.HEAD
 
     @property
-    def large(self) -> bool:
-        """Whether it is time to compact."""
-        return self._unsaved >= MANY or (self._unsaved > 0 and self.size > LARGE)
+    def due(self) -> bool:
+        """Whether it is time to compact; soon if rows were forgotten, as the log still has them."""
+        large = self._unsaved >= MANY or self.size > LARGE
+        return self._unsaved > 0 and (large or self._forgot or self._replaced())
+
+    def _replaced(self) -> bool:
+        """Whether another file is in the place of the one that was read or written last."""
+        try:
+            return safetensors.stamp_of(self.path) != self._stamp
+        except FileNotFoundError:
+            return False  # nothing would be written over
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Put changes on the disk; OSError if that cannot be."""
@@ -156,24 +173,48 @@ class Store:
             raise OSError("the log cannot be written to since an error: start the service again")
         self._log.append(entries)
         self._unsaved += len(entries)
+        self._forgot |= any(entry.said["what"] == "forget" for entry in entries)
 
     def compact(self, model: Model, number: int, known: Iterable[Entry]) -> None:
         """Write all that is in the log into the model file, and begin a new log.
 
-        Raises OSError if that cannot be; all that was acknowledged is on the disk all the same.
+        Raises
+        ------
+        OSError : if that cannot be; all that was acknowledged is on the disk all the same.
+        ReplacedError : if it was written to another file, and goes on there, as somebody else had
+            replaced the model file.
         """
+        if self._replaced():
+            old, self.path = self.path, _beside(self.path)
+            try:
+                self._write(model, number, known)
+            except OSError:
+                self.path.unlink()
+                self.path = old
+                raise
+            log.path_of(old).unlink(missing_ok=True)
+            self._moved = (
+                f"{old} was replaced while it was served, and is left as it is: what is served "
+                f"goes into {self.path}"
+            )
+            raise ReplacedError(self._moved)
+        self._write(model, number, known)
+
+    def _write(self, model: Model, number: int, known: Iterable[Entry]) -> None:
         mark = secrets.token_bytes(log.MARK)
         served = f"{mark.hex()} {self._mark.hex() or '-'} {number}"
         saved = replace(self.saved, model=model, extra={**self.saved.extra, SERVED: served})
         content = safetensors.to_bytes(saved)
         with replacing(self.path, self._keep) as temporary:
             temporary.write_bytes(content)
+            stamp = safetensors.stamp_of(temporary)
+        self._stamp = stamp
         if self._log is not None:
             self._log.close()
             self._log = None  # what is appended to the old log would not count any more
         settle(self.path.parent)
         self._begin_log(mark, known)
-        self._unsaved = 0
+        self._unsaved, self._forgot = 0, False
 
     def _keep(self, locked: int) -> None:
         """Hold the lock of the new file in the place of the old one's."""
@@ -182,11 +223,21 @@ class Store:
         self._locked = locked
 
     def finish(self, model: Model, number: int, known: Iterable[Entry]) -> None:
-        """Leave all in the model file, and no log unless it has something for later."""
-        if self._unsaved and not self.broken:
-            self.compact(model, number, known)
-        if not self.broken and not self.size:
-            log.path_of(self.path).unlink()
+        """Leave all in the model file, and no log unless it has something for later.
+
+        Raises
+        ------
+        OSError : as `compact` does.
+        ReplacedError : if that is another file than at the beginning.
+        """
+        try:
+            if self._unsaved:
+                self.compact(model, number, known)
+        finally:
+            if not self.broken and not self._unsaved and not self.size:
+                log.path_of(self.path).unlink()
+        if self._moved:
+            raise ReplacedError(self._moved)
 
     def close(self) -> None:
         """Let go of the files."""
@@ -196,6 +247,16 @@ class Store:
         if self._locked is not None:
             os.close(self._locked)
             self._locked = None
+
+
+def _beside(path: Path) -> Path:
+    """An empty file for the model of one that is another's now; the same people may read it."""
+    for k in count(1):
+        found = path.with_name(f"{path.name}.served{'' if k == 1 else k}")
+        with suppress(FileExistsError):
+            os.close(os.open(found, os.O_CREAT | os.O_EXCL | os.O_WRONLY, path.stat().st_mode))
+            return found
+    raise AssertionError
 
 
 def _taken(path: Path) -> int | None:

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ from naively.serve.changing import Changed, Changer, What
 from naively.serve.log import Entry
 from naively.serve.refused import RefusedError
 from naively.serve.state import State
-from naively.serve.store import Pending, Store
+from naively.serve.store import Pending, ReplacedError, Store
 
 WAITING = 256
 """Changes that may wait; of more, clients are told to come again."""
@@ -53,6 +54,21 @@ class Done(NamedTuple):
     repeated: bool = False
 
 
+def keyed(key: str, body: bytes) -> tuple[str, str]:
+    """(what stands for the key of a request, a digest of its body); empty if there is no key.
+
+    The log keeps both for long, also of rows that are forgotten. So it has neither the key nor a
+    digest that a guess of the rows could be compared with by one who does not know the key.
+    """
+    if not key:
+        return "", ""
+    secret = blake2b(key.encode()).digest()
+    return (
+        blake2b(secret, digest_size=16, person=b"naively key").hexdigest(),
+        blake2b(body, digest_size=16, key=secret, person=b"naively body").hexdigest(),
+    )
+
+
 @dataclass(frozen=True)
 class Order:
     """A change that somebody waits for.
@@ -61,8 +77,8 @@ class Order:
     ----------
     what : whether to learn or to forget.
     table : the rows.
-    key : what the client calls the request; empty if it has no name.
-    digest : of the request, so that a key stands for one alone.
+    key, digest : of the request, so that it is done once and a key stands for one alone; empty if
+        the client gave no key: see `keyed`.
     done : its answer.
     """
 
@@ -133,7 +149,13 @@ class Writer:
         return order.done
 
     def stop(self) -> None:
-        """Do all that waits, and leave it in the model file."""
+        """Do all that waits, and leave it in the model file.
+
+        Raises
+        ------
+        OSError : if it cannot be written; all that was acknowledged is in the log.
+        ReplacedError : if it was written beside the model file, which somebody replaced.
+        """
         self._waiting.put(None)
         self._thread.join()
         try:
@@ -156,8 +178,6 @@ class Writer:
             orders = [one for one in group if one and one.done.set_running_or_notify_cancel()]
             try:
                 self._commit(orders)
-                if self.store.large:
-                    self._compact()
             except BaseException as error:  # the thread goes on: others wait for it
                 LOGGER.exception("changes could not be made")
                 for order in orders:
@@ -168,8 +188,10 @@ class Writer:
         """Write the model; if it cannot be written, the log goes on if it can."""
         try:
             self.store.compact(self.state.model, self.state.number, self._keys())
-        except OSError:
-            LOGGER.exception("the model could not be written")
+        except ReplacedError as error:
+            LOGGER.warning("%s", error)
+        except OSError as error:
+            LOGGER.error("the model could not be written: %s", error)
 
     def _commit(self, orders: Iterable[Order]) -> None:
         """Make changes, all of them at once; each that cannot be made is refused by itself."""
@@ -216,8 +238,11 @@ class Writer:
                 one.order.done.set_exception(RefusedError(503, f"{BROKEN}: {error}"))
             return
         self.state = state
-        for order, changed, entry in made:
-            self._remember(entry.said)
+        for one in made:
+            self._remember(one.entry.said)
+        if self.store.due:
+            self._compact()
+        for order, changed, _ in made:
             order.done.set_result(Done(number, changed.rows, changed.unlabelled, changed.said))
 
     # ---- requests that are made again --------------------------------------------------------
@@ -227,9 +252,7 @@ class Writer:
         if (said := self._known.get(order.key)) is None:
             return False
         if (said["what"], said["digest"]) != (order.what, order.digest):
-            refused = RefusedError(
-                422, f"the Idempotency-Key {order.key!r} was used for other rows"
-            )
+            refused = RefusedError(422, "the Idempotency-Key was used for other rows")
             order.done.set_exception(refused)
         else:
             done = Done(self.state.number, said["rows"], said["unlabelled"], [], repeated=True)

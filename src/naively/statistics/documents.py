@@ -14,10 +14,11 @@ from naively.kernels import documents as kernel
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Statistics
 from naively.statistics.level_counts import count_levels
 from naively.statistics.levels import Encoded
-from naively.statistics.sample import ALL
 from naively.text.documents import Documents
 from naively.workers import Workers
 
+ALL = (1 << 64) - 1
+"""The threshold below which all hashes are."""
 KEPT = 20_000
 """Different documents that are kept, at most,"""
 ROOM = 1 << 25

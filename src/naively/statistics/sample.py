@@ -1,4 +1,14 @@
-"""The rows themselves, each distinct one with its weight by class: from them anything follows."""
+"""The rows themselves, each distinct one with its weight by class: from them anything follows.
+
+Beyond a limit a sample of them is kept, each row with a probability in proportion to its weight
+(threshold sampling: Duffield, Lund & Thorup 2007, JACM 54): a row of weight w is kept if its hash,
+a number in [0, 1), is below w / θ. So rows heavier than θ are all there, and one that is lighter
+stands for weight θ: sums over the sample are those over all rows, on average.
+
+What is kept of distinct rows is a function of these, whatever their order and split. A row that
+recurs is dropped while it is light, and what it weighed until then is lost: it is kept from when a
+part of the data has it often enough.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from naively.exact import ExactArray, Int64
+from naively.exact import ExactArray, Float64, Int64
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data, Statistics, Summary
 from naively.statistics.level_counts import count_levels
 from naively.statistics.levels import Encoded, Levels, mixed_arrays, read_mixed
@@ -16,15 +27,17 @@ from naively.statistics.row_encoding import Codes, distinct, encoded
 from naively.statistics.sample_rows import Rows, merged, ordered
 from naively.workers import Workers
 
-ALL = (1 << 64) - 1
+ALL = np.inf
 """The threshold below which all keys are."""
+KEYS = 2.0**64
+"""Keys are below."""
 ROOM = 1 << 25
 """Characters of the different texts of all rows that are kept, at most."""
 
 
 @dataclass(eq=False, repr=False)
 class SampleStatistics(Statistics):
-    """Distinct rows, those whose key is below a threshold, with their weights.
+    """Distinct rows, those whose key is below a threshold times their weight, with their weights.
 
     Attributes
     ----------
@@ -32,12 +45,12 @@ class SampleStatistics(Statistics):
         of the rows in which each column is missing.
     rows : the distinct rows, in the order of their keys.
     limit : how many rows are kept at most.
-    threshold : rows with a key from here on were not kept.
+    threshold : rows with a key of this times their weight, or more, were not kept: 2^64 / θ.
     """
 
     rows: Rows
     limit: int
-    threshold: int = ALL
+    threshold: float = ALL
 
     sized_by = "missing"
 
@@ -63,44 +76,77 @@ class SampleStatistics(Statistics):
     # ---- the algebra -------------------------------------------------------------------------
 
     def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
-        """Add (or subtract) the rows of another sample; levels and rows merge by union."""
-        threshold = min(self.threshold, other.threshold)
-        mine, other = self._below(threshold), other._below(threshold)
-        rows, own, theirs = merged(mine.rows, other.rows)
-        count = mine.tables["count"].scatter(1, own, len(rows.keys))
-        count = count.accumulate(other.tables["count"], classes, theirs, sign)
-        missing = mine.tables["missing"]
-        missing = missing.accumulate(other.tables["missing"], classes, sign=sign)
-        tables = {"count": count, "missing": missing}
-        vars(self).update(tables=tables, rows=rows, threshold=threshold)
-        vars(self).update(vars(self.cut()))
+        """Add (or subtract) the rows of another sample; levels and rows merge by union.
 
-    def _below(self, threshold: int) -> Self:
-        """The rows whose key is below a threshold."""
-        if threshold >= self.threshold:
+        From a sample no more can be subtracted of a row than it has; other rows are not in it.
+        """
+        rows, own, theirs = merged(self.rows, other.rows)
+        count = self.tables["count"].scatter(1, own, len(rows.keys))
+        count = count.accumulate(other.tables["count"], classes, theirs, sign)
+        missing = self.tables["missing"]
+        missing = missing.accumulate(other.tables["missing"], classes, sign=sign)
+        vars(self).update(tables={"count": count, "missing": missing}, rows=rows)
+        threshold = min(self.threshold, other.threshold)
+        vars(self).update(vars(self._below(threshold).cut()))
+
+    def scaled(self, gamma: float) -> Self:
+        """As the base class: what all rows weigh less, the threshold has more."""
+        found = super().scaled(gamma)
+        return found if self.is_complete else found._with(found.tables, threshold=ALL)._below(
+            self.threshold / gamma if gamma > 0 else ALL
+        )  # fmt: skip
+
+    @property
+    def _weight(self) -> Float64:
+        """What each row weighs in all classes, (R,)."""
+        return self.tables["count"].summed(0).rounded()
+
+    def estimated(self) -> Float64:
+        """What each row stands for, by class, (C, R): its weight, or its part of θ."""
+        count = self.tables["count"].rounded()
+        if self.is_complete:
+            return count
+        weight = np.maximum(self._weight, 1e-300)
+        return count * np.maximum(KEYS / self.threshold / weight, 1.0)
+
+    def _below(self, threshold: float) -> Self:
+        """The rows whose key is below a threshold times their weight."""
+        if threshold == ALL:
             return self
-        end = int(np.searchsorted(self.rows.keys, np.uint64(threshold)))
-        count, codes = self.tables["count"].gather(1, slice(end)), self.codes[:end]
+        weight = self._weight
+        kept = (self.rows.keys < threshold * weight) & (weight > 0)
+        negative = (self.tables["count"].rounded() < 0).any(axis=0)
+        return self._with(self.tables, threshold=threshold)._some(kept & ~negative)
+
+    def _some(self, kept: npt.NDArray[np.bool_]) -> Self:
+        """Some of the rows."""
+        if kept.all():
+            return self
+        count, rows = self.tables["count"].gather(1, kept), self.rows.some(kept)
         missing = ExactArray.zeros(self.tables["missing"].shape)
-        for k, known in enumerate(self.levels):
-            own = count.gather(1, codes[:, k] == len(known)).summed(1)
+        for k, known in enumerate(rows.levels):
+            own = count.gather(1, rows.codes[:, k] == len(known)).summed(1)
             missing = missing.accumulate(own.repeated(1), columns=np.array([k]))
-        tables = {"count": count, "missing": missing}
-        return self._with(tables, rows=self.rows.up_to(end), threshold=threshold)
+        return self._with({"count": count, "missing": missing}, rows=rows)
 
     def cut(self) -> Self:
-        """The rows of the smallest keys, as many as the limit and the room for texts allow."""
+        """As many rows as the limit and the room for texts allow, those of the smallest keys beside
+        their weights.
+        """
         lengths = [*map(sizes, self.levels)]
         if len(self.codes) <= self.limit and sum(int(one.sum()) for one in lengths) <= ROOM:
             return self
+        priority = self.rows.keys / np.maximum(self._weight, 1e-300)
+        order = np.argsort(priority, kind="stable")
         needed = np.zeros(len(self.codes), np.int64)
         for own, known in zip(self.codes.T, lengths, strict=True):
-            if known.any():  # each text once, where it is first met
-                first = np.unique(own, return_index=True)[1]
-                needed[first] += np.append(known, 0)[own[first]]
+            if known.any():  # each text once, where it first comes
+                column = own[order]
+                first = np.unique(column, return_index=True)[1]
+                needed[first] += np.append(known, 0)[column[first]]
         fitting = int(np.searchsorted(np.cumsum(needed), ROOM, side="right"))
         end = min(self.limit, fitting)
-        return self if end >= len(self.codes) else self._below(int(self.rows.keys[end]))
+        return self if end >= len(self.codes) else self._below(float(priority[order[end]]))
 
     def gather_columns(self, columns: Any) -> Self:
         """Of some columns only; rows that are equal in these become one."""
@@ -167,7 +213,7 @@ class SampleStatistics(Statistics):
         """The codes, row after row, and the levels."""
         return {
             "codes": np.array(self.codes, "<i4", order="C"),
-            "threshold": np.array([self.threshold], "<u8"),
+            "threshold": np.array([self.threshold], "<f8"),
             **mixed_arrays(self.levels),
         }
 
@@ -184,9 +230,9 @@ class Sample(Summary[SampleStatistics]):
 
     Parameters
     ----------
-    limit : how many distinct rows are kept at most: those of the smallest hashes, which are a
-        random sample, the same whatever the order and split of the rows. Fewer of rows whose texts
-        have more than 32 million characters together.
+    limit : how many distinct rows are kept at most: a random sample, in which a row is with a
+        probability in proportion to its weight. Fewer of rows whose texts have more than 32 million
+        characters together.
     """
 
     limit: int = 1_000_000
@@ -232,12 +278,12 @@ class Sample(Summary[SampleStatistics]):
             raise ValueError("a value of a row is none of its levels")
         if len(distinct(codes, bounds.tolist())[0]) < len(codes):
             raise ValueError("a row is there twice")
-        if threshold.dtype != np.uint64 or threshold.shape != (1,):
+        if threshold.dtype != np.float64 or threshold.shape != (1,) or not threshold[0] > 0:
             raise ValueError("its threshold is no number")
         rows, order = ordered(codes, levels)
         tables = tables | {"count": tables["count"].gather(1, order)}
-        found = SampleStatistics(tables, rows, self.limit, int(threshold[0]))
-        if (rows.keys >= np.uint64(found.threshold)).any() and not found.is_complete:
+        found = SampleStatistics(tables, rows, self.limit, float(threshold[0]))
+        if not found.is_complete and (rows.keys >= found.threshold * found._weight).any():
             raise ValueError("a row is beyond its threshold")
         return found
 

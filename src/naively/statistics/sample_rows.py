@@ -35,10 +35,14 @@ class Rows:
     levels: list[Levels]
     keys: UInt64
 
-    def up_to(self, end: int) -> Rows:
-        """The first rows."""
-        found = Rows(self.codes[:end], self.levels, self.keys[:end])
-        return found.trimmed() if max(map(len, self.levels), default=0) > SPARE * end else found
+    def some(self, kept: npt.NDArray[np.bool_]) -> Rows:
+        """Some of the rows."""
+        found = Rows(
+            _by_column((own[kept] for own in self.codes.T), int(kept.sum()), self.codes.shape[1]),
+            self.levels, self.keys[kept],
+        )  # fmt: skip
+        most = max(map(len, self.levels), default=0)
+        return found.trimmed() if most > SPARE * len(found.keys) else found
 
     def trimmed(self) -> Rows:
         """Without the levels that no row has: those of a long stream are very many."""

@@ -1,22 +1,24 @@
-"""Which part a row is in: by what is in the row, each class evenly."""
+"""Assign rows to folds by a hash of their content, each class evenly, duplicates together."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.copies import as_copies
+from naively.evidence.duplicates import duplicated
 from naively.exact import Float64, Int64
 from naively.hashing import GOLDEN, UInt64, hashed, mixed
 from naively.schema import Schema
 from naively.statistics.base import Data, dense, is_sparse
-from naively.statistics.levels import Encoded
+from naively.statistics.levels import Encoded, Levels
 from naively.statistics.logs import blocks
+from naively.statistics.row_encoding import TEXT, encoded
 
-DIFFERENT = 3  # rows of a class for each part, at least, where copies are told from equal rows
+COMPARED = 200  # columns by which duplicates are told from rows that recur, at most
 CELLS = 1 << 20  # of dense rows whose keys are made at a time
 
 
@@ -25,9 +27,8 @@ def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts:
 
     The rows of a class are sorted by a hash of what is in them, and dealt to the parts in turn. So
     the order in which rows come does not matter, nor does chance, and each part has its share of
-    every class. Which of two equal rows is in which part does depend on their order. But where the
-    rows of a class were copied (`as_copies`), all copies of a row are in one part; of few different
-    rows that cannot be told.
+    every class. Which of two equal rows is in which part does depend on their order. But duplicates
+    (`naively.evidence.duplicates`) are in one part.
 
     Parameters
     ----------
@@ -45,12 +46,47 @@ def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts:
     same = (np.diff(codes[order]) == 0) & (np.diff(keys[order]) == 0)
     first = np.append(True, ~same)  # of equal rows
     counts = np.diff(np.append(np.flatnonzero(first), len(codes))).astype(np.float64)
-    classes, n_classes = codes[order][first], int(codes.max()) + 1
-    few = np.bincount(classes, minlength=n_classes) < DIFFERENT * parts
-    copied = (as_copies(classes, counts, n_classes) & ~few)[codes[order]]
+    copied = np.zeros(len(first), bool)
+    if (counts > 1).any():
+        kind = np.cumsum(first) - 1
+        copied = _copied(schema, X, keys, order[first], codes[order[first]], counts)[kind]
     part = np.empty(len(order), np.int64)
     part[order] = (np.cumsum(first | ~copied) - 1) % parts
     return part
+
+
+def _copied(
+    schema: Schema, X: Data, keys: UInt64, rows: Int64, y: Int64, counts: Float64
+) -> npt.NDArray[np.bool_]:
+    """Which of some rows of one class each, that are there so often, are duplicates."""
+    _, at, place = np.unique(keys[rows], return_index=True, return_inverse=True)
+    columns, levels = [], list[Levels]()
+    for codes, known in _columns(schema, X, rows[at]):
+        columns.append(codes)
+        levels.append(known)
+    return duplicated(np.column_stack(columns), levels, y, place, counts, int(y.max()) + 1)
+
+
+def _columns(schema: Schema, X: Data, rows: Int64) -> Iterator[tuple[Int64, Levels]]:
+    """(codes, levels) of the columns of some rows; of very many columns some."""
+    for part, own in zip(schema.parts, [X] if schema.is_single else X.parts, strict=True):
+        few = own[rows]
+        if part.summary.takes == "documents":
+            known, codes = np.unique(_document_keys(few), return_inverse=True)
+            yield codes, np.arange(len(known)).astype(TEXT)
+            continue
+        columns = np.arange(few.shape[1])
+        if len(columns) > COMPARED:
+            step = -(-len(columns) // COMPARED)
+            columns = _fullest(few) if is_sparse(few) else columns[::step]
+        some = encoded(few[:, columns]) if not isinstance(few, Encoded) else few[:, columns]
+        yield from zip(some.codes.T.astype(np.int64), some.levels, strict=True)
+
+
+def _fullest(X: Any) -> Int64:
+    """The columns of a CSR matrix in which most rows have something."""
+    often = np.bincount(X.indices, minlength=X.shape[1])
+    return np.sort(np.argsort(-often, kind="stable")[:COMPARED])
 
 
 def left_out_in_turn(part: Int64) -> tuple[npt.NDArray[np.bool_], list[Int64]]:

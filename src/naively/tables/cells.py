@@ -12,6 +12,7 @@ import scipy
 
 from naively.explanation import Cells
 from naively.tables.frames import SparseTable
+from naively.tables.moments import readable
 from naively.tables.values import level_text
 
 
@@ -38,7 +39,7 @@ def table_cells(
         found = [column.slice(rows.start, len(rows)) for column in columns]
     else:
         found = [column.take(pa.array(rows, pa.int64())) for column in columns]
-    return [[cell_text(value, missing) for value in column.to_pylist()] for column in found]
+    return [[cell_text(value, missing) for value in readable(one).to_pylist()] for one in found]
 
 
 def array_cells(X: Any, rows: range) -> list[list[str | None]]:

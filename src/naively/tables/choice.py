@@ -134,7 +134,7 @@ def _held_out(family: AnyFamily, X: Float64, codes: Int64) -> Float64:
         rows = np.flatnonzero(np.isin(codes, model.classes) & (fold == k))
         truth = np.searchsorted(model.classes, codes[rows])
         explained = model.posterior().explain(X[rows])
-        scores = np.nan_to_num(explained.contributions + explained.prior[:, np.newaxis], nan=0.0)
+        scores = np.nan_to_num(explained.contributions + explained.prior[:, :, np.newaxis], nan=0.0)
         scores -= scores.max(axis=1, keepdims=True)
         own = scores[np.arange(len(truth)), truth]
         found[rows] = np.maximum(own - np.log(np.exp(scores).sum(axis=1)), LEAST)

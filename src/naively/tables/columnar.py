@@ -13,6 +13,7 @@ import pyarrow as pa
 from naively.tables import inputs
 from naively.tables.inputs import ENCODED, Stream, TableError, Task
 from naively.tables.parts import FilePart
+from naively.tables.untrusted import UnreadableTypeError, checked
 from naively.tables.values import is_text
 from naively.tables.views import without_views
 
@@ -46,8 +47,10 @@ class Columnar(FilePart[Any]):
     def _checked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """A batch without offsets that lead anywhere, or text that is none; of usual types."""
         with self._whole():
-            batch.validate(full=True)
-        return without_views(batch)
+            try:
+                return without_views(checked(batch))
+            except UnreadableTypeError as error:
+                raise TableError(f"{self.name}: {error}") from None
 
     @contextmanager
     def _whole(self) -> Iterator[None]:

@@ -29,7 +29,7 @@ def _texts(
     whole : the explanation of the rows. Its prior is part of a text only if there is no more.
     """
     alone = len(whole.features or ()) == 1
-    prior = whole.prior if alone else np.zeros_like(whole.prior)
+    prior = whole.prior[i] if alone else np.zeros_like(whole.prior[i])
     found: dict[str, ExplainedTerms] = {}
     for block, own, rows in columns:
         if block.family.summary.takes == "documents":

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from naively.evidence.canonical import Canonical
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.schema import CONSTANT, NO_VALUES, Schema, brief_reasons
 from naively.statistics.base import Summary
+from naively.statistics.sample import SampleStatistics
 
 
 def unvaried(model: Model) -> dict[str, str]:
@@ -62,3 +64,22 @@ def no_information(model: Model) -> str | None:
     return (
         f"no column tells anything yet ({brief_reasons(silent)}): predictions are the class prior"
     )
+
+
+def odd(model: Model) -> str | None:
+    """What is odd about a model that was learned, in a sentence; None if nothing is."""
+    return no_information(model) or model.family.doubt(model.whole[0]) or duplicates(model)
+
+
+def duplicates(model: Model) -> str | None:
+    """What to say if rows are duplicates; None if none is."""
+    for part in model.parts:
+        if not isinstance(part, SampleStatistics) or model.rows <= len(part.codes):
+            continue
+        weight = part.estimated()
+        if share := Canonical.of(part.canonical()).duplicates / max(weight.sum(), 1e-300):
+            return (
+                f"{share * model.rows:,.0f} of {model.rows:,} rows are duplicates: each distinct "
+                "row counts once, and duplicates change the class shares alone"
+            )
+    return None

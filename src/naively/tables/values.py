@@ -25,8 +25,8 @@ from naively.exact import Float64
 from naively.numerals import ANY, NUMBER, WHOLE
 from naively.statistics.levels import Levels
 from naively.statistics.row_encoding import number_text
+from naively.tables import moments
 from naively.tables.chunks import joined
-from naively.tables.moments import moment_text
 from naively.tables.plain_numbers import MANY, plain_numbers
 from naively.tables.views import unviewed
 
@@ -34,7 +34,7 @@ Codes = npt.NDArray[np.int32]
 TEXT = np.dtypes.StringDType()
 ENDLESS = re.compile(r"[-+]?(inf(inity)?|nan)", re.I)
 MOMENT = re.compile(
-    r"(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?"
+    r"(?:((?:\d|[-+]\d+)\d{3}-\d\d-\d\d)(?:[T ](?=\d)|$))?"
     r"(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?", re.ASCII
 )  # fmt: skip
 EXACT = re.compile(r"\+?(-?[1-9][0-9]*)(\.[0-9]*)")
@@ -86,6 +86,8 @@ def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_duration(kind):  # in seconds
         whole = column.cast(pa.int64()).cast(pa.float64(), safe=False)
         return pc.divide(whole, UNITS[kind.unit])
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return moments.plain(column)
     return column
 
 
@@ -147,7 +149,7 @@ def numbers(column: pa.Array, missing: Collection[str]) -> Numbers:
         found = Numbers(values, np.zeros(len(column), bool), truths=truths)
     else:
         strange = _mask(column.is_valid())
-        example = min(map(str, column.drop_null().to_pylist()), default=None)
+        example = min(filter(None, level_texts(column, ())[1]), default=None)
         return Numbers(np.full(len(column), np.nan), strange, example)
     for number in _numbers_among(tuple(missing)):
         found.values[found.values == number] = np.nan
@@ -240,7 +242,9 @@ def encoded(column: pa.Array) -> tuple[npt.NDArray[Any], pa.Array]:
 
 
 def is_endless(text: str) -> bool:
-    """Whether text is a number beyond float64, or a word for one or for no number."""
+    """Whether text is a number beyond float64, a word for one or for no number, or a far date."""
+    if text[:1] in ("-", "+") and moments.FAR.fullmatch(text):
+        return True
     ends = text.endswith(("f", "F", "y", "Y", "n", "N"))
     if not (ends or "e" in text or "E" in text or len(text) > 300):
         return False  # soon, as levels are many
@@ -308,7 +312,7 @@ def _canonical(text: str) -> str:
             return found[1] + found[2].rstrip("0").rstrip(".")
         return str(_number_text(value))
     if text and (found := MOMENT.fullmatch(text)):
-        return moment_text(*found.groups())
+        return moments.moment_text(*found.groups())
     return text
 
 

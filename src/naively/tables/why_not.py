@@ -18,6 +18,7 @@ from naively.posterior import Posterior
 from naively.tables.cells import cell_text
 from naively.tables.encoding import decode_block, encode
 from naively.tables.left_out import unvaried_in
+from naively.tables.moments import readable
 from naively.text.documents import ERRORS, Documents, to_array
 from naively.workers import SERIAL
 
@@ -203,7 +204,7 @@ class Tried:
 
     def _changed(self, row: pa.Table, name: str, a: int, b: int, base: float) -> Change | None:
         """The best change of a column: the nearest number that is enough, or what adds most."""
-        now = row.column(name)[0].as_py() if name in row.column_names else None
+        now = readable(row.column(name))[0].as_py() if name in row.column_names else None
         missing = self.posterior.schema.missing
         was = cell_text(now, missing)
         values = [one for one in self.values[name] if cell_text(one, missing) != was]

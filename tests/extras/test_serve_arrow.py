@@ -1,0 +1,46 @@
+"""Arrow bodies from strangers: the service answers what is wrong, and goes on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="needs naively[serve]")
+pytest.importorskip("prometheus_client", reason="needs naively[serve]")
+
+from arrow_bodies import unreadable
+
+
+@pytest.fixture(scope="module")
+def statuses(tmp_path_factory):
+    """The statuses of answers; of a process of its own, as a crash would end this one."""
+    script = Path(__file__).with_name("arrow_requests.py")
+    folder = tmp_path_factory.mktemp("requests")
+    done = subprocess.run(
+        [sys.executable, str(script), str(folder), "0", "2000"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
+    assert not done.stderr
+    return json.loads(done.stdout)
+
+
+def test_what_a_damaged_body_is_answered(statuses):
+    expected = {"200", "400", "409", "413", "415", "422"}
+    for path, tally in statuses["damaged"].items():
+        assert {*tally} <= expected, path
+        assert tally["200"] > 20
+        assert tally["400"] > 100
+
+
+def test_what_an_odd_body_is_answered(statuses):
+    for name, found in statuses["named"].items():
+        if name in unreadable():
+            assert found == [422] * 4, name
+        else:  # rows are learned and forgotten
+            assert found[:2] == [200, 200], name
+            assert found[2] == found[3], name
+            assert found[2] == 200 or ("duration" in name and "rich" in name), name
