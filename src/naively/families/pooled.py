@@ -106,8 +106,7 @@ class Pooled(Family[Any, PooledParameters]):
         """The plan of the rows; or what was counted says by the plan that was given."""
         if self.plan is not None:
             return PlannedParameters(self.plan, statistics, class_weight)
-        named = frozenset(int(k) for k in self.text)
-        entries = Entries.of(statistics, class_weight.rounded(), named)
+        entries, named = self._entries(statistics, class_weight), frozenset(self.text)
         places = entries.columns.tolist()
         text = {k for k, column in enumerate(places) if column in named}
         made = plan(entries, self.interactions, text, workers)
@@ -120,6 +119,10 @@ class Pooled(Family[Any, PooledParameters]):
 
     estimate_on = estimate
 
+    def _entries(self, statistics: Any, class_weight: ExactArray) -> Entries:
+        """The training rows."""
+        return Entries.of(statistics, class_weight.rounded(), frozenset(map(int, self.text)))
+
     def counted_for(
         self, structure: Any, statistics: Any, class_weight: ExactArray
     ) -> PooledParameters:
@@ -128,7 +131,8 @@ class Pooled(Family[Any, PooledParameters]):
         What several columns, normal densities and words tell is that of the rows at the last
         choice, as it compares rows with what was expected of them.
         """
-        return PooledParameters(recounted(structure, Entries.of(statistics)), statistics)
+        entries = self._entries(statistics, class_weight)
+        return PooledParameters(recounted(structure, entries), statistics)
 
     def restored(self, statistics: Any, class_weight: ExactArray, kept: Arrays) -> PooledParameters:
         """The plan that was kept."""
