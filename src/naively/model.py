@@ -20,6 +20,7 @@ from naively.prior import Prior
 from naively.schema import Schema
 from naively.statistics.base import FORGOTTEN, Arrays, Batch, Data, InvalidValueError, Statistics
 from naively.statistics.sums import class_weights
+from naively.structure import Structure
 from naively.workers import SERIAL, Workers
 
 NEVER = "cannot forget what was never learned: "
@@ -63,6 +64,8 @@ class Model:
     skipped: str = field(default="", repr=False)
     lock: Any = field(default_factory=RLock, init=False, repr=False)
     _estimate: Posterior | None = field(default=None, init=False, repr=False)
+    _structure: Structure | None = field(default=None, init=False, repr=False)
+    """What was chosen by fewer rows, and is kept; None where all is to be estimated anew."""
     _lent: bool = field(default=False, init=False, repr=False)
     """Whether a copy that is being pickled may refer to the sums, so that these stay."""
 
@@ -84,6 +87,11 @@ class Model:
     def feature_names(self) -> Sequence[str] | None:
         """Their names; None if the columns of an array have none."""
         return self.schema.feature_names
+
+    @property
+    def weight(self) -> float:
+        """The weight of all rows."""
+        return float(self.class_weight.summed(0).rounded())
 
     @property
     def parts(self) -> list[Any]:
@@ -136,8 +144,9 @@ class Model:
     ) -> None:
         """Add what another model learned, in place; classes merge by union.
 
-        Go on with `schema` and `prior`, if they are others than before. Raises ValueError if the
-        models cannot be added; then self is unchanged.
+        Go on with `schema` and `prior`, if they are others than before. The structure is chosen
+        anew, unless it is set again: see `structure`. Raises ValueError if the models cannot be
+        added; then self is unchanged.
         """
         with self.lock:
             schema, prior = schema or self.schema, prior or self.prior
@@ -174,7 +183,8 @@ class Model:
             statistics = left.statistics.gather_classes(kept).canonical()
             classes = narrow(self.classes[kept])
             self.classes, self.class_weight, self.statistics = classes, weight, statistics
-            self._estimate, self._lent = None, False
+            self._estimate = self._structure = None
+            self._lent = False
             self.rows = max(0, self.rows - other.rows)
             self.unlabelled -= other.unlabelled
             self.invalid = less_invalid(self.invalid, other.invalid)
@@ -214,7 +224,8 @@ class Model:
         with self.lock:
             self.class_weight = self.class_weight.scaled(gamma)
             self.statistics = self.statistics.scaled(gamma)
-            self._estimate, self._lent = None, False
+            self._estimate = self._structure = None
+            self._lent = False
 
     def copy(self) -> Model:
         """A copy that shares nothing that changes."""
@@ -243,6 +254,7 @@ class Model:
         """Go on under other families and another prior, in place; see `_laid_out`."""
         with self.lock:
             known = self._estimate if schema is self.schema else None
+            self._structure = self._structure if schema is self.schema else None
             self.statistics = statistics or self._laid_out(schema)
             self.schema, self.prior = schema, prior
             self._estimate, self._lent = None, True  # the last posterior may refer to the sums
@@ -289,7 +301,7 @@ class Model:
             whole = self._estimate.parameters
             asked = [ref(one) for one in (whole, *self.schema.parts_of(whole))]
             del whole
-        self._estimate = None
+        self._estimate = self._structure = None
         if self._lent or any(one() is not None for one in asked):
             self.class_weight = self.class_weight.copy()
             self.statistics = self.statistics.copy()
@@ -313,6 +325,33 @@ class Model:
         vars(self).update(state, lock=RLock())
         self.restore(vars(self).pop("kept"))
 
+    # ---- the structure -----------------------------------------------------------------------
+
+    @property
+    def structure(self) -> Structure | None:
+        """What was chosen that is not a sum; None if nothing was, or is to be chosen anew.
+
+        Set it to that of an earlier state, to keep it as more rows are learned: see
+        `naively.structure`.
+        """
+        with self.lock:
+            if self._structure is None and (found := self._estimate) is not None:
+                self._structure = Structure.of(
+                    found.parameters.structure(), self.weight, self.classes, self.schema.names,
+                )  # fmt: skip
+            return self._structure
+
+    @structure.setter
+    def structure(self, structure: Structure | None) -> None:
+        if structure and not structure.fits(self.weight, self.classes, self.schema.names):
+            structure = None
+        with self.lock:
+            self._estimate, self._structure = None, structure
+
+    def reestimate(self) -> None:
+        """Choose the structure anew, by all rows, when it is next needed."""
+        self.structure = None
+
     # ---- the posterior -----------------------------------------------------------------------
 
     def posterior(self, workers: Workers | None = None) -> Posterior:
@@ -329,8 +368,7 @@ class Model:
             log_prior = np.log(prior)
         if parameters is None:
             with naming(self.classes, self.class_weight, self.feature_names):
-                family = self._within
-                parameters = family.estimate_on(self.statistics, self.class_weight, workers)
+                parameters = self._parameters(workers)
         return Posterior(self.schema, self.classes, parameters, prior, log_prior)
 
     @property
@@ -338,15 +376,34 @@ class Model:
         """The families for these classes and columns."""
         return self.family.within(self.classes, self.schema.names, self.schema.types)
 
+    def _parameters(self, workers: Workers) -> Any:
+        """The parameters by the structure that is kept, or by all rows."""
+        family = self._within
+        if self._structure is not None:
+            with suppress(ValueError):  # it is none of these sums, as groups of terms are new
+                return family.counted_for(
+                    self._structure.chosen, self.statistics, self.class_weight
+                )
+            self._structure = None
+        return family.estimate_on(self.statistics, self.class_weight, workers)
+
     def kept(self) -> Arrays:
         """What files keep of the estimate, if it was made: see `Parameters.kept`."""
         return {} if (found := self._estimate) is None else found.parameters.kept()
 
-    def restore(self, kept: Arrays) -> None:
-        """Go on from an estimate of which this was kept; ValueError if it is none of these sums."""
-        if kept:
-            found = self._within.restored(self.statistics, self.class_weight, kept)
-            self._estimate = self._estimated(SERIAL, found)
+    def restore(self, kept: Arrays, weight: float | None = None) -> None:
+        """Go on from an estimate of which this was kept; ValueError if it is none of these sums.
+
+        Parameters
+        ----------
+        weight : of the rows by which its structure was chosen; None for all.
+        """
+        if not kept:
+            return
+        found = self._within.restored(self.statistics, self.class_weight, kept)
+        self._estimate = self._estimated(SERIAL, found)
+        if weight is not None and (structure := self.structure) is not None:
+            self._structure = replace(structure, weight=weight)
 
     def check(self, workers: Workers | None = None) -> None:
         """Raise ValueError if the hyperparameters do not fit what was learned."""

@@ -113,7 +113,9 @@ class Arriving:
             if self.test is not None:
                 self._tested(rows, made.question)
             part = summarise(made, rows)
+            structure = self.now.model.structure
             self.now.model = merge(self.now.model, part)
+            self.now.model.structure = structure
             self.now.own = merge(self.now.own, part)
             labelled += part.rows
             at += rows.num_rows

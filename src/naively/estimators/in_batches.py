@@ -90,9 +90,9 @@ class AnswersInBatches(NaiveBayesClassifier):
         posterior = self._posterior(workers(self.n_jobs))
         tables: Iterable[Any]
         if (source := streamed(X)) is None:
-            tables = (
+            tables = [
                 partial(_itself, rows) for _, rows in slices(self._table(X, posterior.schema))
-            )
+            ]
         else:
             for said in self._others(source.names, posterior.schema):
                 warnings.warn(said, UserWarning, stacklevel=3)

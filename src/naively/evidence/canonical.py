@@ -74,7 +74,8 @@ class Canonical:
             rows = replace(rows, count=once(rows.count, copied), single=copied).varied(text)
         values = rows.values()
         keys, of_columns = _keys(rows.codes, values)
-        column_order = np.argsort(of_columns, kind="stable")
+        # those of most values first: where not all that could be looked at is, these matter more
+        column_order = np.lexsort([of_columns, -np.array([*map(len, rows.levels)], np.int64)])
         row_order = np.argsort(keys, kind="stable")
         of_classes = _class_keys(rows.count, keys)
         class_order = np.lexsort([of_classes, -rows.count.sum(axis=1)])

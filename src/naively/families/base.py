@@ -137,6 +137,10 @@ class Parameters(ABC):
         """What a file keeps of these, where a family `keeps` its estimate."""
         return {}
 
+    def structure(self) -> Any:
+        """What was chosen that is not a sum: see `naively.structure`; nothing if all is a sum."""
+        return self.kept()
+
     def fixed(self, classes: Labels) -> Any:
         """The plan that other rows can be counted for, of a family that makes one; else None."""
         return None
@@ -336,6 +340,13 @@ class Family(ABC, Generic[S, P]):
         Raises ValueError if it cannot be of such statistics, saying why.
         """
         raise ValueError(f"models of the family {self.name} keep no estimate")
+
+    def counted_for(self, structure: Any, statistics: S, class_weight: ExactArray) -> P:
+        """The parameters of a structure that is kept, as `Parameters.structure` has it.
+
+        Raises ValueError if it is none of such statistics: then all is estimated.
+        """
+        return self.restored(statistics, class_weight, structure)
 
 
 AnyFamily = Family[Any, Any]

@@ -14,6 +14,7 @@ from naively.evidence.entries import Entries
 from naively.evidence.fixed import FixedPlan, PlanCounts
 from naively.evidence.keeping import plan_of
 from naively.evidence.recipe import plan
+from naively.evidence.recount import recounted
 from naively.evidence.screening import Interactions
 from naively.exact import ExactArray
 from naively.families.base import Family
@@ -112,10 +113,8 @@ class Pooled(Family[Any, PooledParameters]):
         """The plan of the rows; or what was counted says by the plan that was given."""
         if self.plan is not None:
             return PlannedParameters(self.plan, statistics, class_weight)
-        named = frozenset(int(k) for k in self.text)
-        categorical = frozenset(j for j, kind in self.types if kind == "categorical")
         statistics = as_declared(statistics, dict(self.types))
-        entries = Entries.of(statistics, class_weight.rounded(), named, categorical)
+        entries, named = self._entries(statistics, class_weight), frozenset(self.text)
         places = entries.columns.tolist()
         text = {k for k, column in enumerate(places) if column in named}
         made = plan(entries, self.interactions, text, workers)
@@ -127,6 +126,24 @@ class Pooled(Family[Any, PooledParameters]):
         return PooledParameters(made.among(columns, places, entries.classes), statistics)
 
     estimate_on = estimate
+
+    def _entries(self, statistics: Any, class_weight: ExactArray) -> Entries:
+        """The training rows, read as they are declared."""
+        text = frozenset(map(int, self.text))
+        categorical = frozenset(j for j, kind in self.types if kind == "categorical")
+        return Entries.of(statistics, class_weight.rounded(), text, categorical)
+
+    def counted_for(
+        self, structure: Any, statistics: Any, class_weight: ExactArray
+    ) -> PooledParameters:
+        """The plan with the bins of single columns counted anew.
+
+        What several columns, normal densities and words tell is that of the rows at the last
+        choice, as it compares rows with what was expected of them.
+        """
+        statistics = as_declared(statistics, dict(self.types))
+        entries = self._entries(statistics, class_weight)
+        return PooledParameters(recounted(structure, entries), statistics)
 
     def restored(self, statistics: Any, class_weight: ExactArray, kept: Arrays) -> PooledParameters:
         """The plan that was kept."""

@@ -100,6 +100,10 @@ class PooledParameters(Parameters):
         """The plan; the rows are there."""
         return arrays_of(self.plan)
 
+    def structure(self) -> Plan:
+        """The plan."""
+        return self.plan
+
     def fixed(self, classes: Labels) -> FixedPlan:
         """The plan, for other rows."""
         return FixedPlan.of(self.plan, self.levels, self._moves, classes)

@@ -31,14 +31,17 @@ def model_of(name: str, part: Part) -> Model:
 def learn(saved: Saved, more: Model, wishes: Wishes, name: str = REST) -> None:
     """Let a model, and a part of it, learn what another model did, in place.
 
+    What was chosen that is not a sum is kept for some time: see `naively.structure`.
+
     Parameters
     ----------
     more : a model of the new rows alone.
     wishes : what was said of columns when the model was fitted.
     name : of the part; `REST` for rows without one.
     """
-    parts = begun(saved.parts, saved.model, more, name)
+    parts, structure = begun(saved.parts, saved.model, more, name), saved.model.structure
     saved.model = reconsidered(wishes, union.merge(saved.model, more))
+    saved.model.structure = structure
     saved.parts = added(parts, saved.model, more, name)
 
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import pyarrow as pa
 
 from naively.model import Model
-from naively.serve.state import unread
+from naively.serve.state import SPARE, unread
 from naively.tables import union
 from naively.tables.inference import Wishes, reconsidered
 from naively.tables.learning import Question
@@ -66,11 +66,14 @@ class Changer:
         after = model.copy()
         said = unread(part, part.invalid, "learned")
         if what == "learn":
+            if model.family.keeps and len(model.classes) and model.structure is None:
+                model.posterior(SPARE)  # what is kept depends on the changes, not on their groups
             known = model.classes.tolist()
             if new := [label for label in part.classes.tolist() if label not in known]:
                 said.append(f"new classes: {few([str(label)[:40] for label in new])}")
             after = reconsidered(self.wishes, union.merge(after, part))
             after.prior.check_room(after.classes)
+            after.structure = model.structure
             said += turned(kinds(model), after)
         else:
             after.forget(part)

@@ -190,10 +190,11 @@ class Wishes:
 
     def _check_text(self, table: pa.Table, known: Sequence[str] | None, alone: bool) -> None:
         """Raise ValueError if a column that is named as text is not there, or is none."""
+        given = {*table.column_names}
         for name in self.text:
-            if known is not None and name not in known:
+            if known is not None and name not in given:
                 raise ValueError(f"`text`: {no_column(name, known)}")
-            if name in table.column_names and name not in self.documents and not alone:
+            if name in given and name not in self.documents and not alone:
                 prose.check_text(name, table.column(name), self.missing)
 
     def _given(
@@ -201,12 +202,12 @@ class Wishes:
     ) -> dict[str, tuple[tuple[str, ...], AnyFamily | None]]:
         """For each named column: its block's columns and family; None to leave it out."""
         given: dict[str, tuple[tuple[str, ...], AnyFamily | None]] = {}
-        wanted = set(names)
+        wanted, there = set(names), {*known} if known else set()
         for key, choice in self.columns.items():
             block = names_of(key)
             family = named(choice)
             for name in block:
-                if known is not None and name not in known:
+                if known is not None and name not in there:
                     raise ValueError(f"`columns`: {no_column(name, known)}")
                 if name in given:
                     raise ValueError(f"`columns` names {name!r} more than once")

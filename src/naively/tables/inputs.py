@@ -24,7 +24,9 @@ from naively.tables.names import first_names
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")
 """How a missing value is written, unless somebody says otherwise."""
 BLOCK = 6 << 20
-"""Bytes of text in one task, about."""
+"""Bytes of text in one task, about,"""
+COLUMNS = 1000
+"""of so many columns; of more there are more, as each batch costs the same for each column."""
 LONGEST = 64 << 20
 """Bytes of the longest row that is believed; a longer one is an open quote."""
 HEAD = 1 << 16
@@ -49,6 +51,11 @@ Task = Callable[[], pa.RecordBatch]
 
 class TableError(ValueError):
     """A table that cannot be read; the message says where, and what to do."""
+
+
+def block_bytes(columns: int) -> int:
+    """Bytes of text in one task, for a table of so many columns."""
+    return min(BLOCK * max(1, columns // COLUMNS), max(BLOCK, LONGEST))
 
 
 class Raw(io.RawIOBase):

@@ -253,8 +253,8 @@ def settled_by(table: pa.Table, question: Question) -> bool:
     Of delimited text a header tells the columns; a column is of long text by its first values.
     """
     names = features_of(table.column_names, question)
-    given = question.wishes.settled(names)
-    open_ = [table.column_names.index(name) for name in names if name not in given]
+    given, places = question.wishes.settled(names), {n: k for k, n in enumerate(table.column_names)}
+    open_ = [places[name] for name in names if name not in given]
     known = all(is_untyped(table.schema.field(k)) for k in open_)
     enough = table.num_rows >= prose.PROSE_ROWS and question.weight is None
     missing = question.wishes.missing

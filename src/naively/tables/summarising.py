@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,9 @@ BATCH = 1 << 17
 """Rows of a table that are encoded and counted at a time."""
 
 
-def slices(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+def slices(table: pa.Table) -> list[tuple[int, pa.Table]]:
     """(first row, rows) for each batch of a table."""
-    for at in range(0, max(table.num_rows, 1), BATCH):
-        yield at, table.slice(at, BATCH)
+    return [(at, table.slice(at, BATCH)) for at in range(0, max(table.num_rows, 1), BATCH)]
 
 
 def summarise(
