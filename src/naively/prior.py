@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from naively.exact import LARGEST, ExactArray, Float64
+from naively.exact import LARGEST, ExactArray, Float64, Int64
 from naively.labels import Labels
 
 ROUNDS = 10_000  # of expectation maximisation, at most
@@ -88,6 +88,28 @@ class Prior:
             weight = weight * 2.0**-64
         total = math.fsum(weight)
         return weight / total if total > 0 else np.full(size, 1.0 / max(size, 1))
+
+    def among(self, classes: Labels, known: Int64) -> Prior:
+        """The prior of the rows of some classes alone: their probabilities, divided by their sum.
+
+        Parameters
+        ----------
+        classes : (C,) the labels that the given numbers are of.
+        known : positions of those that are left.
+
+        Raises
+        ------
+        ValueError : if each of these has probability 0.
+        """
+        if not isinstance(self.given, str):
+            values = self.estimate(ExactArray.zeros((len(classes),)), classes)[known]
+            if not values.any():
+                raise ValueError("the prior of each class that is left is 0")
+            return Prior((values / math.fsum(values)).tolist())
+        if np.isscalar(self.smoothing):
+            return self
+        virtual = np.nan_to_num(_ordered("prior_smoothing", self.smoothing, classes))
+        return Prior(self.given, virtual[known].tolist())
 
     def check_room(self, classes: Labels) -> None:
         """Raise ValueError if there are more classes than given numbers."""
