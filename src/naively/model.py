@@ -323,8 +323,7 @@ class Model:
             log_prior = np.log(prior)
         if parameters is None:
             with naming(self.classes, self.class_weight, self.feature_names):
-                family = self.family.within(self.classes, self.schema.names)
-                parameters = family.estimate_on(self.statistics, self.class_weight, workers)
+                parameters = self._family.estimate_on(self.statistics, self.class_weight, workers)
         return Posterior(self.schema, self.classes, parameters, prior, log_prior)
 
     def kept(self) -> Arrays:
@@ -337,11 +336,24 @@ class Model:
             found = self.family.restored(self.statistics, self.class_weight, kept)
             self._estimate = self._estimated(SERIAL, found)
 
-    def check(self, workers: Workers | None = None) -> None:
-        """Raise ValueError if the hyperparameters do not fit what was learned."""
+    @property
+    def _family(self) -> AnyFamily:
+        """The family for the classes and columns that were learned."""
+        return self.family.within(self.classes, self.schema.names)
+
+    def check_family(self) -> None:
+        """Raise ValueError if the families' hyperparameters do not fit what was learned."""
+        self._family.check(*self.whole)
+
+    def check(self, workers: Workers | None = None, classes: Labels | None = None) -> None:
+        """Raise ValueError if the hyperparameters do not fit what was learned.
+
+        They may name labels of `classes`, by default those that were learned.
+        """
         self.prior.estimate(self.class_weight, self.classes)
         try:
-            self.family.check(*self.whole)
+            self.family.check_named(self.classes if classes is None else classes)
+            self.check_family()
         except FeatureError as error:
             if self.feature_names is None:
                 raise

@@ -171,11 +171,11 @@ class Multilabel(Model):
             found = self.family.restored_labels(self.statistics, self.class_weight, kept)
             self._estimate = self._estimated(SERIAL, found)
 
-    def check(self, workers: Workers | None = None) -> None:
+    def check(self, workers: Workers | None = None, classes: Labels | None = None) -> None:
         """As `Model`; ValueError if the family cannot tell labels."""
         self.family.check_labels()
         self._shares()
-        super().check(workers)
+        super().check(workers, classes)
 
     @property
     def whole(self) -> tuple[Statistics, ExactArray]:

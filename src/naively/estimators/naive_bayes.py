@@ -40,8 +40,11 @@ class NaiveBayes(TableClassifier):
         how left-out rows are predicted. It is the model of ``AutoBayes(interactions=0)``, steps 1
         and 2 of docs/evidence.md, which keeps the rows: so it takes no `family`, and `columns` can
         only skip some.
-    alpha : float or "auto"
-        Virtual counts of each level, for inferred families; "auto" as in `MultinomialNB`.
+    alpha : float, dict or "auto"
+        Virtual counts of each category, for inferred families; "auto" as in `MultinomialNB`. A dict
+        is by column, as ``{"size": 2, "job": {"clerk": 3}}``: a number, or a dict by category of
+        numbers or of numbers by class, which are the virtual examples mQ of lecture 2. Columns,
+        categories and classes that it does not name have 1.
     prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
         Of a dict one class may be left out: it gets the rest.
     prior_smoothing : float, sequence or dict
@@ -80,7 +83,7 @@ class NaiveBayes(TableClassifier):
     _: KW_ONLY
     family: AnyFamily | str | None = None
     weights: Literal["auto"] | None = None
-    alpha: float | Literal["auto"] = 1.0
+    alpha: float | Mapping[str, Any] | Literal["auto"] = 1.0
     prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
     unseen: Unseen = "smooth"
@@ -126,10 +129,11 @@ class NaiveBayes(TableClassifier):
         if self.weights != "auto":
             raise ValueError(f'weights must be None or "auto", not {self.weights!r}')
         columns = dict(self.columns or {})
-        if self.family is not None or self._is_auto or {*map(str, columns.values())} - {"skip"}:
+        smooths = self._is_auto or isinstance(self.alpha, Mapping)
+        if self.family is not None or smooths or {*map(str, columns.values())} - {"skip"}:
             raise ValueError(
                 'weights="auto" takes all columns together, as bins and levels: leave out `family` '
-                'and alpha="auto", and let `columns` name no family but "skip"'
+                'and alpha="auto" or by column, and let `columns` name no family but "skip"'
             )
         whole = Pooled(interactions=0)
         return Wishes(columns, missing=tuple(self.missing), whole=whole)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -203,7 +203,7 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
 
     def _alpha_of(self, model: Model) -> Any:
         """The smoothing of the families that are not given: `alpha`, or what was chosen for it."""
-        return smoothing_of(model.schema)
+        return self.alpha if isinstance(self.alpha, Mapping) else smoothing_of(model.schema)
 
     def _reading(self, rows: Learnable) -> Reading:
         table, labels = rows.source

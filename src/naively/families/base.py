@@ -286,6 +286,9 @@ class Family(ABC, Generic[S, P]):
     def check_room(self, classes: Labels) -> None:
         """Raise ValueError if it cannot have one of these classes."""
 
+    def check_named(self, classes: Labels) -> None:
+        """Raise ValueError if hyperparameters name what is none of these classes."""
+
     def within(self, classes: Labels, names: Sequence[str]) -> Self:
         """The family for these classes and columns, if it makes a difference."""
         return self

@@ -5,9 +5,10 @@ Naive Bayes is one block a column; columns whose families are equal share a bloc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import scipy
 from naively.exact import LARGEST, ExactArray, Float64, Int64
 from naively.families.base import AnyFamily, Family, FeatureError, Parameters
 from naively.invalid import Invalid
+from naively.labels import Labels
 from naively.statistics.base import Statistics, is_sparse
 from naively.statistics.blocks import BlockPlace, Blocks, BlockStatistics, Summaries, numbered
 from naively.workers import SERIAL, Workers
@@ -70,6 +72,20 @@ class Product(Family[BlockStatistics, "ProductParameters"]):
                 continue
             with _blamed(place.features):
                 family.check(self._of(statistics, place), class_weight)
+
+    def check_named(self, classes: Labels) -> None:
+        """Raise ValueError if hyperparameters name what is none of these classes."""
+        for family, place in zip(self.families, self.places, strict=True):
+            with _blamed(place.features):
+                family.check_named(classes)
+
+    def within(self, classes: Labels, names: Sequence[str]) -> Product:
+        """The families for these classes and their columns."""
+        families = tuple(
+            family.within(classes, [names[k] for k in place.features])
+            for family, place in zip(self.families, self.places, strict=True)
+        )
+        return self if all(map(is_, families, self.families)) else replace(self, families=families)
 
     def doubt(self, statistics: BlockStatistics) -> str | None:
         """What is odd about the first family of which something is."""

@@ -297,7 +297,7 @@ class Folds:
         parts = _read(own, schema, [X] if own.is_single else X.parts)
         sums = schema.statistics(_read(own, schema, model.parts))
         model = replace(model, schema=schema, prior=prior, statistics=sums)
-        model.check(workers)
+        model.check(workers, self.classes)
         posterior = model.posterior(workers)
         parts = silenced(schema, parts, unvaried_in(posterior))
         rows = schema.rows(parts, len(test))
