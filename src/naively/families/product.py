@@ -5,7 +5,7 @@ Naive Bayes is one block a column; columns whose families are equal share a bloc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from operator import is_
@@ -19,6 +19,7 @@ from naively.exact import LARGEST, ExactArray, Float64, Int64
 from naively.families.base import AnyFamily, Family, FeatureError, Parameters
 from naively.invalid import Invalid
 from naively.labels import Labels
+from naively.remarks import Categories
 from naively.statistics.base import Statistics, is_sparse
 from naively.statistics.blocks import BlockPlace, Blocks, BlockStatistics, Summaries, numbered
 from naively.workers import SERIAL, Workers
@@ -162,6 +163,15 @@ class ProductParameters(Parameters):
             int(place.features[k]): one
             for place, part, own in self._blocks(X) for k, one in part.unread(own).items()
         }  # fmt: skip
+
+    def categories(self, X: Blocks, but: Container[int]) -> dict[int, Categories]:
+        """What rows have in the features of which categories are known, but for some of these."""
+        found: dict[int, Categories] = {}
+        for place, part, own in self._blocks(X):
+            features = place.features.tolist()
+            here = {k for k, j in enumerate(features) if j in but}
+            found |= {features[k]: one for k, one in part.categories(own, here).items()}
+        return found
 
     def log_prob(self, X: Blocks, start: int, stop: int, out: Float64) -> None:
         """Σ_b log p_b(x_b | c); sums beyond the largest float stay there, so that they rank."""
