@@ -31,6 +31,7 @@ from naively.study.rows import LabelledRows, of_stream
 from naively.tables.documents import LABEL
 from naively.tables.encoding import encode_for
 from naively.tables.held import Held
+from naively.tables.identifiers import without_identifiers
 from naively.tables.inference import reconsidered
 from naively.tables.learning import (
     ALL_OTHERS,
@@ -112,6 +113,7 @@ def fit(
             model = reconsidered(question.wishes, model)
     model = with_typed_labels(model)
     if known is None:
+        model = without_identifiers(model)
         check_learned(source.name, model, question)
     model.prior.check_room(model.classes)
     seconds = time.perf_counter() - start
