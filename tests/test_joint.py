@@ -207,8 +207,10 @@ def test_rows_never_seen():
     model = JointBayes(alpha=0).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(never), [[0.6, 0.4]] * 2, rtol=1e-15)
     np.testing.assert_array_equal(model.score_samples(never), [-np.inf] * 2)
-    assert model.predict(never).tolist() == [0, 0]
+    with pytest.warns(UserWarning, match="2 rows: no estimate, as every class has probability 0"):
+        assert model.predict(never).tolist() == [0, 0]
     told = model.explain(never)
+    assert "0, P = 0.6000: no estimate, as every class has probability 0 (0/0)" in str(told[0])
     assert told.contributions.tolist()[0] == [[math.log(1 / 3), -math.inf], [0, -math.inf]]
     assert told.contributions.tolist()[1] == [[-math.inf, 0], [-math.inf, 0]]
     odds = (3 / (3 + 2 * 4)) / (2 / (2 + 2 * 4))

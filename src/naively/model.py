@@ -405,11 +405,19 @@ class Model:
         if weight is not None and (structure := self.structure) is not None:
             self._structure = replace(structure, weight=weight)
 
-    def check(self, workers: Workers | None = None) -> None:
-        """Raise ValueError if the hyperparameters do not fit what was learned."""
+    def check_family(self) -> None:
+        """Raise ValueError if the families' hyperparameters do not fit what was learned."""
+        self._within.check(*self.whole)
+
+    def check(self, workers: Workers | None = None, classes: Labels | None = None) -> None:
+        """Raise ValueError if the hyperparameters do not fit what was learned.
+
+        They may name labels of `classes`, by default those that were learned.
+        """
         self.prior.estimate(self.class_weight, self.classes)
         try:
-            self.family.check(*self.whole)
+            self.family.check_named(self.classes if classes is None else classes)
+            self.check_family()
         except FeatureError as error:
             if self.feature_names is None:
                 raise

@@ -178,11 +178,11 @@ class Multilabel(Model):
         """As `Model`."""
         return self.family.restored_labels(self.statistics, self.class_weight, kept)
 
-    def check(self, workers: Workers | None = None) -> None:
+    def check(self, workers: Workers | None = None, classes: Labels | None = None) -> None:
         """As `Model`; ValueError if the family cannot tell labels."""
         self.family.check_labels()
         self._shares()
-        super().check(workers)
+        super().check(workers, classes)
 
     @property
     def weight(self) -> float:

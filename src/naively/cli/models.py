@@ -20,6 +20,7 @@ from naively.labels import Labels
 from naively.markup import as_missing, counted
 from naively.model import Model
 from naively.multilabel import Multilabel
+from naively.posterior import Posterior
 from naively.serve.log import LogError
 from naively.serve.store import pending
 from naively.tables import union, values
@@ -256,6 +257,12 @@ def unread(model: Model, invalid: dict[str, Invalid], what: str = "read") -> Non
             f"column {clean(name)!r} ({family}): {counted(one.count, 'value')} such as "
             f"{clean(one.example)!r} cannot be {what} and {as_missing(one.count)}"
         )
+
+
+def remarks(posterior: Posterior) -> None:
+    """Notes on the rows that it was asked about, on standard error."""
+    for said in posterior.said:
+        progress.note(said)
 
 
 def note_new_classes(source: str, learned: Model, saved: Saved) -> None:

@@ -46,8 +46,11 @@ class NaiveBayes(TableClassifier):
         numeric, whatever they look like: what is no number in them is missing. Types that a frame
         or file declares (pandas' category, Arrow's dictionary, the Enum and Categorical of polars,
         nominal columns of ARFF) hold without that.
-    alpha : float or "auto"
-        Virtual counts of each level, for inferred families; "auto" as in `MultinomialNB`.
+    alpha : float, dict or "auto"
+        Virtual counts of each category, for inferred families; "auto" as in `MultinomialNB`. A dict
+        is by column, as ``{"size": 2, "job": {"clerk": 3}}``: a number, or a dict by category of
+        numbers or of numbers by class, which are the virtual examples mQ of lecture 2. Columns,
+        categories and classes that it does not name have 1.
     prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
         Of a dict one class may be left out: it gets the rest.
     prior_smoothing : float, sequence or dict
@@ -88,7 +91,7 @@ class NaiveBayes(TableClassifier):
     weights: Literal["auto"] | None = None
     categorical: Sequence[str] = ()
     numeric: Sequence[str] = ()
-    alpha: float | Literal["auto"] = 1.0
+    alpha: float | Mapping[str, Any] | Literal["auto"] = 1.0
     prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
     unseen: Unseen = "smooth"
@@ -135,10 +138,11 @@ class NaiveBayes(TableClassifier):
         if self.weights != "auto":
             raise ValueError(f'weights must be None or "auto", not {self.weights!r}')
         columns = dict(self.columns or {})
-        if self.family is not None or self._is_auto or {*map(str, columns.values())} - {"skip"}:
+        smooths = self._is_auto or isinstance(self.alpha, Mapping)
+        if self.family is not None or smooths or {*map(str, columns.values())} - {"skip"}:
             raise ValueError(
                 'weights="auto" takes all columns together, as bins and levels: leave out `family` '
-                'and alpha="auto", and let `columns` name no family but "skip"'
+                'and alpha="auto" or by column, and let `columns` name no family but "skip"'
             )
         whole = Pooled(interactions=0)
         types = declared_by_user(self.categorical, self.numeric)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -48,6 +48,7 @@ from naively.tables import union, values
 from naively.tables.encoding import decode, encode, encode_for
 from naively.tables.explaining import explain
 from naively.tables.frames import SparseTable, array_width, to_arrow
+from naively.tables.identifiers import learnable_without, without_identifiers
 from naively.tables.inference import Wishes, infer, reconsidered
 from naively.tables.left_out import odd, unvaried_in
 from naively.tables.likeness import like as known_of
@@ -111,6 +112,7 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         chosen = self if like is not None else self._chosen(X, y, sample_weight)
         learned, noted = chosen._summarise(X, y, sample_weight, known)
         if like is None:
+            learned = without_identifiers(learned)
             learned.check(workers(self.n_jobs))
             for said in self._odd(learned):
                 warnings.warn(said, UserWarning, stacklevel=2)
@@ -204,13 +206,15 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         self._warn(invalid, "learned", blank.schema)
         kept = np.flatnonzero(codes < len(classes))
         if len(kept) == len(codes):
-            return Learnable(blank, rows, classes[codes], weights, source=source)
-        weights = None if weights is None else weights[kept]
-        return Learnable(blank, rows[kept], classes[codes[kept]], weights, kept, source)
+            found = Learnable(blank, rows, classes[codes], weights, source=source)
+        else:
+            weights = None if weights is None else weights[kept]
+            found = Learnable(blank, rows[kept], classes[codes[kept]], weights, kept, source)
+        return learnable_without(found) if known is None else found
 
     def _alpha_of(self, model: Model) -> Any:
         """The smoothing of the families that are not given: `alpha`, or what was chosen for it."""
-        return smoothing_of(model.schema)
+        return self.alpha if isinstance(self.alpha, Mapping) else smoothing_of(model.schema)
 
     def _reading(self, rows: Learnable) -> Reading:
         table, labels = rows.source

@@ -25,6 +25,8 @@ USUAL = 0.9
 """The part of different rows that have the least weight, where that counts as 1."""
 DEVIATIONS = 3.0
 """Standard errors by which counts are more even than by chance, where rows were copied."""
+COUNTED = 1e15
+"""Weights beyond are no numbers of rows."""
 DESIGNED = 30
 """Different rows of a class up to which counts that are even may be those of a design."""
 ONCE, TWICE, SEVERAL = 1.1, 2.0, 10
@@ -263,7 +265,7 @@ def of_values(count: Float64) -> Float64:
 
     By how even they are alone: values of one column may well recur.
     """
-    if not (count >= 2).any():
+    if not (count >= 2).any() or count.max() > COUNTED:
         return count
     count = count / np.array([[unit(own[own > 0])] for own in count])
     y, row = np.nonzero(count > 0)

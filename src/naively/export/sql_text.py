@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
-from naively.export.expressions import added, cell, number
+from naively.export.expressions import added, cell, number, written
 from naively.export.formulas import NotExportableError
 from naively.families.formula import Bag
 from naively.text.analysis import LETTERS, Analysis
@@ -114,7 +114,7 @@ class TextTerm:
     def _terms(self) -> exp.Expression:
         """The words that are known, as one text: as expressions they take minutes."""
         rows = [
-            f"({exp.Literal.string(term).sql(self.dialect)}, {', '.join(map(repr, own))})"
+            f"({written(exp.Literal.string(term), self.dialect)}, {', '.join(map(repr, own))})"
             for term, own in zip(self.term.terms, self.term.slope.tolist(), strict=True)
         ]
         kind = "DOUBLE PRECISION" if self.dialect == "postgres" else "DOUBLE"
@@ -126,8 +126,8 @@ class TextTerm:
         """The words of each document, each as often as it is met, with their places."""
         analysis = self.term.analysis
         document = self._lower() if analysis.lowercase else cell(self.name)
-        text = document.sql(self.dialect, identify=True)
-        known = exp.Literal.string(pattern(analysis, self.dialect)).sql(self.dialect)
+        text = written(document, self.dialect)
+        known = written(exp.Literal.string(pattern(analysis, self.dialect)), self.dialect)
         stop = self._stop_words() if analysis.ngram_range != (1, 1) else ""
         if self.dialect == "duckdb":
             inner = (
@@ -150,7 +150,7 @@ class TextTerm:
         words = self.term.analysis.stop_words
         if not words:
             return ""
-        texts = ", ".join(exp.Literal.string(one).sql(self.dialect) for one in words)
+        texts = ", ".join(written(exp.Literal.string(one), self.dialect) for one in words)
         return f' WHERE "word" NOT IN ({texts})'
 
     def _lower(self) -> exp.Expression:
@@ -219,8 +219,8 @@ def cases() -> tuple[list[str], list[str]]:
 @cache
 def pattern(analysis: Analysis, dialect: str) -> str:
     """A regular expression of words, which lists all characters that Python has in them."""
-    written = np.array([chr(k).isalnum() or chr(k) == "_" for k in range(POINTS)])
-    return f"[{ranges(written, dialect)}]{'+' if analysis.token_pattern == LETTERS else '{2,}'}"
+    letters = np.array([chr(k).isalnum() or chr(k) == "_" for k in range(POINTS)])
+    return f"[{ranges(letters, dialect)}]{'+' if analysis.token_pattern == LETTERS else '{2,}'}"
 
 
 def ranges(chosen: npt.NDArray[np.bool_], dialect: str) -> str:

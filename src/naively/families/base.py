@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
@@ -18,6 +18,7 @@ from naively.families.describing import ClassNumbers, Events, Evidences, Listed,
 from naively.families.formula import Formula
 from naively.invalid import Invalid
 from naively.labels import Labels
+from naively.remarks import Categories
 from naively.statistics.base import Arrays, Data, Statistics, Summary
 from naively.workers import SERIAL, Workers
 
@@ -41,10 +42,12 @@ class SingularCovarianceError(FeatureError):
     problem : str, a clause about the feature.
     code : int, the class; None if all classes share the matrix.
     advice : str, what to do about it.
+    what : what has no density.
     """
 
     code: int | None = None
     advice: str = ""
+    what: str = "covariance"
 
     def __init__(self, feature: int, problem: str) -> None:
         super().__init__(f"feature {feature} {problem}", feature)
@@ -100,6 +103,10 @@ class Parameters(ABC):
 
     def unread(self, X: Data) -> dict[int, Invalid]:
         """Values that count as missing as they are of another kind, by the feature."""
+        return {}
+
+    def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
+        """What rows have in the features of which categories are known, but for some of these."""
         return {}
 
     def log_base(self, X: Data) -> Float64:
@@ -293,6 +300,9 @@ class Family(ABC, Generic[S, P]):
 
     def check_room(self, classes: Labels) -> None:
         """Raise ValueError if it cannot have one of these classes."""
+
+    def check_named(self, classes: Labels) -> None:
+        """Raise ValueError if hyperparameters name what is none of these classes."""
 
     def within(
         self, classes: Labels, names: Sequence[str], types: Mapping[str, str] | None = None

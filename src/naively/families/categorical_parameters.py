@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -18,9 +18,11 @@ from naively.families.formula import Formula, LevelCut, Table, Term
 from naively.families.linear import IMPOSSIBLE, counts_of, log
 from naively.kernels import levels as kernel
 from naively.kernels.sizes import CODES
+from naively.remarks import Categories
 from naively.statistics.base import Data, InvalidValueError, dense, is_sparse, shown
 from naively.statistics.level_counts import TABLE, no_level
 from naively.statistics.levels import Encoded, Levels, LevelStatistics, find, spelled_as
+from naively.statistics.row_encoding import categories
 from naively.workers import Workers
 
 Unseen = Literal["smooth", "ignore", "error"]
@@ -174,6 +176,10 @@ class CategoricalParameters(Parameters):
         if row >= 0:
             raise no_level(X, row, column, first)
         return out
+
+    def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
+        """What rows have in the features of which text is known, but for some of these."""
+        return categories(self.scored_levels, X, but) if isinstance(X, Encoded) else {}
 
     def prepare(self, X: Data, workers: Workers) -> None:
         """Compute the table and the look-up."""

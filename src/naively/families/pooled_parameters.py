@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,9 +32,10 @@ from naively.invalid import Invalid
 from naively.kernels import lookups
 from naively.labels import Labels
 from naively.markup import counted
+from naively.remarks import Categories
 from naively.statistics.base import Arrays, Data
 from naively.statistics.levels import Encoded, Levels
-from naively.statistics.row_encoding import encoded, texts
+from naively.statistics.row_encoding import categories, encoded, texts
 from naively.statistics.sample import SampleStatistics
 from naively.text.explained import ExplainedTerms
 
@@ -115,6 +116,16 @@ class PooledParameters(Parameters):
         if not isinstance(X, Encoded):
             return {}  # numbers
         return unread(self.plan, X, lambda j: self._translated(X)[2][j])
+
+    def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
+        """What rows have in the columns that are cut as categories, but for some of these."""
+        if not isinstance(X, Encoded):
+            return {}
+        cells = [block for block in self.plan.blocks if isinstance(block, Cells)]
+        used = {j for block in cells for j in block.columns}
+        numbers = {j for j, own in enumerate(self.plan.columns) if own.is_number or j not in used}
+        others = numbers | {j for j in used if j in but}
+        return categories(self.levels, X, others)
 
     def chunk(self, X: Data, n_classes: int) -> int:
         """How many rows to score at a time."""

@@ -72,7 +72,7 @@ def model(read: Model) -> None:
         if problem := read.impossible():
             raise ValueError(f"its sums contradict each other: {problem}")
         with suppress(FeatureError):  # it learned too little, so far
-            read.family.check(*read.whole)
+            read.check_family()
 
 
 def _statistics(statistics: Statistics, weight: ExactArray, n_features: int) -> None:

@@ -240,7 +240,10 @@ def place_columns(columns, sums, slots, known, first, count, out):
 @or_few(few.best_class)
 @jit
 def best_class(joint, otherwise, out):
-    """out[i] = the first class with the largest joint[c, i], or `otherwise` if all are -inf."""
+    """out[i] = the first class with the largest joint[c, i], or `otherwise` if all are -inf.
+
+    Returns the number of rows of which all are.
+    """
     rows = out.size
     top = np.full(rows, -np.inf)
     for i in range(rows):
@@ -250,3 +253,4 @@ def best_class(joint, otherwise, out):
             better = joint[c, i] > top[i]
             top[i] = joint[c, i] if better else top[i]
             out[i] = c if better else out[i]
+    return (top == -np.inf).sum()

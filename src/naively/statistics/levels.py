@@ -228,8 +228,12 @@ def _read_texts(flat: npt.NDArray[Any], lengths: npt.NDArray[Any]) -> Levels:
     return np.array(pieces, np.dtypes.StringDType())
 
 
-TRUTHS = {"false": "0", "true": "1"}
-"""Truth values as levels, and the numbers that stand for them."""
+TRUTHS = ("false", "true")
+NUMBERS = ("0", "1")
+WORDS = (
+    ("no", "yes"), ("No", "Yes"), ("NO", "YES"), ("n", "y"), ("N", "Y"), ("f", "t"), ("F", "T"),
+)  # fmt: skip
+"""Truth values as levels, and the numbers and words that stand for them."""
 
 
 def joined(parts: list[ExactArray], n_classes: int) -> ExactArray:
@@ -283,8 +287,9 @@ def find(known: Levels, levels: Levels) -> tuple[Int64, npt.NDArray[np.bool_]]:
 def spelled_as(known: Levels, levels: Levels) -> Levels:
     """Levels as the known ones are spelled: 1 and 0 among true and false, and the other way round.
 
-    A database without truth values gives numbers for them. A fraction that was rounded to float32
-    is the known one that it was before, and the other way round.
+    A database without truth values gives numbers for them, and one that has them may take a column
+    of yes and no for truth values. A fraction that was rounded to float32 is the known one that it
+    was before, and the other way round.
     """
     said = twins(known.tolist()) or _unrounded(known.tolist(), levels.tolist())
     if not said:
@@ -314,11 +319,22 @@ def _float32(texts: Collection[str]) -> list[float]:
 
 
 def twins(known: Sequence[str]) -> dict[str, str]:
-    """What levels are called elsewhere, {"1": "true", "0": "false"}, if no others are known."""
-    for own in (TRUTHS, {number: truth for truth, number in TRUTHS.items()}):
-        if 0 < len(known) <= len(own) and {*known} <= {*own}:
-            return {other: level for level, other in own.items()}
-    return {}
+    """What levels are called elsewhere, {"1": "true", "0": "false"}, if no others are known.
+
+    Words such as y and n are read where truth values are known, but not in place of other words:
+    who knows y and n may have t for a third.
+    """
+    if not 0 < len(known) <= 2:
+        return {}
+    pairs = (TRUTHS, NUMBERS, *WORDS)
+    own = next((pair for pair in pairs if {*known} <= {*pair}), None)
+    others = pairs if own == TRUTHS else (TRUTHS, NUMBERS)
+    if own is None:
+        return {}
+    return {
+        other: level
+        for pair in others if pair != own for other, level in zip(pair, own, strict=True)
+    }  # fmt: skip
 
 
 def _same(a: Levels, b: Levels) -> bool:

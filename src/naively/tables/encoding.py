@@ -70,6 +70,8 @@ def encode_for(
 ) -> tuple[Any, dict[str, Invalid]]:  # fmt: skip
     """The same of rows to be asked about: what the estimate of a column cannot take counts too."""
     rows, invalid = encode(posterior.schema, batch, without)
+    if posterior.remarks is not None:
+        posterior.remarks.look(posterior.parameters, rows)
     unread, names = posterior.parameters.unread(rows), posterior.schema.names
     add_invalid(invalid, {names[k]: one for k, one in unread.items()})
     return rows, invalid

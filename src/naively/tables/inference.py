@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,8 @@ class Wishes:
     columns : families, names of families or "skip", by column or tuple of columns (one block).
     numeric : Family of the columns of numbers; None for the rule.
     auto : whether that is the family that predicts held-out rows best.
-    alpha, unseen : of the columns of levels whose families are inferred.
+    alpha, unseen : of the columns of levels whose families are inferred; alpha may be a dict by
+        column, of numbers or of what `Categorical` takes as a dict.
     missing : spellings of a missing value.
     whole : Family that takes all columns together; None for a family each.
     alone : Family of a column of text that there is nothing beside, in place of that; or None.
@@ -90,7 +92,7 @@ class Wishes:
     columns: Columns
     numeric: AnyFamily | None = None
     auto: bool = False
-    alpha: float = 1.0
+    alpha: Any = 1.0
     unseen: Unseen = "smooth"
     missing: tuple[str, ...] = MISSING
     whole: AnyFamily | None = None
@@ -128,6 +130,45 @@ class Wishes:
         known = asked is not None and asked.summary.of_levels
         return asked if known and repr(asked) != repr(Categorical()) else None
 
+    def alpha_of(self, name: str) -> Any:
+        """The smoothing of one column; 1 of those that a dict does not name."""
+        return self.alpha.get(name, 1.0) if isinstance(self.alpha, Mapping) else self.alpha
+
+    def _of(self, name: str) -> Wishes:
+        """What is said about one column."""
+        return replace(self, alpha=self.alpha_of(name))
+
+    def check_alpha(self, names: Sequence[str]) -> None:
+        """Raise ValueError if alpha is by column, and names others than these, or no numbers."""
+        for name, one in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
+            if name not in names:
+                raise ValueError(f"`alpha` is by column: {no_column(str(name), names)}")
+            if name in self.asked:
+                raise ValueError(
+                    f"`alpha` names column {name!r}, whose family is in `columns`: give it there, "
+                    "as Categorical(alpha=2)"
+                )
+            if not isinstance(one, Mapping | Real) or isinstance(one, bool) or one == {}:
+                raise ValueError(
+                    f"alpha of column {name!r} must be a number, or a dict by category, not {one!r}"
+                )
+
+    def check_smoothed(self, families: Mapping[str, AnyFamily]) -> None:
+        """Raise ValueError if alpha names columns whose families have no use for it."""
+        for name, one in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
+            family: Any = families.get(name)
+            if family is None:
+                why = "is left out"
+            elif family.alpha_is_rows or "alpha" not in vars(family):
+                why = f"has the family {family.name}: it has no virtual counts"
+            elif isinstance(one, Mapping) and not isinstance(family, Categorical | Text):
+                why = f"has the family {family.name}: its alpha is one number"
+            elif isinstance(family, Categorical) and family is self.levels:
+                why = "has the family that `family` names: give it alpha there"
+            else:
+                continue
+            raise ValueError(f"`alpha` names column {name!r}, which {why}")
+
     def settled(self, names: Sequence[str]) -> set[str]:
         """The columns, to be learned among these, of which nothing has to be found out."""
         found = {
@@ -157,6 +198,8 @@ class Wishes:
         alone = self._alone({*names} - {*given})
         self._check_text(table, known, alone is not None)
         types = self._types(table, names, known)
+        if known is not None:
+            self.check_alpha(known)
         for name in names:
             if name in given:
                 key, choice = given[name]
@@ -166,13 +209,16 @@ class Wishes:
                 continue
             family, reasons[name] = self.whole, EVIDENCE
             if family is None:
-                family, reasons[name] = self._rule(table.column(name), types.get(name))
+                own = self._of(name)
+                family, reasons[name] = own._rule(table.column(name), types.get(name))
             elif alone and name in self.text:
                 family, reasons[name] = alone, ASKED
             elif alone and name not in types and prose.is_prose(table.column(name), self.missing):
                 family, reasons[name] = alone, PROSE
             if family is not None:
                 blocks.append(Block(family, (name,)))
+        if known is not None:
+            self.check_smoothed({name: block.family for block in blocks for name in block.names})
         shared = together(blocks, self.whole or self.numeric)
         return Schema(shared, reasons, self.missing, types)
 
@@ -236,7 +282,7 @@ class Wishes:
             read = values.numbers(column, self.missing)
             distinct = np.unique(read.values[np.isfinite(read.values)])
             return self._number_rule(read.values, distinct, most=0)
-        if declared is None:
+        if declared is None and not isinstance(self.alpha, Mapping):  # which names categories
             read = values.numbers(column, self.missing)
             if not (read.truths or read.invalid.any() or (text and values.any_code(column))):
                 distinct = np.unique(read.values[np.isfinite(read.values)])
@@ -253,7 +299,8 @@ class Wishes:
         if levels < 2:
             return self._constant(levels)
         truths = known.tolist() if declared else met
-        if self.levels is None and {*truths} <= {"true", "false"}:
+        by_level = isinstance(self.alpha, Mapping)
+        if self.levels is None and not by_level and {*truths} <= {"true", "false"}:
             return Bernoulli(self.alpha, binarize=None), TRUTHS
         if not declared and all(level and values.MOMENT.fullmatch(level) for level in met):
             return None, Why("dates or times")
@@ -343,7 +390,8 @@ def reconsidered(wishes: Wishes, model: Model) -> Model:
                 continue
             if schema.reason(name).open or (is_few(schema, name) and levels > FEW):
                 column = _column_of(counted, k, offsets)
-                family, why = wishes._rule(column, schema.types.get(name), counted=True)
+                declared = schema.types.get(name)
+                family, why = wishes._of(name)._rule(column, declared, counted=True)
                 if family is None:  # an identifier or dates, as far as they were counted
                     family, why = schema.known[name], Why(f"{levels} levels")
                 changed[name] = family, why
@@ -372,7 +420,7 @@ def _referring(schema: Schema, table: pa.Table) -> Schema:
 
 def _of_matrix(wishes: Wishes, table: SparseTable) -> Schema:
     """One block: Multinomial for counts, Gaussian for other numbers, or what was asked for."""
-    if wishes.columns:
+    if wishes.columns or isinstance(wishes.alpha, Mapping):
         raise ValueError("the columns of a sparse matrix share one family: name it as `family`")
     data = table.matrix.data
     counts = bool((data >= 0).all() and (data == np.floor(data)).all())

@@ -62,9 +62,10 @@ def reread(model: Model, before: Wishes, now: Wishes, changed: Collection[str]) 
     families = _asked(schema, before, now) if "columns" in changed else {}
     if "family" in changed:
         families |= _numeric(schema, before, now)
-    own = {"alpha": now.alpha, "unseen": now.unseen}
-    own = {name: value for name, value in own.items() if name in changed}
-    families |= _inferred(schema, now, own)
+    if "alpha" in changed:
+        now.check_alpha(list(schema.why))
+        now.check_smoothed(schema.known)
+    families |= _inferred(schema, now, {"alpha", "unseen"} & {*changed})
     return _with(model, families, now) if families else model
 
 
@@ -114,16 +115,17 @@ def _numeric(schema: Schema, before: Wishes, now: Wishes) -> dict[str, AnyFamily
     return found
 
 
-def _inferred(schema: Schema, now: Wishes, own: dict[str, Any]) -> dict[str, AnyFamily]:
+def _inferred(schema: Schema, now: Wishes, changed: set[str]) -> dict[str, AnyFamily]:
     """The families that were inferred, with other smoothing and the like."""
     found = {}
-    for name, family in schema.known.items() if own else ():
+    for name, family in schema.known.items() if changed else ():
         why = schema.reason(name)
         if why.kind in GIVEN or (now.numeric is not None and why.text in OF_NUMBERS):
             continue
         known: Any = family
         its = {one.name for one in fields(known)} - ({"alpha"} if known.alpha_is_rows else set())
-        changes = {key: value for key, value in own.items() if key in its}
+        own = {"alpha": now.alpha_of(name), "unseen": now.unseen}
+        changes = {key: own[key] for key in changed & its}
         if changes:
             found[name] = cast(AnyFamily, replace(known, **changes))
     return found
