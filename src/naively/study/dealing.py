@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from naively.evidence.copies import as_copies
+from naively.evidence.repeated import recur_among
 from naively.exact import Float64, Int64
 from naively.hashing import GOLDEN, UInt64, hashed, mixed
 from naively.schema import Schema
 from naively.statistics.base import Data, dense, is_sparse
 from naively.statistics.levels import Encoded
 from naively.statistics.logs import blocks
+from naively.statistics.term_keys import keys_by_terms
+from naively.workers import SERIAL
 
 DIFFERENT = 3  # rows of a class for each part, at least, where copies are told from equal rows
 CELLS = 1 << 20  # of dense rows whose keys are made at a time
@@ -27,7 +29,8 @@ def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts:
     the order in which rows come does not matter, nor does chance, and each part has its share of
     every class. Which of two equal rows is in which part does depend on their order. But where the
     rows of a class were copied (`as_copies`), all copies of a row are in one part; of few different
-    rows that cannot be told.
+    rows that cannot be told. Documents with the same terms are in one part, unless they recur
+    (`naively.evidence.repeated`).
 
     Parameters
     ----------
@@ -47,7 +50,14 @@ def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts:
     counts = np.diff(np.append(np.flatnonzero(first), len(codes))).astype(np.float64)
     classes, n_classes = codes[order][first], int(codes.max()) + 1
     few = np.bincount(classes, minlength=n_classes) < DIFFERENT * parts
-    copied = (as_copies(classes, counts, n_classes) & ~few)[codes[order]]
+    if schema.is_single and schema.family.summary.takes == "documents":
+        texts, place = np.unique(keys[order][first], return_inverse=True)
+        recurs = recur_among(
+            place, classes, counts, np.bincount(place, counts, len(texts)).astype(float)
+        )
+        copied = ~recurs[place][np.cumsum(first) - 1]
+    else:
+        copied = (as_copies(classes, counts, n_classes) & ~few)[codes[order]]
     part = np.empty(len(order), np.int64)
     part[order] = (np.cumsum(first | ~copied) - 1) % parts
     return part
@@ -68,7 +78,7 @@ def row_keys(schema: Schema, X: Data) -> UInt64:
     keys = np.zeros(X.shape[0], np.uint64)
     for number, (part, own) in enumerate(zip(schema.parts, rows, strict=True)):
         if part.summary.takes == "documents":
-            found = _document_keys(own)
+            found = _document_keys(part.summary, own)
         elif isinstance(own, Encoded):
             found = _level_keys(own)
         else:
@@ -113,9 +123,9 @@ def _level_keys(X: Encoded) -> UInt64:
     return keys
 
 
-def _document_keys(X: Any) -> UInt64:
-    spans = pairwise(X.offsets.tolist())
-    keys = np.array([hashed(X.data[start:stop].tobytes()) for start, stop in spans], np.uint64)
+def _document_keys(summary: Any, X: Any) -> UInt64:
+    """By the terms of documents, as they are counted: whatever else their bytes are."""
+    keys = keys_by_terms(getattr(summary, "parts", (summary,)), X, SERIAL)
     return keys if X.valid is None else np.where(X.valid, keys, np.uint64(0))
 
 
