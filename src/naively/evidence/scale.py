@@ -376,7 +376,7 @@ def falling(evidence: Float64, lengths: Float64, quarters: int) -> Float64:
 
 @dataclass(frozen=True)
 class Beside:
-    """How documents are predicted that recur, each without itself.
+    """How documents are evaluated: those that recur are predicted by what recurred without them.
 
     Attributes
     ----------

@@ -99,8 +99,8 @@ class DistinctTexts:
         own = np.where(self.recur[:, np.newaxis], 0.0, self.once)
         weights = weights_of(own, class_weight * there)
         training = np.where(self.recur[:, np.newaxis], self.once, weights)
-        scale = own.sum() / single.sum() if single.any() else 1.0
-        evaluation = np.where(self.recur[:, np.newaxis], self.counts * scale, weights)
+        often = single.sum() / own.sum() if own.any() else 1.0
+        evaluation = np.where(self.recur[:, np.newaxis], self.counts, weights * often)
         return training, evaluation
 
     def ending(self, own: Any, model: TermCounts, workers: Workers) -> Ending:

@@ -58,7 +58,7 @@ class Learned(NamedTuple):
     y, weight, equal : as `Counted` has them, of these classes.
     met : (C',) which classes have such documents.
     documents : how many documents there are, of which copies count once.
-    beside : how documents that recur are predicted; None if none do.
+    beside : how documents are evaluated that recur, or have copies; None if there are none.
     """
 
     texts: Documents
@@ -86,7 +86,7 @@ class Learned(NamedTuple):
         row, y = np.nonzero(teaches[:, met])
         weight, evaluated = distinct.weights(of_class)
         beside = None
-        if distinct.recur[row].any():
+        if (distinct.counts != distinct.once).any():
             known = distinct.recur[row]
             texts = Repeated(row, distinct.counts[row][:, met], of_class[met])
             proba = texts.left_out(np.arange(len(row)), y)
