@@ -434,7 +434,8 @@ def _judged(documents: Counted, judged: Judged, has_terms: npt.NDArray[np.bool_]
     for all_, some in ((losses, judged.losses), (sure, judged.sure), (right, judged.right)):
         all_[has_terms] = some
     if beside is not None:
-        known, weight = np.flatnonzero(beside.known), beside.weight
+        known = np.flatnonzero(beside.known)
+        weight = beside.weight * min(1.0, HEAVIEST / beside.weight.max(initial=1.0))
         doubt = doubt_of(documents.documents)
         proba = (1 - doubt) * beside.proba[known] + doubt * prior
         losses[known] = -np.log(proba[np.arange(len(known)), y[known]])
