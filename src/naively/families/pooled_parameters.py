@@ -13,6 +13,7 @@ import numpy.typing as npt
 from naively.evidence.bins import FINE, Coded, Column, Lookup
 from naively.evidence.calendars import Calendar, values
 from naively.evidence.dates import seconds
+from naively.evidence.doubt import Doubt
 from naively.evidence.fixed import FixedPlan, PlanStatistics
 from naively.evidence.judged import Judged
 from naively.evidence.keeping import arrays_of
@@ -27,7 +28,13 @@ from naively.families.base import SCORED, Parameters
 from naively.families.describing import Evidence, Evidences, Section, moved
 from naively.families.formula import Formula
 from naively.families.pooled_formula import formula_of
-from naively.families.pooled_texts import ToldTerms, explained_texts, told_texts
+from naively.families.pooled_texts import (
+    ToldTerms,
+    doubt_of_words,
+    doubted,
+    explained_texts,
+    told_texts,
+)
 from naively.invalid import Invalid
 from naively.kernels import lookups
 from naively.labels import Labels
@@ -132,18 +139,32 @@ class PooledParameters(Parameters):
         return max(64, SCORED // max(1, n_classes, X.shape[1]))
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """Σ_k w_k e_kc(x) for rows start:stop, (C, stop - start)."""
+        """Σ_k w_k e_kc(x) for rows start:stop, (C, stop - start).
+
+        What all words of a row add up to is doubted, by how few texts there were.
+        """
         rows = encoded(X)[start:stop]
         some = self._missing(rows)
         out[:] = self.bias[:, np.newaxis]
-        codes = self._codes(rows)
+        codes, words = self._codes(rows), np.zeros(out.shape if self._doubt else (0, 0))
         for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
             if weight:
-                self._add(block, weight, rows, codes, out)
+                into = words if isinstance(block, Words) else out
+                self._add(block, weight, rows, codes, into)
         if some is not None:
             out[:, some.rows] = 0.0
-            for _, weight, own in self._incomplete(rows[some.rows], some):
-                out[:, some.rows] += weight * own
+            words[:, some.rows if words.size else []] = 0.0
+            for block, weights, own in self._incomplete(rows[some.rows], some):
+                into = words if isinstance(block, Words) else out
+                into[:, some.rows] += weights * own
+        if self._doubt:
+            self._doubt.scores(words)
+            out += words
+
+    @cached_property
+    def _doubt(self) -> Doubt | None:
+        """By how much the words of rows are doubted; None if there are none."""
+        return doubt_of_words(self.plan)
 
     def _add(
         self, block: Block, weight: float, X: Encoded, codes: dict[int, Coded],
@@ -255,7 +276,19 @@ class PooledParameters(Parameters):
             else:
                 for j in block.columns:
                     total[:, :, j] += each * own.T / len(block.columns)
+        for j, own in self._doubted(X).items():
+            total[:, :, j] += own
         return total
+
+    def _doubted(self, X: Encoded) -> dict[int, Float64]:
+        """What the doubt of their words adds to columns of text, (n, C) each."""
+        if self._doubt is None:
+            return {}
+        found = dict[int, Float64]()
+        for block, weight, own in self._each(X):
+            if isinstance(block, Words):
+                found[block.column] = found.get(block.column, 0.0) + (weight * own).T
+        return doubted(found, self._doubt)
 
     def blocks(self) -> list[tuple[int, ...]]:
         """The columns of each block; those of the same columns are one."""
@@ -267,6 +300,8 @@ class PooledParameters(Parameters):
         total = np.zeros((len(X.codes), len(self.bias), len(places)))
         for block, weight, own in self._each(X):
             total[:, :, places[block.columns]] += (weight * own).T
+        for j, own in self._doubted(X).items():
+            total[:, :, places[j,]] += own
         return total
 
     def alone(self, X: Data) -> Float64:
@@ -280,7 +315,9 @@ class PooledParameters(Parameters):
 
     def explained_texts(self, X: Data, i: int) -> dict[int, ExplainedTerms]:
         """What the words of each column of text add, weighed."""
-        return explained_texts(self.plan, encoded(X), i)
+        X = encoded(X)
+        doubt = {j: own[0] for j, own in self._doubted(X[i : i + 1]).items()}
+        return explained_texts(self.plan, X, i, doubt)
 
     def told_texts(self, names: Sequence[str]) -> dict[str, ToldTerms]:
         """What the words of each column of text tell, weighed."""

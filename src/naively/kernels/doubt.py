@@ -15,7 +15,7 @@ def raised(behind, doubt):
 
 @jit
 def let_fall(scores, data, indptr, quarters, bias):
-    """scores[c, i] = scores[c, i] L^-γ + b_c, in place.
+    """scores[c, i] = scores[c, i] L^-γ + b_c, in place; 0 of documents without terms.
 
     Parameters
     ----------
@@ -32,7 +32,8 @@ def let_fall(scores, data, indptr, quarters, bias):
         for _ in range(quarters):
             falls /= root
         for c in range(bias.size):
-            scores[c, i] = scores[c, i] * falls + bias[c]
+            known = indptr[i] < indptr[i + 1]
+            scores[c, i] = scores[c, i] * falls + bias[c] if known else 0.0
 
 
 @jit

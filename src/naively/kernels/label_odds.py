@@ -21,7 +21,13 @@ def divergence(having, n, share, doubt):
 
 
 @jit
-def label_weights(having, total, share, log_whole, doubts, group, weights, out):
+def inside(aspect, least, most):
+    """An aspect of a term, between these."""
+    return min(max(aspect, least), most)
+
+
+@jit
+def label_weights(having, total, share, log_whole, doubts, group, weights, least, most, out):
     """out[l, t] = what a term counts for a label.
 
     Parameters
@@ -32,16 +38,20 @@ def label_weights(having, total, share, log_whole, doubts, group, weights, out):
     doubts : (D,) as of `divergence`.
     group : (V,) which group each term is of.
     weights : (2 + D, G) of 1, the surprise log_whole - log n_t and the divergences.
+    least, most : (2 + D, G) between which these are, of the documents that weights were learned
+        from: beyond, they count as these.
     """
     for t in range(total.size):
         g, n = group[t], total[t]
         for k in range(share.size):
             out[k, t] = weights[0, g]
             if n > 0.0:
-                out[k, t] += weights[1, g] * (log_whole - np.log(n))
+                out[k, t] += weights[1, g] * inside(log_whole - np.log(n), least[1, g], most[1, g])
                 for j in range(doubts.size):
                     told = divergence(having[k, t], n, share[k], doubts[j])
+                    told = inside(told, least[2 + j, g], most[2 + j, g])
                     out[k, t] += weights[2 + j, g] * told
+            out[k, t] = max(out[k, t], 0.0)  # rounding
 
 
 @jit
@@ -70,7 +80,7 @@ def first_odds(counts, total, alpha, logs, share, doubts, odds, tells):
 @jit
 def label_odds(
     indptr, terms, values, whole, having, counts, total, odds, tells, logs, alpha, everything,
-    of_label, doubts, group, alpha_whole, told, lengths,
+    of_label, doubts, group, alpha_whole, told, lengths, least, most,
 ):  # fmt: skip
     """told[i, k, l] = Σ x log (θ_l / θ'_l) of the terms of document i, by counts without it.
 
@@ -92,6 +102,8 @@ def label_odds(
     told : (n, (2 + D) groups, L), zeros: of each group, times the surprise log (Σ n / n_t), and
         times each divergence.
     lengths : (n,) Σ x of the terms that are known without the document.
+    least, most : ((2 + D) groups,) inf and -inf: between which 1, the surprise and the divergences
+        are, by group.
     """
     labels, groups = counts.shape[1], told.shape[1] // (2 + doubts.size)
     met = np.empty((told.shape[1], labels))
@@ -113,6 +125,9 @@ def label_odds(
                 continue
             g, surprise = group[t], log_all - np.log(rest)
             lengths[i] += x
+            least[g] = most[g] = 1.0
+            least[groups + g] = min(least[groups + g], surprise)
+            most[groups + g] = max(most[groups + g], surprise)
             if n_odd == labels:
                 continue
             for k in range(labels):
@@ -130,6 +145,8 @@ def label_odds(
                     if x != 1.0:
                         tell = divergence(min(counts[t, k], rest), rest, share[k], doubts[j])
                     a = (2 + j) * groups + g
+                    least[a] = min(least[a], tell)
+                    most[a] = max(most[a], tell)
                     told[i, a, k] += x * tell * one
                     met[a, k] += x * tell
         for m in range(n_odd):  # anew
@@ -152,6 +169,8 @@ def label_odds(
                 for j in range(doubts.size):
                     tell = divergence(min(own, rest), rest, share[k], doubts[j])
                     a = (2 + j) * groups + g
+                    least[a] = min(least[a], tell)
+                    most[a] = max(most[a], tell)
                     told[i, a, k] += x * tell * one
                     met[a, k] += x * tell
         rest_alpha = max(alpha_whole - alone, 1e-300)

@@ -70,7 +70,7 @@ def aspects_of(sums, n, log_whole, doubts, out):
 
 
 @jit
-def term_weights(counts, whole, share, doubts, group, weights, out):
+def term_weights(counts, whole, share, doubts, group, weights, least, most, out):
     """out[t] = what each of some terms counts.
 
     Parameters
@@ -80,6 +80,8 @@ def term_weights(counts, whole, share, doubts, group, weights, out):
     share, doubts : (C,), (D,) as of `sums_of`.
     group : (V,) which group each term is of.
     weights : (2 + D, G) of each aspect, for terms of each group.
+    least, most : (2 + D, G) between which aspects are, of the documents that weights were learned
+        from: beyond, they count as these.
     """
     aspects, log_whole, log_share = np.zeros(len(weights)), np.log(whole), np.log(share)
     sums = np.empty(doubts.size)
@@ -92,14 +94,15 @@ def term_weights(counts, whole, share, doubts, group, weights, out):
             aspects_of(sums, n, log_whole, doubts, aspects)
         total = 0.0
         for a in range(aspects.size):
-            total += weights[a, group[t]] * aspects[a]
-        out[t] = total
+            aspect = max(aspects[a], least[a, group[t]])
+            total += weights[a, group[t]] * min(aspect, most[a, group[t]])
+        out[t] = max(total, 0.0)  # rounding
 
 
 @jit
 def left_out(
     start, stop, first, indptr, terms, values, weights, counts, totals, sums, logs, alpha, whole,
-    group, alpha_whole, of_class, doubts, told, lengths,
+    group, alpha_whole, of_class, doubts, told, lengths, least, most,
 ):  # fmt: skip
     """told[j, i, k, c] = Σ x log θ_c of the terms of document i, by counts without the document.
 
@@ -121,6 +124,7 @@ def left_out(
     told : (J, n, A groups, C), zeros: times each aspect of the terms, which are
         `aspects_of` them by the counts of others; of each group.
     lengths : (n,) Σ x of the terms that are known without the document.
+    least, most : (A groups,) inf and -inf: between which each aspect of these terms is, by group.
     """
     classes, size, tried = counts.shape[1], 2 + doubts.size, len(alpha)
     groups = told.shape[2] // size
@@ -160,8 +164,11 @@ def left_out(
                     others[j] += part_of(left[q], doubts[j], share[k], log_share[k])
             aspects_of(others, rest, log_whole, doubts, aspects)
             for a in range(size):
+                at_group = a * groups + group[t]
+                least[at_group] = min(least[at_group], aspects[a])
+                most[at_group] = max(most[at_group], aspects[a])
                 aspects[a] *= x
-                met[a * groups + group[t]] += aspects[a]
+                met[at_group] += aspects[a]
             for j in range(tried):
                 for k in range(classes):
                     log_theta[k] = np.float32(log_count(counts[t, k], alpha[j, t], logs[j]))
