@@ -71,12 +71,12 @@ class Entries:
 
         Parameters
         ----------
-        statistics : the rows.
+        statistics : the rows, canonical.
         class_weight : (C,) of all training rows; None for those of the sample.
         text : columns that are texts, however short.
         categorical : columns that are declared so.
         """
-        rows = Canonical.of(statistics.canonical(), text, categorical)
+        rows = Canonical.of(statistics, text, categorical)
         count = rows.count
         whole = rows.class_weight if class_weight is None else class_weight[rows.classes]
         y, row = np.nonzero(count >= LIGHTEST)

@@ -113,7 +113,7 @@ class Pooled(Family[Any, PooledParameters]):
         """The plan of the rows; or what was counted says by the plan that was given."""
         if self.plan is not None:
             return PlannedParameters(self.plan, statistics, class_weight)
-        statistics = as_declared(statistics, dict(self.types))
+        statistics = as_declared(statistics.canonical(), dict(self.types))
         entries, named = self._entries(statistics, class_weight), frozenset(self.text)
         places = entries.columns.tolist()
         text = {k for k, column in enumerate(places) if column in named}
@@ -141,7 +141,7 @@ class Pooled(Family[Any, PooledParameters]):
         What several columns, normal densities and words tell is that of the rows at the last
         choice, as it compares rows with what was expected of them.
         """
-        statistics = as_declared(statistics, dict(self.types))
+        statistics = as_declared(statistics.canonical(), dict(self.types))
         entries = self._entries(statistics, class_weight)
         return PooledParameters(recounted(structure, entries), statistics)
 
