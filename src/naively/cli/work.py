@@ -31,7 +31,6 @@ from naively.study.rows import LabelledRows, of_stream
 from naively.tables.documents import LABEL
 from naively.tables.encoding import encode_for
 from naively.tables.held import Held
-from naively.tables.inference import reconsidered
 from naively.tables.learning import (
     ALL_OTHERS,
     HEAD,
@@ -108,8 +107,6 @@ def fit(
         made = Plan(model.blank(), question, None if known is None else known.classes)
         for part in held.tables:
             model = merge(model, summarise(made, part))
-        if known is None:
-            model = reconsidered(question.wishes, model)
     model = with_typed_labels(model)
     if known is None:
         check_learned(source.name, model, question)

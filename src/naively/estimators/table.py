@@ -47,7 +47,7 @@ from naively.tables import union
 from naively.tables.encoding import decode, encode, encode_for
 from naively.tables.explaining import explain
 from naively.tables.frames import SparseTable, array_width, to_arrow
-from naively.tables.inference import Wishes, infer, reconsidered
+from naively.tables.inference import Wishes, counting, infer
 from naively.tables.left_out import no_information, unvaried_in
 from naively.tables.likeness import like as known_of
 from naively.tables.names import few
@@ -59,8 +59,8 @@ from naively.tables.turned import kinds, turned
 
 Given = tuple[Any, LabelCodes, Float64 | None, Kind]
 """(table without the target, labels, weights, the kind of table that X is)."""
-Source = tuple[Any, LabelCodes]
-"""(table, labels)."""
+Source = tuple[Any, LabelCodes, Float64 | None]
+"""(table, labels, weights)."""
 
 
 class TableClassifier(AnswersInBatches, AsksWhyNot):
@@ -125,10 +125,11 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         before = object.__new__(type(self))  # one that says what this one said
         before.__dict__.update(self._read)
         anew = reread(model, before._wishes(), self._wishes(), changed)
-        model.read_anew(anew.schema, self._prior(), anew.statistics)
+        model.read_anew(anew.counted, self._prior(), anew.sums)
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
-        total = reconsidered(self._wishes(), union.merge(self.model_.copy(), delta))
+        total = union.merge(self.model_.copy(), delta)
+        self._warn(delta.strays(total.schema), "learned", total.schema)
         for said in turned(kinds(self.model_), total):
             warnings.warn(said, UserWarning, stacklevel=4)
         self._keep(total, noted)
@@ -158,14 +159,15 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         else:
             blank, _, (table, labels, weights, kind) = self._planned(X, y, sample_weight, known, 1)
             learned, rows = self._summed(blank, table, labels, weights), table.num_rows
-            if known is None:  # what came after the first rows may be other than they were
-                learned = reconsidered(self._wishes(), learned)
         if learned.unlabelled:
             warnings.warn(
                 f"{learned.unlabelled} of {rows} rows have no label and were left out",
                 UserWarning, stacklevel=3,
             )  # fmt: skip
-        self._warn(learned.invalid, "learned", learned.schema)
+        if known is None:
+            self._warn(learned.invalid, "learned", learned.schema)
+        elif learned.unread:
+            self._warn(learned.unread, "learned", known.schema)
         return learned, {"_kind": kind}
 
     def _planned(
@@ -180,10 +182,12 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
             check_classes(labels[0], classes)
         if known is None:
             check_total(weights, "rows")
-        source = table, labels
+        source = table, labels, weights
         if weights is not None and not weights.all():  # rows of weight 0 are absent
-            source = table.filter(pa.array(weights > 0)), (labels[0], labels[1][weights > 0])
-        schema = self._schema(*source, known)
+            there = weights > 0
+            codes = labels[1][there]
+            source = table.filter(pa.array(there)), (labels[0], codes), weights[there]
+        schema = self._schema(*source[:2], known)
         schema.check_any("learn from")
         blank = Model(schema, self._prior(), target=y if isinstance(y, str) else None)
         return blank, source, given
@@ -193,6 +197,8 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
     ) -> Learnable:
         blank, source, given = self._planned(X, y, sample_weight, known, 2)
         table, (classes, codes), weights, _ = given
+        if blank.counted.open is not None:
+            blank = blank.blank(infer(self._wishes(), *source))
         rows, invalid = encode(blank.schema, table)
         self._warn(invalid, "learned", blank.schema)
         kept = np.flatnonzero(codes < len(classes))
@@ -206,8 +212,7 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         return smoothing_of(model.schema)
 
     def _reading(self, rows: Learnable) -> Reading:
-        table, labels = rows.source
-        return self._schema(table, labels, None), self._prior()
+        return infer(self._wishes(), *rows.source), self._prior()
 
     def _warn(self, invalid: dict[str, Invalid], what: str, schema: Schema) -> None:
         """Warn of values that columns could not take, at the line of the user."""
@@ -222,15 +227,15 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
     def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
         """The columns to learn from, given some rows and what is known."""
         if known is None:
-            return infer(self._wishes(), table, labels)
-        new = other_columns(known.schema, known.target, table.column_names)[1]
+            return counting(self._wishes(), table, labels)
+        new = other_columns(known.counted, known.target, table.column_names)[1]
         if new and known.family.closed:
             said = f"the plan that was given has no column(s) {few(new)}: ignored"
             warnings.warn(said, UserWarning, stacklevel=5)
-            return known.schema
+            return known.counted
         if not new:
-            return known.schema
-        return union.union(known.schema, infer(self._wishes(), table, labels, new), {}, {})
+            return known.counted
+        return union.union(known.counted, counting(self._wishes(), table, labels, new), {}, {})
 
     def _summed(
         self, like: Model, table: pa.Table, labels: LabelCodes, weights: Float64 | None
@@ -248,7 +253,7 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
             return summarise(blank, rows, (classes, codes[part]), own)
 
         for part in in_order(one, slices(table), workers(self.n_jobs).count):
-            total.absorb(part)
+            total = union.merge(total, part)
         check_levels(total)
         return total
 

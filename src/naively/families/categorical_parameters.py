@@ -18,6 +18,7 @@ from naively.families.formula import Formula, LevelCut, Table, Term
 from naively.families.linear import IMPOSSIBLE, counts_of, log
 from naively.kernels import levels as kernel
 from naively.kernels.sizes import CODES
+from naively.numerals import NUMBER
 from naively.statistics.base import Data, InvalidValueError, dense, is_sparse, shown
 from naively.statistics.level_counts import TABLE, no_level
 from naively.statistics.levels import Encoded, Levels, LevelStatistics, find, spelled_as
@@ -158,6 +159,8 @@ class CategoricalParameters(Parameters):
             else:
                 given_as = spelled_as(known, given) if known.dtype.kind == "T" else given
             found, hit = find(known, given_as)
+            if not hit.all() and known.dtype.kind == given_as.dtype.kind == "T":
+                found, hit = _rounded(known, given_as, found, hit)
             lookup.append(np.where(hit, at + found, self._beyond + j))
             lookup.append(np.array([self._beyond + len(levels)]))
             at += len(known)
@@ -338,3 +341,21 @@ class CategoricalParameters(Parameters):
 def _code(text: str) -> int:
     """The level code that a table has as text; -1, which no level has, if it is none."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else -1
+
+
+def _rounded(
+    known: Levels, given: Levels, found: Int64, hit: npt.NDArray[np.bool_]
+) -> tuple[Int64, npt.NDArray[np.bool_]]:
+    """(places of levels, whether they are known): numbers are also if they are one as float32."""
+    numbers: dict[Any, int] = {}
+    for place, text in enumerate(known.tolist()):
+        if NUMBER.fullmatch(text):
+            numbers.setdefault(np.float32(text), place)
+    if numbers:
+        found, hit = found.copy(), hit.copy()
+        for k in np.flatnonzero(~hit).tolist():
+            text = str(given[k])
+            at = numbers.get(np.float32(text), -1) if NUMBER.fullmatch(text) else -1
+            if at >= 0:
+                found[k], hit[k] = at, True
+    return found, hit

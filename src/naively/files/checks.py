@@ -66,7 +66,7 @@ def model(read: Model) -> None:
         raise ValueError(f"it has {len(read.classes)} classes with weights of {weight.shape}")
     if weight.any_negative() or not math.isfinite(weight.rounded().sum()):
         raise ValueError("a class weight is negative or too large")
-    for part, own in zip(read.schema.parts, read.parts, strict=True):
+    for part, own in zip(read.counted.parts, read.counted_parts, strict=True):
         _statistics(own, weight, len(part.names))
     if len(read.classes):
         if problem := read.impossible():

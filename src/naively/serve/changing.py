@@ -10,7 +10,7 @@ import pyarrow as pa
 from naively.model import Model
 from naively.serve.state import unread
 from naively.tables import union
-from naively.tables.inference import Wishes, reconsidered
+from naively.tables.inference import Wishes
 from naively.tables.learning import Question
 from naively.tables.names import few
 from naively.tables.one_pass import learn
@@ -69,7 +69,7 @@ class Changer:
             known = model.classes.tolist()
             if new := [label for label in part.classes.tolist() if label not in known]:
                 said.append(f"new classes: {few([str(label)[:40] for label in new])}")
-            after = reconsidered(self.wishes, union.merge(after, part))
+            after = union.merge(after, part)
             after.prior.check_room(after.classes)
             said += turned(kinds(model), after)
         else:
