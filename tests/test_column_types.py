@@ -15,9 +15,12 @@ from sklearn.metrics import log_loss
 import naively
 from naively import Categorical, Gaussian, NaiveBayes
 from naively.column_types import columns, decide
+from naively.engines.counting import Counting, added, learned
 from naively.families.inferred import Inferred
 from naively.statistics.base import Batch
 from naively.statistics.candidates import Candidates, Values
+from naively.tables.inference import Wishes
+from naively.tables.learning import Question, plan
 from naively.workers import SERIAL
 
 CELLS = {
@@ -254,3 +257,15 @@ def test_what_is_declared_holds():
     for total in (plain + declared, declared + plain):
         assert total.model_.schema.known["x"].name == "categorical"
     assert (NaiveBayes({"x": Gaussian()}).fit({"x": [1, 2] * 20}, y) + plain).model_.rows == 80
+
+
+def test_workers_of_a_cluster_count_what_they_have():
+    """Counts of shares, each of which takes the keys for identifiers, add up to one fit."""
+    n = 300
+    y = np.array(["a", "b"])[np.random.default_rng(0).integers(0, 2, n)]
+    table = pa.table({"id": np.arange(n), "u": [f"u{k % 150}" for k in range(n)], "y": y})
+    made = plan([table.slice(0, 50)], Question("y", Wishes({})))
+    counts = [Counting(made)(table.slice(at, 100).to_batches()) for at in (0, 100, 200)]
+    fit = NaiveBayes().fit(table, "y")
+    assert fit.model_.schema.why["u"] == "text, 150 levels"
+    assert learned(made, [added(counts[:2]), counts[2]]) == fit.model_

@@ -102,7 +102,11 @@ class Model:
     @property
     def invalid(self) -> dict[str, Invalid]:
         """Values that their columns' families cannot take, by column."""
-        found = self.strays(self.schema) if len(self.class_weight.limbs) else {}
+        return self.invalid_in(self.schema) if len(self.class_weight.limbs) else self.unread
+
+    def invalid_in(self, schema: Schema) -> dict[str, Invalid]:
+        """The same, where columns have the families of a schema."""
+        found = self.strays(schema)
         add_invalid(found, self.unread)
         return found
 

@@ -29,7 +29,7 @@ def typed(schema: Schema, sums: Statistics, class_weight: ExactArray) -> tuple[S
 
     Raises
     ------
-    ValueError : if all columns are left out.
+    NoColumnError : if all columns are left out.
     """
     if schema.open is None:
         return schema, sums

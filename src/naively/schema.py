@@ -52,6 +52,10 @@ CONSTANT = Why("constant", "constant")
 NO_VALUES = Why("no values", "no values")
 
 
+class NoColumnError(ValueError):
+    """All columns of a table are left out."""
+
+
 class ColumnNumbers(Sequence[str]):
     """x0, x1, ...: what the columns of an array are called, which have no names."""
 
@@ -362,10 +366,10 @@ class Schema:
         return replace(self, blocks=tuple(block for block in blocks if block.names))
 
     def check_any(self, purpose: str) -> None:
-        """Raise ValueError, saying for what, if no column is left."""
+        """Raise NoColumnError, saying for what, if no column is left."""
         if not self.blocks:
             left_out = brief_reasons(self.why) or "there are none"
-            raise ValueError(f"no column is left to {purpose} ({left_out})")
+            raise NoColumnError(f"no column is left to {purpose} ({left_out})")
 
 
 def together(blocks: Iterable[Block], numeric: AnyFamily | None = None) -> tuple[Block, ...]:

@@ -199,7 +199,7 @@ class Arriving:
                 return False
             self.now.notes.note(there.extra)
             models.write(there, self.path)
-        models.unread(now.own, now.own.invalid, "learned")
+        models.unread(there.model, now.own.invalid_in(there.model.schema), "learned")
         self.total += now.rows
         self.files += len(self._taken)
         self._begin(there)

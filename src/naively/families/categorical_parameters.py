@@ -25,6 +25,8 @@ from naively.statistics.levels import Encoded, Levels, LevelStatistics, find, sp
 from naively.workers import Workers
 
 Unseen = Literal["smooth", "ignore", "error"]
+NARROW = 1.2e-38, 3.4e38
+"""The least and the greatest of numbers of four bytes that have all digits, about."""
 LevelAlphas = Callable[[int, Int64], tuple[Any, Any]]
 """From (feature, levels) to (l of each level, Σ_j l_j), for each class."""
 
@@ -347,15 +349,19 @@ def _rounded(
     known: Levels, given: Levels, found: Int64, hit: npt.NDArray[np.bool_]
 ) -> tuple[Int64, npt.NDArray[np.bool_]]:
     """(places of levels, whether they are known): numbers are also if they are one as float32."""
-    numbers: dict[Any, int] = {}
-    for place, text in enumerate(known.tolist()):
-        if NUMBER.fullmatch(text):
-            numbers.setdefault(np.float32(text), place)
+    numbers = {_narrow(text): place for place, text in enumerate(known.tolist())}
+    numbers.pop(None, None)
     if numbers:
         found, hit = found.copy(), hit.copy()
         for k in np.flatnonzero(~hit).tolist():
-            text = str(given[k])
-            at = numbers.get(np.float32(text), -1) if NUMBER.fullmatch(text) else -1
+            at = numbers.get(_narrow(str(given[k])), -1)
             if at >= 0:
                 found[k], hit[k] = at, True
     return found, hit
+
+
+def _narrow(text: str) -> np.float32 | None:
+    """Text as a number of four bytes; None if it is none, or one that these cannot hold."""
+    if not NUMBER.fullmatch(text) or not NARROW[0] <= abs(float(text)) <= NARROW[1]:
+        return None
+    return np.float32(text)

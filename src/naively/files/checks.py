@@ -11,6 +11,7 @@ import numpy as np
 from naively.exact import ExactArray
 from naively.families.base import FeatureError
 from naively.model import Model
+from naively.schema import NoColumnError
 from naively.statistics.base import Statistics
 
 MOST_FEATURES = 1 << 31
@@ -71,7 +72,7 @@ def model(read: Model) -> None:
     if len(read.classes):
         if problem := read.impossible():
             raise ValueError(f"its sums contradict each other: {problem}")
-        with suppress(FeatureError):  # it learned too little, so far
+        with suppress(FeatureError, NoColumnError):  # it learned too little, so far
             read.family.check(*read.whole)
 
 

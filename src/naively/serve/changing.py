@@ -64,13 +64,14 @@ class Changer:
         tasks = [lambda batch=batch: batch for batch in table.combine_chunks().to_batches()]
         part = with_typed_labels(learn(tasks, self.question, 1, model)[0])
         after = model.copy()
-        said = unread(part, part.invalid, "learned")
+        said: list[str] = []
         if what == "learn":
             known = model.classes.tolist()
             if new := [label for label in part.classes.tolist() if label not in known]:
                 said.append(f"new classes: {few([str(label)[:40] for label in new])}")
             after = union.merge(after, part)
             after.prior.check_room(after.classes)
+            said = unread(after, part.invalid_in(after.schema), "learned") + said
             said += turned(kinds(model), after)
         else:
             after.forget(part)

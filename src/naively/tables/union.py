@@ -28,7 +28,7 @@ def merge(model: Model, other: Model) -> Model:
     model, other = counted_alike(model, other)
     mine, theirs = model.counted, other.counted
     apart = mine.reasons is None or theirs.reasons is None
-    if apart or (mine.reasons == theirs.reasons and _same_blocks(mine, theirs)):
+    if apart or (mine.reasons == theirs.reasons and _same_blocks(mine.bare, theirs.bare)):
         wider = mine
     else:
         open_a, open_b = ({} if one.counted.open else unvaried(one) for one in (model, other))
