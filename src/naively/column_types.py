@@ -155,9 +155,11 @@ def _constant(family: Inferred, levels: int) -> Decided:
 
 
 def _is_identifier(column: Column) -> bool:
-    """Whether numbers are each there once, and are at least half of those of their range."""
-    x, met, n = column.numbers, column.numbers_met, column.tally[NUMBERS]
-    if len(x) < 2 or (met != 1).any() or (not column.number_shift and len(x) != n):
+    """Whether most numbers are there once, and are at least half of those of their range."""
+    x, n = column.numbers, column.tally[NUMBERS]
+    if len(x) < 2 or 2.0**column.number_shift * len(x) <= DIFFERENT * n:
+        return False
+    if column.numbers_met.sum() > len(x) / DIFFERENT:
         return False
     extent = float(x[-1] / 2 - x[0] / 2) * 2  # infinite beyond float64, without a warning
     step = _step(x, extent / (2 * n))

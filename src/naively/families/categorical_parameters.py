@@ -362,6 +362,8 @@ def _rounded(
 
 def _narrow(text: str) -> np.float32 | None:
     """Text as a number of four bytes; None if it is none, or one that these cannot hold."""
-    if not NUMBER.fullmatch(text) or not NARROW[0] <= abs(float(text)) <= NARROW[1]:
+    if not NUMBER.fullmatch(text):
         return None
-    return np.float32(text)
+    value = float(text)
+    whole = value.is_integer()  # which is itself, or it is a long name
+    return None if whole or not NARROW[0] <= abs(value) <= NARROW[1] else np.float32(text)

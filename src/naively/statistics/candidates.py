@@ -248,7 +248,7 @@ class CandidateStatistics(Statistics):
         if any(table.any_negative() for table in self.tables.values()):
             return FORGOTTEN
         rest = self.observed(class_weight)
-        if rest.below_zero(self.tables["missing"]):
+        if rest.below_zero(class_weight.repeated(self.width)):
             return FORGOTTEN
         offsets = self.offsets
         for j in range(self.width):
@@ -256,8 +256,8 @@ class CandidateStatistics(Statistics):
             for part, seen in ((j, rest.gather(1, j) - texts), (self.width + j, texts)):
                 total = self.tables["count"].gather(1, slice(*offsets[part : part + 2]))
                 total = total.summed(1)
-                if (seen - total).below_zero(total) or (
-                    not self.shifts[part] and (total - seen).below_zero(total)
+                if (seen - total).below_zero(class_weight) or (
+                    not self.shifts[part] and (total - seen).below_zero(class_weight)
                 ):
                     return NOT_LEARNED
         return None
