@@ -155,6 +155,9 @@ def test_a_plain_product_has_the_levels_of_all_its_rows(first):
         np.testing.assert_allclose(model.predict_proba(PLAIN)[:, 1], by_hand(), rtol=1e-12)
         assert model.model_.canonical() == whole.model_.canonical()
         assert dict(model.model_.schema.types) == {"k": "categorical"}
+    plain = NaiveBayes().fit(PLAIN, Y)
+    plain.forget(in_memory["pandas"](REST, None), Y[REST])  # learned as undeclared rows
+    assert plain.model_ == NaiveBayes().fit({"k": CODES[FIRST]}, Y[FIRST]).model_
     left = added.forget(given[1], Y[REST])
     of_first = NaiveBayes(categorical=["k"]).fit({"k": CODES[FIRST]}, Y[FIRST])
     np.testing.assert_array_equal(left.predict_proba(PLAIN), of_first.predict_proba(PLAIN))
