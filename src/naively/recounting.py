@@ -33,7 +33,22 @@ def typed(schema: Schema, sums: Statistics, class_weight: ExactArray) -> tuple[S
     """
     if schema.open is None:
         return schema, sums
+    decided = with_types(schema, sums)
     sources = list(zip(schema.parts, schema.parts_of(sums), strict=True))
+    parts = [gathered(part, sources, class_weight) for part in decided.parts]
+    return decided, decided.statistics(parts)
+
+
+def with_types(schema: Schema, sums: Statistics) -> Schema:
+    """The schema with a family for each column, as its values have it.
+
+    Raises
+    ------
+    NoColumnError : if all columns are left out.
+    """
+    if schema.open is None:
+        return schema
+    sources = zip(schema.parts, schema.parts_of(sums), strict=True)
     counted = next(own for part, own in sources if part.names == schema.open.names
                    and part.summary == schema.open.family.summary)  # fmt: skip
     family: Any = schema.open.family
@@ -52,8 +67,7 @@ def typed(schema: Schema, sums: Statistics, class_weight: ExactArray) -> tuple[S
             blocks.append(Block(own, (name,)))
     decided = Schema(together(blocks, family.numeric), reasons, schema.missing, schema.types)
     decided.check_any("learn from")
-    parts = [gathered(part, sources, class_weight) for part in decided.parts]
-    return decided, decided.statistics(parts)
+    return decided
 
 
 def gathered(part: Counted, sources: Sequence[Source], class_weight: ExactArray) -> Statistics:

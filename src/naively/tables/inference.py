@@ -20,6 +20,7 @@ from naively.families.multinomial import Multinomial
 from naively.families.text import Text
 from naively.model import Model
 from naively.prior import Prior
+from naively.recounting import with_types
 from naively.schema import (
     ASKED,
     Block,
@@ -320,7 +321,7 @@ def _typed(
         part = slice(at, at + rows.num_rows)
         own = None if weights is None else weights[part]
         total = merge(total, summarise(total.blank(), rows, (classes, codes[part]), own))
-    return total.schema
+    return with_types(total.counted, total.sums)
 
 
 def _referring(schema: Schema, table: pa.Table) -> Schema:
