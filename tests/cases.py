@@ -412,7 +412,7 @@ def covariance_case(name):
 
 # ---- tables --------------------------------------------------------------------------------------
 
-LONG = [f"a level that is longer than sixteen bytes, number {k}" for k in range(3)]
+LONG = [f"a-level-that-is-longer-than-sixteen-bytes,-number-{k}" for k in range(3)]  # no prose
 STRANGE = ["", "a", "b", "a\0", "\0", '"', "\\", ",", '","', "[", '["a","b"]', "\x1f", "ü", "😀",
            LONG[0]]  # fmt: skip
 

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ from sklearn.naive_bayes import MultinomialNB
 
 from naively import AutoBayes, TextNB, load
 from naively.cli.main import run
+from naively.evidence.entries import Entries
 from naively.evidence.plan import Cells
-from naively.evidence.prose import is_prose
+from naively.evidence.prose import is_text
 from naively.evidence.scale import Scale
 from naively.evidence.words import EVENTS, NOBODY, Words, _Chosen, _rows, _Texts
 from naively.workers import SERIAL
@@ -114,8 +116,9 @@ def test_contributions_add_up(learned):
 
 
 def entries_of(table, y):
-    model = AutoBayes().fit(table, y)
-    return model.model_.posterior().parameters.entries
+    """The training rows, and which of their columns the texts are."""
+    rows = Entries.of(AutoBayes().fit(table, y).model_.parts[0].canonical())
+    return rows, [sorted(table)[j] for j in rows.columns].index("text")
 
 
 def doubted(scores, documents):
@@ -171,10 +174,10 @@ def test_a_document_is_scored_without_itself_and_its_equals():
     table = table.dropna()
     table.loc[table.index[40:45], "text"] = table["text"].iloc[7]  # the same letter six times
     y[table.index[40:45]] = y[table.index[7]]
-    entries = entries_of(table, y[table.index])
-    levels = entries.levels[1]
+    entries, column = entries_of(table, y[table.index])
+    levels = entries.levels[column]
     rows, vocabulary = _rows([*levels.tolist(), ""], EVENTS[0], SERIAL)
-    texts = _Texts(entries, 1, rows, EVENTS[0], vocabulary)
+    texts = _Texts(entries, column, rows, EVENTS[0], vocabulary)
     weights = np.array([[1.0, 1.0], [0, 0], [0, 0], [0, 0]])
     most = np.full(weights.shape, 1e9)
     scale = Scale(0.3, 0, weights, -most, most, np.zeros(2), NOBODY)
@@ -203,9 +206,18 @@ def test_a_document_is_scored_without_itself_and_its_equals():
     ],
 )
 def test_what_is_prose(texts, prose):
-    table = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
-    entries = entries_of(table.assign(other=range(30)), ["a", "b"] * 15)
-    assert is_prose(entries, 1) == prose  # after "other"
+    table = pd.DataFrame({"text": pd.Series(texts, dtype=object), "other": range(30)})
+    model = AutoBayes().fit(table, ["a", "b"] * 15).model_
+    rows = model.parts[0]
+    names = model.schema.names
+    found = "text" in names and is_text(
+        SimpleNamespace(
+            codes=rows.codes, levels=rows.levels, rows_met=lambda: np.ones(len(rows.codes))
+        ),
+        names.index("text"),
+        False,
+    )
+    assert found == prose
 
 
 def test_texts_without_words_are_no_trouble():

@@ -494,10 +494,13 @@ class Model:
         """
         if not kept:
             return
-        found = self._within.restored(self.statistics, self.class_weight, kept)
-        self._estimate = self._estimated(SERIAL, found)
+        self._estimate = self._estimated(SERIAL, self._restored(kept))
         if weight is not None and (structure := self.structure) is not None:
             self._structure = replace(structure, weight=weight)
+
+    def _restored(self, kept: Arrays) -> Any:
+        """The parameters of which this was kept."""
+        return self._within.restored(self.statistics, self.class_weight, kept)
 
     def check_family(self) -> None:
         """Raise ValueError if the families' hyperparameters do not fit what was learned."""

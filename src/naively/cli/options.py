@@ -177,7 +177,11 @@ def noted(question: Question, model: Model) -> tuple[str, dict[str, Any]]:
 def named_types(wishes: Wishes) -> dict[str, list[str]]:
     """The columns whose types are declared, as estimators take them."""
     kinds = ("categorical", "numeric")
-    return {kind: [name for name, own in wishes.types.items() if own == kind] for kind in kinds}
+    return {
+        kind: names
+        for kind in kinds
+        if (names := [name for name, own in wishes.types.items() if own == kind])
+    }
 
 
 def wishes_of(saved: Saved) -> Wishes:

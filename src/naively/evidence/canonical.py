@@ -76,9 +76,9 @@ class Canonical:
         keys, of_columns = _keys(rows.codes, values)
         # those of most values first: where not all that could be looked at is, these matter more
         column_order = np.lexsort([of_columns, -np.array([*map(len, rows.levels)], np.int64)])
-        row_order = np.argsort(keys, kind="stable")
         of_classes = _class_keys(rows.count, keys)
         class_order = np.lexsort([of_classes, -rows.count.sum(axis=1)])
+        row_order = _order(keys, rows.count[class_order])
         return cls(
             np.asfortranarray(rows.codes[row_order][:, column_order]),
             [rows.levels[j] for j in column_order],
@@ -240,6 +240,16 @@ def _row_keys(
     for own, column, salt in zip(names, codes.T, salts, strict=True):
         found += mixed(own * STEP + salt)[column]
     return mixed(found + STEP)
+
+
+def _order(keys: UInt64, count: Float64) -> Int64:
+    """The order of rows by their keys; of those that rare names alone tell apart, by classes."""
+    order = np.argsort(keys, kind="stable")
+    same = keys[order[1:]] == keys[order[:-1]]
+    tied = np.append(same, False) | np.append(False, same)
+    few = order[tied]
+    order[tied] = few[np.lexsort([*count[::-1, few], keys[few]])]
+    return order
 
 
 def _class_keys(count: Float64, rows: UInt64) -> UInt64:

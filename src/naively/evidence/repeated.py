@@ -32,6 +32,8 @@ OFTEN = 10.0
 TIMES, DEVIATIONS = 3.0, 6.0
 """and how many times as often as half of the texts of its class, and by how many standard
 deviations of a Poisson distribution more often."""
+LEAST = 1e-300
+"""A probability, at least: weights of classes may differ by more than float64 has."""
 GRID = float(1 << 20)
 """Shares of a text's classes are multiples of 1 / GRID, so that sums of them are exact."""
 
@@ -138,7 +140,7 @@ class Repeated:
         """log P(c | text) - log π_c, (n, C); 0 of classes without documents."""
         prior = np.where(self.prior > 0, self.prior, 1.0)
         proba = np.where(self.prior > 0, self.proba(counts), 1.0)
-        found: Float64 = np.log(proba) - np.log(prior)
+        found: Float64 = np.log(np.maximum(proba, LEAST)) - np.log(np.maximum(prior, LEAST))
         return found
 
     @cached_property

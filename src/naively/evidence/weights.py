@@ -174,7 +174,7 @@ class Pool:
         """(the log-loss of the entries themselves, in nats a row; the weights), by this ridge."""
         place, _ = self._solved(self._penalty(ridge, ridge), self._place(np.zeros(self.size)), None)
         whole = sum(float(piece.weight.sum(dtype=np.float64)) for piece in self.pieces)
-        return float(place.losses.sum()) / whole, place.x[: self.blocks]
+        return float(place.losses.sum()) / max(whole, 1e-300), place.x[: self.blocks]
 
     def losses(self, ridge: float, start: Weights, factors: Sequence[float]) -> Float64:
         """What entries lose whose group did not choose the weights, as they were given, (F, n).
@@ -221,7 +221,7 @@ class Pool:
         bare, *each = (np.concatenate(one)[order] for one in zip(*found, strict=True))
         losses, sure, right = each
         weight = np.concatenate([piece.weight for piece in pieces])[order]
-        whole = float(weight.sum(dtype=np.float64))
+        whole = max(float(weight.sum(dtype=np.float64)), 1e-300)
         first, last = (
             float((weight * one).sum(dtype=np.float64)) / whole for one in (bare, losses)
         )

@@ -149,13 +149,13 @@ class PooledParameters(Parameters):
         codes, words = self._codes(rows), np.zeros(out.shape if self._doubt else (0, 0))
         for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
             if weight:
-                into = words if isinstance(block, Words) else out
+                into = words if isinstance(block, Words) and self._doubt else out
                 self._add(block, weight, rows, codes, into)
         if some is not None:
             out[:, some.rows] = 0.0
             words[:, some.rows if words.size else []] = 0.0
             for block, weights, own in self._incomplete(rows[some.rows], some):
-                into = words if isinstance(block, Words) else out
+                into = words if isinstance(block, Words) and self._doubt else out
                 into[:, some.rows] += weights * own
         if self._doubt:
             self._doubt.scores(words)

@@ -27,8 +27,9 @@ NO_FEATURES = frozenset({"meta", "m", "ignore", "i"})
 def doubt(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> str:
     """What to say of names that look like values; nothing if they look like names.
 
-    A name that is a value of its column in the first rows is one. Fractions, dates, times and truth
-    values are no names. Whole numbers may be, as years and the numbers of pixels are: these go up.
+    Names that are values of their columns in the first rows are, if most are so. Fractions, dates,
+    times and truth values are no names. Whole numbers may be, as years and the numbers of pixels
+    are: these go up.
     """
     values = [name for name in names if name in TRUTH or (name and _is_value(name))]
     whole = [name for name in names if is_whole(name)]
@@ -37,7 +38,7 @@ def doubt(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> str:
     cells = [[cell.strip("\ufeff \t") for cell in row] for row in rows]
     others = [row for row in cells if row != [*names]]  # which is a header of a joined file
     met = {name for row in others for name, cell in zip(names, row, strict=False) if name == cell}
-    if not values and met:
+    if not values and len(met.union(whole)) > len(names) / 2:
         values = [name for name in names if name in met or name in whole]
     if not values:
         return ""

@@ -19,6 +19,7 @@ from naively.model import Model
 from naively.schema import Schema, Why
 from naively.statistics.levels import Encoded, Levels
 from naively.study.folds import Learnable
+from naively.tables.wordy import wordy
 
 IDENTIFIER = Why("like an identifier: another value in each row")
 
@@ -119,6 +120,7 @@ def _found(schema: Schema, levels: Sequence[Levels], rows: float) -> list[str]:
         if len(known) == rows and known.dtype.kind == "T"
         and name not in named and as_dates(known) is None
         and not are_prose(known, np.ones(len(known)))
+        and not wordy(known.tolist(), np.ones(len(known)))
     ]  # fmt: skip
 
 
