@@ -208,7 +208,8 @@ def test_what_looked_like_an_identifier_is_judged_by_all_rows():
     y = ["a", "b"] * 20
     x = (np.arange(40) ** 2 * 0.5).tolist()
     ids, levels = [f"id{i}" for i in range(40)], ["u", "v"] * 20
-    keys, words = fitted({"k": ids, "x": x}, y), fitted({"k": levels, "x": x}, y)
+    keys = NaiveBayes().partial_fit({"k": ids, "x": x}, y)
+    words = fitted({"k": levels, "x": x}, y)
     assert left_out(keys.model_)["k"].startswith("like an identifier: 40 different values in 40")
     for both in (keys + words, words + keys):
         whole = fitted({"k": ids + levels, "x": x + x}, y + y)
@@ -216,7 +217,13 @@ def test_what_looked_like_an_identifier_is_judged_by_all_rows():
         assert both.model_.schema.why == whole.model_.schema.why == {
             "k": "text, 42 levels", "x": "numbers"
         }  # fmt: skip
-    assert left_out((keys + fitted({"k": [None] * 40, "x": x}, y)).model_)["k"].startswith("like")
+    gone = fitted({"k": ids, "x": x}, y)  # one fit stores nothing of what it has left out
+    for a, b in ((gone, words), (words, gone)):
+        with pytest.raises(ValueError, match=r"'k' was left out of one model .like an ident.*skip"):
+            a + b
+    for one in (keys, gone):
+        both = one + fitted({"k": [None] * 40, "x": x}, y)
+        assert left_out(both.model_)["k"].startswith("like")
 
 
 def test_counts_of_levels_become_the_statistics_of_any_family():
@@ -312,7 +319,7 @@ def test_a_sum_is_what_all_rows_are(name):
     """The rule sees something else in all rows than in either part: the sum is one fit of all."""
     one, other, why = SUMS[name]
     z, y = (np.arange(100) ** 2 * 0.5).tolist(), ["a", "b"] * 50
-    a, b = fitted({"x": one, "z": z}, y), fitted({"x": other, "z": z}, y)
+    a, b = (NaiveBayes().partial_fit({"x": x, "z": z}, y) for x in (one, other))
     whole = fitted({"x": one + other, "z": z + z}, y + y)
     for both in (a + b, b + a):
         assert both.model_ == whole.model_
@@ -334,7 +341,7 @@ def test_a_stray_value_stops_no_learning():
     assert model.model_.schema.why["x"] == "numbers, 3 different"
     numbers = [k * k / 7 for k in range(40)]
     with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be learned"):
-        model = fitted({"x": [*numbers, np.inf]}, ["a", "b"] * 20 + ["a"])
+        model = NaiveBayes().fit({"x": [*numbers, np.inf]}, ["a", "b"] * 20 + ["a"])
     assert model.model_.schema.known["x"].name == "gaussian"
     with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be learned"):
         model.partial_fit({"x": [np.inf]}, ["a"])

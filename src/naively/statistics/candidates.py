@@ -113,6 +113,11 @@ class CandidateStatistics(Statistics):
         return len(self.levels) // 2
 
     @property
+    def pairs(self) -> list[tuple[Levels, Levels]]:
+        """The numbers and texts of each column."""
+        return [*zip(self.levels[: self.width], self.levels[self.width :], strict=True)]
+
+    @property
     def lacking(self) -> tuple[Int64, Int64]:
         """The columns whose numbers, and whose texts, are not all here."""
         numbers, texts = np.split(self.shifts > 0, 2)

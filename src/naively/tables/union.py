@@ -31,7 +31,9 @@ def merge(model: Model, other: Model) -> Model:
     if apart or (mine.reasons == theirs.reasons and _same_blocks(mine.bare, theirs.bare)):
         wider = mine if apart else mine.declaring(theirs.types)
     else:
-        open_a, open_b = ({} if one.counted.open else unvaried(one) for one in (model, other))
+        open_a, open_b = (
+            _empty(one) if one.counted.open else unvaried(one) for one in (model, other)
+        )
         wider = union(mine, theirs, open_a, open_b)
     if wider.open is not None:
         summed = [a | b for a, b in zip(mine.summed, theirs.summed, strict=True)]
@@ -62,6 +64,14 @@ def _overflowing(model: Model, other: Model, summed: list[set[str]]) -> list[set
         }  # fmt: skip
         found.append(known | more)
     return found
+
+
+def _empty(model: Model) -> dict[str, str]:
+    """The columns without a value among those whose type is not declared, with the reason."""
+    block, counted = model.counted.open, _candidates(model)
+    assert block is not None
+    sizes = [len(numbers) + len(texts) for numbers, texts in counted.pairs]
+    return {n: NO_VALUES.text for n, size in zip(block.names, sizes, strict=True) if not size}
 
 
 def _candidates(model: Model) -> Any:
@@ -174,8 +184,6 @@ def _decisive(
             return b
         left_out, family = (b, mine) if theirs is None else (a, theirs)
         assert family is not None
-        if left_out.reason(name).kind == "identifier" and family.name == "inferred":
-            return left_out  # its values are gone
         raise ValueError(
             f"column {name!r} was left out of one model ({left_out.why[name]}) and is "
             f"{family.name} in the other; skip it in both, name its family in `columns`, or fit "
