@@ -110,10 +110,10 @@ class ToldTerms:
 
     def events(self, _: Sequence[str]) -> Events:
         """The terms, which tell as much as they weigh, before what falls with the length."""
-        counts = [block.counts.toarray().T for block, _ in self.parts]
+        counts = [block.counts.toarray().T[block.classes] for block, _ in self.parts]
         alpha: list[Any] = [block.scale.alpha for block, _ in self.parts]
         sizes = [len(block.vocabulary) for block, _ in self.parts]
-        totals = np.column_stack([block.of_class for block, _ in self.parts])
+        totals = np.column_stack([block.of_class[block.classes] for block, _ in self.parts])
         slopes: Float64 = np.hstack([
             weight * block.told(np.arange(size)).T
             for (block, weight), size in zip(self.parts, sizes, strict=True)

@@ -38,7 +38,7 @@ def doubt(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> str:
     cells = [[cell.strip("\ufeff \t") for cell in row] for row in rows]
     others = [row for row in cells if row != [*names]]  # which is a header of a joined file
     met = {name for row in others for name, cell in zip(names, row, strict=False) if name == cell}
-    if not values and len(met.union(whole)) > len(names) / 2:
+    if not values and met and len(met.union(whole)) > len(names) / 2:
         values = [name for name in names if name in met or name in whole]
     if not values:
         return ""
