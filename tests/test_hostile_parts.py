@@ -334,7 +334,7 @@ def test_a_stray_value_stops_no_learning():
     assert model.model_.schema.why["x"] == "numbers, 3 different"
     numbers = [k * k / 7 for k in range(40)]
     with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be learned"):
-        model = fitted({"x": [*numbers, np.inf]}, ["a", "b"] * 20 + ["a"])
+        model = NaiveBayes().fit({"x": [*numbers, np.inf]}, ["a", "b"] * 20 + ["a"])
     assert model.model_.schema.known["x"].name == "gaussian"
     with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be learned"):
         model.partial_fit({"x": [np.inf]}, ["a"])
