@@ -266,7 +266,7 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
             return summarise(blank, rows, (classes, codes[part]), own, declares)
 
         for part in in_order(one, slices(table), workers(self.n_jobs).count):
-            total = union.merge(total, part)
+            total = union.merge(total, part) if total.rows or total.unlabelled else part
         check_levels(total)
         return total
 

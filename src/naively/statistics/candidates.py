@@ -193,6 +193,8 @@ class CandidateStatistics(Statistics):
 
     def _thinned(self, shifts: Int64) -> Self:
         """Samples of such sizes; itself, which may be changed, where they are what they were."""
+        if (shifts == self.shifts).all():
+            return self._with(dict(self.tables))
         levels, kept = [], []
         for known, old, new in zip(self.levels, self.shifts.tolist(), shifts.tolist(), strict=True):
             keep = np.ones(len(known), bool)

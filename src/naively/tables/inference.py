@@ -271,27 +271,37 @@ def counting(
     table = table.slice(0, first_rows(len(table.column_names if names is None else names)))
     schema = _referring(wishes.schema(table, names), table)
     numeric = wishes.numeric
-    if schema.open is None or not (
-        wishes.auto or (numeric is not None and not numeric.summary.by_column)
-    ):
+    joint = numeric is not None and not numeric.summary.by_column
+    if schema.open is None or not (wishes.auto or joint):
         return schema
-    found = _typed(schema, table, labels)
-    if wishes.auto:
+    family: Any = schema.open.family
+    fixed: dict[str, Any]
+    if joint:  # whose columns are counted together: which they are is decided now
+        alone = replace(family, numeric=Gaussian(floor="feature"))
+        probe = Block(alone, schema.open.names), *schema.declared
+        found = _typed(replace(schema, blocks=probe), table, labels)
+        fixed = {name: numeric for name in schema.open.names if _of_numbers(found, name)}
+        family = replace(family, numeric=None)
+    else:
+        found = _typed(schema, table, labels)
         found = chosen(found, table, labels, wishes.asked, wishes.missing)
-    fixed = {
-        name for name, family in found.known.items()
-        if name in schema.open.names
-        and (family == numeric or found.reason(name).kind == "chosen")
-    }  # fmt: skip
-    reasons = {
-        n: found.reason(n) if n in fixed else why for n, why in (schema.reasons or {}).items()
-    }
+        fixed = {
+            name: found.known[name] for name in schema.open.names
+            if name in found.known and found.reason(name).kind == "chosen"
+        }  # fmt: skip
+    known = schema.reasons or {}
+    reasons = {name: found.reason(name) if name in fixed else why for name, why in known.items()}
     rest = tuple(name for name in schema.open.names if name not in fixed)
-    own = [Block(found.known[name], (name,)) for name in schema.open.names if name in fixed]
-    blocks = [Block(schema.open.family, rest)] if rest else []
+    own = [Block(one, (name,)) for name, one in fixed.items()]
+    blocks = [Block(family, rest)] if rest else []
     return replace(
         schema, blocks=(*blocks, *schema.declared, *together(own, numeric)), reasons=reasons
     )
+
+
+def _of_numbers(schema: Schema, name: str) -> bool:
+    """Whether a column has a family of numbers."""
+    return name in schema.known and schema.known[name].summary.takes == "numbers"
 
 
 def infer(
