@@ -52,7 +52,7 @@ class Changer:
     def columns(self, model: Model) -> list[str]:
         """The columns that rows to learn may have."""
         own = (self.question.target, self.question.weight)
-        return [*model.schema.ordered, *(name for name in own if name is not None)]
+        return [*model.counted.ordered, *(name for name in own if name is not None)]
 
     def change(self, model: Model, what: What, table: pa.Table) -> Changed:
         """What the model is after these rows; it stays as it is.
