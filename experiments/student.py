@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import data as shared
+from naively.tables.blocks import together
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from naively import Gaussian, Student
@@ -27,7 +28,6 @@ from naively.study.rows import LabelledRows, of_any
 from naively.study.rungs import Rung
 from naively.study.splits import Splits
 from naively.study.trial import Trial
-from naively.tables.blocks import together
 from naively.tables.inference import Wishes, infer
 from naively.tables.inputs import MISSING
 

@@ -19,6 +19,7 @@ using f64 = double;
 // As Python's max and min: the first one, unless the second is greater or less. So of NaN, too.
 template <class T> inline T larger(T a, T b) { return b > a ? b : a; }
 template <class T> inline T smaller(T a, T b) { return b < a ? b : a; }
+template <class T> inline T between(T a, T least, T most) { return smaller(larger(a, least), most); }
 template <class T> inline T magnitude(T a) { return a < 0 ? -a : a; }
 
 constexpr f64 INF = __builtin_inf();

@@ -9,7 +9,7 @@ static f64 raised(f64 behind, f64 doubt) {
     return __builtin_log((1.0 - doubt) + doubt * __builtin_exp(behind));
 }
 
-// scores[c, i] = scores[c, i] L^-γ + b_c, in place.
+// scores[c, i] = scores[c, i] L^-γ + b_c, in place; 0 of documents without terms.
 //
 // scores : (C, n)
 // data, indptr : of CSR rows, what the terms of each document count: L is their sum.
@@ -23,7 +23,9 @@ static void let_fall(Matrix<f64> scores, Flat<const f64> data, Flat<const i64> i
         f64 falls = 1.0;
         const f64 root = __builtin_sqrt(__builtin_sqrt(length > 0 ? length : 1.0));
         for (i64 k = 0; k < quarters; k++) falls /= root;
-        for (i64 c = 0; c < bias.size; c++) scores[c][i] = scores[c][i] * falls + bias[c];
+        const bool known = indptr[i] < indptr[i + 1];
+        for (i64 c = 0; c < bias.size; c++)
+            scores[c][i] = known ? scores[c][i] * falls + bias[c] : 0.0;
     }
 }
 

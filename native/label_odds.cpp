@@ -24,20 +24,27 @@ static f64 divergence(f64 having, f64 n, f64 share, f64 doubt) {
 // doubts : (D,) as of `divergence`.
 // group : (V,) which group each term is of.
 // weights : (2 + D, G) of 1, the surprise log_whole - log n_t and the divergences.
+// least, most : (2 + D, G) between which these are, of the documents that weights were learned from:
+//     beyond, they count as these.
 static void label_weights(Matrix<const f64> having, Flat<const f64> total, Flat<const f64> share,
                           f64 log_whole, Flat<const f64> doubts, Flat<const i64> group,
-                          Matrix<const f64> weights, Matrix<f64> out) {
+                          Matrix<const f64> weights, Matrix<const f64> least,
+                          Matrix<const f64> most, Matrix<f64> out) {
     for (i64 t = 0; t < total.size; t++) {
         const i64 g = group[t];
         const f64 n = total[t];
         for (i64 k = 0; k < share.size; k++) {
             f64 found = weights[0][g];
             if (n > 0.0) {
-                found += weights[1][g] * (log_whole - __builtin_log(n));
-                for (i64 j = 0; j < doubts.size; j++)
-                    found += weights[2 + j][g] * divergence(having[k][t], n, share[k], doubts[j]);
+                const f64 surprise = log_whole - __builtin_log(n);
+                found += weights[1][g] * between(surprise, least[1][g], most[1][g]);
+                for (i64 j = 0; j < doubts.size; j++) {
+                    const f64 tell = divergence(having[k][t], n, share[k], doubts[j]);
+                    const i64 a = 2 + j;
+                    found += weights[a][g] * between(tell, least[a][g], most[a][g]);
+                }
             }
-            out[k][t] = found;
+            out[k][t] = larger(found, 0.0); // rounding
         }
     }
 }
@@ -82,16 +89,19 @@ static void first_odds(Matrix<const f64> counts, Flat<const f64> total, Flat<con
 // told : (n, (2 + D) groups, L), zeros: of each group, times the surprise log (Σ n / n_t), and times
 //     each divergence.
 // lengths : (n,) Σ x of the terms that are known without the document.
+// least, most : ((2 + D) groups,) inf and -inf: between which 1, the surprise and the divergences are,
+//     by group.
 static void label_odds(Room &room, Indices indptr, Indices terms, Flat<const f64> values,
                        Flat<const f64> whole, Matrix<const f64> having, Matrix<const f64> counts,
                        Flat<const f64> total, Matrix<const f64> odds, Cube<const f64> tells,
                        Flat<const f64> logs, Flat<const f64> alpha, f64 everything,
                        Flat<const f64> of_label, Flat<const f64> doubts, Flat<const i64> group,
-                       f64 alpha_whole, Cube<f64> told, Flat<f64> lengths) {
+                       f64 alpha_whole, Cube<f64> told, Flat<f64> lengths, Flat<f64> least,
+                       Flat<f64> most) {
     const i64 labels = counts.columns, rows = told.rows, groups = rows / (2 + doubts.size);
     const Matrix<f64> met = {room.get<f64>(rows * labels).data, rows, labels};
     f64 *share = room.get<f64>(labels).data;
-    i64 *odd = room.get<i64>(labels).data;
+    bool *odd = room.get<bool>(labels).data; // loses something else than one document
     if (room.failed) return;
     for (i64 k = 0; k < labels; k++) share[k] = of_label[k] / larger(everything, 1e-300);
     const f64 log_all = __builtin_log(everything);
@@ -99,9 +109,11 @@ static void label_odds(Room &room, Indices indptr, Indices terms, Flat<const f64
         const Matrix<f64> own_told = told[i];
         fill(met.data, met.size(), 0.0);
         f64 alone = 0.0, mine = 0.0;
-        i64 n_odd = 0; // labels for which counts lose something else than one document without it
-        for (i64 k = 0; k < labels; k++)
-            if (having[i][k] != 0.0 || whole[i] != 1.0) odd[n_odd++] = k;
+        for (i64 k = 0; k < labels; k++) odd[k] = having[i][k] != 0.0 || whole[i] != 1.0;
+        const auto meet = [&](i64 a, f64 aspect) {
+            least[a] = smaller(least[a], aspect);
+            most[a] = larger(most[a], aspect);
+        };
         // Add x times one, times the surprise and the divergences `tell`, to what is told of a label.
         const auto add = [&](i64 g, i64 k, f64 x, f64 one, f64 surprise, auto tell) {
             own_told[g][k] += x * one;
@@ -111,6 +123,7 @@ static void label_odds(Room &room, Indices indptr, Indices terms, Flat<const f64
             for (i64 j = 0; j < doubts.size; j++) {
                 const f64 found = tell(j);
                 const i64 a = (2 + j) * groups + g;
+                meet(a, found);
                 own_told[a][k] += x * found * one;
                 met[a][k] += x * found;
             }
@@ -126,8 +139,10 @@ static void label_odds(Room &room, Indices indptr, Indices terms, Flat<const f64
             }
             const f64 surprise = log_all - __builtin_log(rest);
             lengths[i] += x;
-            if (n_odd == labels) continue;
+            least[group[t]] = most[group[t]] = 1.0;
+            meet(groups + group[t], surprise);
             for (i64 k = 0; k < labels; k++) {
+                if (odd[k]) continue;
                 f64 one = odds[t][k];
                 if (x != 1.0) {
                     const f64 without = larger(total[t] - counts[t][k] - x, 0.0);
@@ -140,9 +155,8 @@ static void label_odds(Room &room, Indices indptr, Indices terms, Flat<const f64
                 });
             }
         }
-        for (i64 m = 0; m < n_odd; m++) { // anew
-            const i64 k = odd[m];
-            for (i64 a = 0; a < rows; a++) own_told[a][k] = met[a][k] = 0.0;
+        for (i64 k = 0; k < labels; k++) {
+            if (!odd[k]) continue;
             for (i64 p = indptr[i]; p < indptr[i + 1]; p++) {
                 const i64 t = terms[p];
                 const f64 x = values[p], rest = larger(total[t] - whole[i] * x, 0.0);

@@ -77,9 +77,11 @@ static void aspects_of(const f64 *sums, f64 n, f64 log_whole, Flat<const f64> do
 // share, doubts : (C,), (D,) as of `sums_of`.
 // group : (V,) which group each term is of.
 // weights : (2 + D, G) of each aspect, for terms of each group.
+// least, most : (2 + D, G) between which aspects are, of the documents that weights were learned
+//     from: beyond, they count as these.
 static void term_weights(Room &room, Matrix<const f64> counts, f64 whole, Flat<const f64> share,
                          Flat<const f64> doubts, Flat<const i64> group, Matrix<const f64> weights,
-                         Flat<f64> out) {
+                         Matrix<const f64> least, Matrix<const f64> most, Flat<f64> out) {
     const Flat<f64> aspects = room.get<f64>(weights.rows);
     f64 *log_share = room.get<f64>(share.size).data, *sums = room.get<f64>(doubts.size).data;
     if (room.failed) return;
@@ -94,8 +96,11 @@ static void term_weights(Room &room, Matrix<const f64> counts, f64 whole, Flat<c
             aspects_of(sums, n, log_whole, doubts, aspects.data);
         }
         f64 total = 0.0;
-        for (i64 a = 0; a < aspects.size; a++) total += weights[a][group[t]] * aspects[a];
-        out[t] = total;
+        for (i64 a = 0; a < aspects.size; a++) {
+            const i64 g = group[t];
+            total += weights[a][g] * between(aspects[a], least[a][g], most[a][g]);
+        }
+        out[t] = larger(total, 0.0); // rounding
     }
 }
 
@@ -117,12 +122,14 @@ static void term_weights(Room &room, Matrix<const f64> counts, f64 whole, Flat<c
 // told : (J, n, A groups, C), zeros: times each aspect of the terms, which are `aspects_of` them by
 //     the counts of others; of each group.
 // lengths : (n,) Σ x of the terms that are known without the document.
+// least, most : (A groups,) inf and -inf: between which each aspect of these terms is, by group.
 static void left_out(Room &room, i64 start, i64 stop, i64 first, Indices indptr, Indices terms,
                      Flat<const f64> values, Matrix<const f64> weights, Matrix<const f64> counts,
                      Flat<const f64> totals, Matrix<const f64> sums, Matrix<const f64> logs,
                      Steps2<const f64> alpha, f64 whole, Flat<const i64> group,
                      Flat<const f64> alpha_whole, Flat<const f64> of_class,
-                     Flat<const f64> doubts, Block<f64> told, Flat<f64> lengths) {
+                     Flat<const f64> doubts, Block<f64> told, Flat<f64> lengths,
+                     Flat<f64> least, Flat<f64> most) {
     const i64 classes = counts.columns, size = 2 + doubts.size, tried = alpha.rows;
     const i64 rows = told.rows, groups = rows / size;
     f64 *share = room.get<f64>(classes).data, *log_share = room.get<f64>(classes).data;
@@ -173,8 +180,11 @@ static void left_out(Room &room, i64 start, i64 stop, i64 first, Indices indptr,
             }
             aspects_of(others, rest, log_whole, doubts, aspects);
             for (i64 a = 0; a < size; a++) {
+                const i64 g = a * groups + group[t];
+                least[g] = smaller(least[g], aspects[a]);
+                most[g] = larger(most[g], aspects[a]);
                 aspects[a] *= x;
-                met[a * groups + group[t]] += aspects[a];
+                met[g] += aspects[a];
             }
             for (i64 j = 0; j < tried; j++) {
                 for (i64 k = 0; k < classes; k++)

@@ -247,11 +247,12 @@ static void place_columns(Room &room, Flat<const i32> columns, Steps3<const i64>
     }
 }
 
-// out[i] = the first class with the largest joint[c, i], or `otherwise` if all are -inf.
-static void best_class(Room &room, Matrix<const f64> joint, i64 otherwise, Flat<i64> out) {
+// out[i] = the first class with the largest joint[c, i], or `otherwise` if all are -inf; returns the
+// number of rows of which all are.
+static i64 best_class(Room &room, Matrix<const f64> joint, i64 otherwise, Flat<i64> out) {
     const i64 rows = out.size;
     f64 *top = room.get<f64>(rows).data;
-    if (room.failed) return;
+    if (room.failed) return 0;
     fill(top, rows, -INF);
     fill(out.data, rows, otherwise);
     for (i64 c = 0; c < joint.rows; c++) {
@@ -262,6 +263,9 @@ static void best_class(Room &room, Matrix<const f64> joint, i64 otherwise, Flat<
             out[i] = better ? c : out[i];
         }
     }
+    i64 none = 0;
+    for (i64 i = 0; i < rows; i++) none += top[i] == -INF;
+    return none;
 }
 
 KERNELS(linear, KERNEL(linear_dense), KERNEL(linear_sparse), KERNEL(look_up), KERNEL(look_up_ranks),

@@ -22,7 +22,7 @@ from corpora import (
 )
 from corpora import EVENTS as TEXT_EVENTS
 from hypothesis import strategies as st
-from kit import CLASSIFIERS, domain, new, numbers
+from kit import CLASSIFIERS, TIES, domain, new, numbers
 from scipy import sparse
 
 from naively import (
@@ -412,7 +412,7 @@ def covariance_case(name):
 
 # ---- tables --------------------------------------------------------------------------------------
 
-LONG = [f"a level that is longer than sixteen bytes, number {k}" for k in range(3)]
+LONG = [f"a-level-that-is-longer-than-sixteen-bytes,-number-{k}" for k in range(3)]  # no prose
 STRANGE = ["", "a", "b", "a\0", "\0", '"', "\\", ",", '","', "[", '["a","b"]', "\x1f", "ü", "😀",
            LONG[0]]  # fmt: skip
 
@@ -643,6 +643,12 @@ EVENTS = {
         ),
     ),
 }
+UNBIASED = "the unbiased variance of one value, of which most drawn rows have some, is refused"
+for name in ("lognormal-1", *(f"gaussian-{tie}-1" for tie in TIES)):
+    OTHERS[name].but.update({
+        "test_a_missing_value_drops_its_feature_from_the_score": UNBIASED,
+        "test_a_feature_is_learned_from_the_rows_that_have_it": UNBIASED,
+    })  # fmt: skip
 DRAWN = {**OTHERS, **EVENTS}
 """For laws over drawn rows: of documents, the options are drawn as well."""
 ALIKE = {*CLASSIFIERS, *NUMERIC, *COVARIANCES, "joint, unsmoothed"} - {

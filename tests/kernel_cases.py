@@ -126,7 +126,8 @@ def let_fall(scores, data, indptr, quarters, bias):
         for _ in range(quarters):
             falls /= root
         for c in range(len(bias)):
-            scores[c, i] = scores[c, i] * falls + bias[c]
+            known = indptr[i] < indptr[i + 1]
+            scores[c, i] = scores[c, i] * falls + bias[c] if known else 0.0
 
 
 def _doubted(rng):
@@ -554,11 +555,14 @@ def _joint(rng):
 
 @case(_joint)
 def best_class(joint, otherwise, out):
+    none = 0
     for i in range(len(out)):
         top, out[i] = -np.inf, otherwise
         for c in range(len(joint)):
             if joint[c, i] > top:
                 top, out[i] = joint[c, i], c
+        none += bool(top == -np.inf)
+    return none
 
 
 def _rows_of(rng, n, d):
@@ -791,6 +795,41 @@ def has_duplicates(indices, indptr, last):
     return False
 
 
+def mixed(value):
+    """A hash of the bits of a number: one step of SplitMix64."""
+    state = (int(np.float64(value).view(np.uint64)) + 0x9E3779B97F4A7C15) % 2**64
+    state = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    state = (state ^ state >> 27) * 0x94D049BB133111EB % 2**64
+    return state ^ state >> 31
+
+
+def _column(rng):
+    n, limit, classes = int(rng.integers(0, 60)), int(rng.integers(1, 20)), int(rng.integers(1, 4))
+    x = rng.choice([-3.0, 0.0, 0.1, np.nan, np.inf, *range(int(rng.integers(1, 60)))], n)
+    size = 2 ** math.ceil(math.log2(2 * limit))
+    return (
+        x, rng.integers(0, classes, n), np.zeros(limit), np.zeros((limit, classes), np.int64),
+        np.zeros(classes, np.int64), np.full(size, -1, np.int32), np.zeros(5, np.int64),
+    )  # fmt: skip
+
+
+@case(_column)
+def tabulate(x, codes, keys, counts, missing, slots, report):
+    there = x[~np.isnan(x)]
+    distinct = list(dict.fromkeys(there.tolist()))
+    shift = next(
+        z for z in range(65) if sum(mixed(v) >> (64 - z) == 0 for v in distinct) <= len(keys)
+    )
+    kept = [value for value in distinct if mixed(value) >> (64 - shift) == 0]
+    keys[: len(kept)] = kept
+    for value, code in zip(x.tolist(), codes.tolist(), strict=True):
+        if math.isnan(value):
+            missing[code] += 1
+        elif value in kept:
+            counts[kept.index(value), code] += 1
+    report[:] = len(there), sum(there != np.floor(there)), sum(there < 0), len(kept), shift
+
+
 # ---- terms ---------------------------------------------------------------------------------------
 
 
@@ -811,7 +850,14 @@ def distinct(ids, indptr, below, counts):
     return kept
 
 
-REST = {"distinct": lambda found, arguments: [arguments[0][:found], arguments[3][:found]]}
+def tabulated(keys, counts, missing, report):
+    return [keys[: report[3]], counts, missing, report]
+
+
+REST = {
+    "distinct": lambda found, arguments: [arguments[0][:found], arguments[3][:found]],
+    "tabulate": lambda found, arguments: tabulated(*arguments[2:5], arguments[6]),
+}
 """Of kernels that leave something behind what they found: what counts of their arguments."""
 
 
@@ -937,19 +983,27 @@ def all_sums(counts, of_class, doubts, out):
         row[:] = sums_of(own, [n / whole for n in of_class.tolist()])
 
 
+def _spans(rng):
+    return np.sort(rng.normal(size=(2, 4, 2)), axis=0)
+
+
 def _term_weights(rng):
     _, terms, classes, *_, counts = _told(rng)
     group, weights = rng.integers(2, size=terms), rng.normal(size=(4, 2))
     share = rng.dirichlet(np.ones(classes))
-    return counts, float(counts.sum() + 1), share, DOUBTS, group, weights, np.empty(terms)
+    least, most = _spans(rng)
+    whole = float(counts.sum() + 1)
+    return counts, whole, share, DOUBTS, group, weights, least, most, np.empty(terms)
 
 
 @case(_term_weights)
-def term_weights(counts, whole, share, doubts, group, weights, out):
+def term_weights(counts, whole, share, doubts, group, weights, least, most, out):
     for t, own in enumerate(counts.tolist()):
         n = sum(own, 0.0)
         found = aspects_of(sums_of(own, share.tolist()), n, log(whole)) if n > 0 else [1, 0, 0, 0]
-        out[t] = sum((weights[a, group[t]] * found[a] for a in range(4)), 0.0)
+        g = group[t]
+        found = [min(max(x, least[a, g]), most[a, g]) for a, x in enumerate(found)]
+        out[t] = max(sum((weights[a, g] * found[a] for a in range(4)), 0.0), 0.0)
 
 
 def smoothed(count, alpha, logs):
@@ -968,13 +1022,14 @@ def _left_out(rng):
         0, n, 0, indptr, indices, values, weights, counts, counts.sum(axis=1), sums, logs, alpha,
         float(of_class.sum()), rng.integers(groups, size=terms), alpha.sum(axis=1), of_class,
         DOUBTS, np.zeros((tried, n, 4 * groups, classes)), np.zeros(n),
+        np.full(4 * groups, np.inf), np.full(4 * groups, -np.inf),
     )  # fmt: skip
 
 
 @case(_left_out)
 def left_out(
     start, stop, first, indptr, terms, values, weights, counts, totals, sums, logs, alpha, whole,
-    group, alpha_whole, of_class, doubts, told, lengths,
+    group, alpha_whole, of_class, doubts, told, lengths, least, most,
 ):  # fmt: skip
     classes, groups, whole_share = counts.shape[1], told.shape[2] // 4, sum(of_class.tolist(), 0.0)
     share = [n / whole_share for n in of_class.tolist()]
@@ -997,7 +1052,11 @@ def left_out(
                 for j, doubt in enumerate(DOUBTS.tolist()):
                     others[j] -= part_of(counts[t, k], doubt, share[k])
                     others[j] += part_of(left[k], doubt, share[k])
-            found = [a * x for a in aspects_of(others, rest, log(whole))]
+            found = aspects_of(others, rest, log(whole))
+            for a in range(4):
+                g = a * groups + group[t]
+                least[g], most[g] = min(least[g], found[a]), max(most[g], found[a])
+            found = [a * x for a in found]
             for a in range(4):
                 met[a * groups + group[t]] += found[a]
             for j in range(len(alpha)):
@@ -1017,6 +1076,10 @@ def left_out(
                     told[j, i, g, k] -= met[g] * log_rest
 
 
+def inside(x, least, most):
+    return min(max(x, least), most)
+
+
 def divergence(having, n, share, doubt):
     p = divided(having + doubt * share, n + doubt)
     found = p * log(divided(p, share)) if p > 0.0 and share > 0.0 else 0.0
@@ -1031,20 +1094,23 @@ def _label_weights(rng):
     total = having.max(axis=0) + rng.integers(0, 3, terms)
     return (
         having, total, rng.random(labels), float(np.log(total.sum() + 1)), DOUBTS,
-        rng.integers(2, size=terms), rng.normal(size=(4, 2)), np.empty((labels, terms)),
+        rng.integers(2, size=terms), rng.normal(size=(4, 2)), *_spans(rng),
+        np.empty((labels, terms)),
     )  # fmt: skip
 
 
 @case(_label_weights)
-def label_weights(having, total, share, log_whole, doubts, group, weights, out):
+def label_weights(having, total, share, log_whole, doubts, group, weights, least, most, out):
     for k, t in np.ndindex(out.shape):
-        own = weights[:, group[t]].tolist()
+        g = group[t]
+        own, spans = weights[:, g].tolist(), np.array([least[:, g], most[:, g]]).T.tolist()
         found = own[0]
         if total[t] > 0.0:
-            found += own[1] * (log_whole - log(total[t]))
+            found += own[1] * inside(log_whole - log(total[t]), *spans[1])
             for j, doubt in enumerate(DOUBTS.tolist()):
-                found += own[2 + j] * divergence(having[k, t], total[t], share[k], doubt)
-        out[k, t] = found
+                tell = divergence(having[k, t], total[t], share[k], doubt)
+                found += own[2 + j] * inside(tell, *spans[2 + j])
+        out[k, t] = max(found, 0.0)
 
 
 def _first_odds(rng):
@@ -1079,14 +1145,14 @@ def _label_odds(rng):
     return (
         indptr, indices, values, whole, having, counts, total, odds, tells, logs, alpha, everything,
         of_label, DOUBTS, rng.integers(2, size=terms), float(alpha.sum()),
-        np.zeros((n, 8, labels)), np.zeros(n),
+        np.zeros((n, 8, labels)), np.zeros(n), np.full(8, np.inf), np.full(8, -np.inf),
     )  # fmt: skip
 
 
 @case(_label_odds)
 def label_odds(
     indptr, terms, values, whole, having, counts, total, odds, tells, logs, alpha, everything,
-    of_label, doubts, group, alpha_whole, told, lengths,
+    of_label, doubts, group, alpha_whole, told, lengths, least, most,
 ):  # fmt: skip
     n, rows, labels = told.shape
     groups = rows // 4
@@ -1108,8 +1174,10 @@ def label_odds(
             aspects = [1.0, log(everything) - log(rest)]
             aspects += [divergence(min(own, rest), rest, share, d) for d in DOUBTS.tolist()]
             for a, aspect in enumerate(aspects):
-                told[i, a * groups + group[t], k] += x * aspect * one
-                met[a * groups + group[t]] += x * aspect
+                at = a * groups + group[t]
+                least[at], most[at] = min(least[at], aspect), max(most[at], aspect)
+                told[i, at, k] += x * aspect * one
+                met[at] += x * aspect
         rest_alpha = max(alpha_whole - alone, 1e-300)
         own = max(of_label[k] - having[i, k] * mine, 0.0)
         without = max(everything - of_label[k] - (whole[i] - having[i, k]) * mine, 0.0)

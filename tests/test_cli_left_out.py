@@ -319,3 +319,11 @@ def test_of_fewer_rows_than_columns_it_is_said_that_the_figure_is_too_good(
     assert "far too good: all rows chose the columns" in " ".join(out.split())
     honest = naively.cross_validate(AutoBayes(), pa.table(table).drop_columns(["y"]), y)
     assert honest.log_loss > 2 * found["log_loss"]
+
+
+@pytest.mark.parametrize("options", [[], ["--naive"]])
+def test_a_prior_by_class_is_that_of_the_rows_left_out(options, people, capsys):
+    fit = ["fit", "people.csv", "--target", "rich", "--prior", "rich=0.9", *options]
+    found = asked(capsys, *fit, "-o", "m")["left_out_rows"]
+    model = (NaiveBayes if options else AutoBayes)(prior=[0.1, 0.9])
+    assert_alike(found, model.left_out(people, "rich"))

@@ -14,6 +14,7 @@ from test_cli import asked, naive
 import naively
 from naively import MultilabelNB
 from naively.cli.main import run
+from naively.tables.label_cells import LabelCells
 
 ROWS = [
     ("wheat and maize exports rise", ["grain", "trade"]), ("wheat harvest falls", ["grain"]),
@@ -219,3 +220,31 @@ def test_what_cannot_be_asked(folder, capsys, code, arguments, message):
     naive(capsys, "fit", "bar.csv", "--target", "topics", "--text", "text", "-o", "other")
     _, err = naive(capsys, *arguments, code=code)
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("cell", "labels"),
+    [
+        ("['a' 'b']", ["a", "b"]),  # NumPy
+        ("['a'\n 'b c']", ["a", "b c"]),
+        ("{'b', 'a'}", ["a", "b"]),
+        ("set()", []),
+        ('{"a": true, "b": false}', ["a"]),
+        ("{'a': 1, 'b': 0.0}", ["a"]),
+        ('{a,"b c",d}', ["a", "b c", "d"]),  # PostgreSQL
+        ("{}", []),
+        ("""["it's 'x' 'y'"]""", ["it's 'x' 'y'"]),
+        ("['a', 'b']", ["a", "b"]),
+        ("a; {b", ["a", "{b"]),
+    ],
+)
+def test_labels_as_others_write_them(cell, labels):
+    found, known = LabelCells().read(pa.table({"y": [cell, "other"]}), "y", ())
+    assert known.all()
+    assert found.lists() == [labels, ["other"]]
+
+
+@pytest.mark.parametrize("cell", ["[1 2]", "[a, b]", "{'a': 2}", "{a:b}", "[['a'], ['b']]"])
+def test_what_is_no_list_of_labels_is_refused(cell):
+    with pytest.raises(ValueError, match="the labels"):
+        LabelCells().read(pa.table({"y": [cell]}), "y", ())

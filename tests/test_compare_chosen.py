@@ -83,7 +83,7 @@ def test_levels_beyond_what_boosting_takes_are_codes():
     rng = np.random.default_rng(0)
     many = [f"k{k:04}" for k in rng.permutation(300)]
     X = pd.DataFrame({"many": many, "few": ["a", "b", None] * 100})
-    model = AutoBayes().fit(X, np.arange(300) % 2).model_
+    model = AutoBayes().fit(pd.concat([X, X]), np.arange(600) // 300).model_
     rows, _ = encode(model.schema, pa.Table.from_pandas(X, preserve_index=False))
     plain, categories = plain_columns(rows)
     assert categories == [0]  # of "few", which is before "many"

@@ -134,6 +134,7 @@ def test_dates_are_the_same_whatever_holds_them(tmp_path):
     )
 
 
+@pytest.mark.filterwarnings("ignore:.*rows are duplicates")
 def test_one_word_makes_levels_of_them_until_it_is_forgotten():
     days, y = joined(300)
     whole = AutoBayes().fit({"day": days}, y)

@@ -205,7 +205,20 @@ def categories(rng, n):
     return pd.DataFrame({"a": a, "b": b, "c": c}).astype(str), y
 
 
-@pytest.mark.parametrize("table", [idle, states, tenths, categories])
+def days(rng, n):
+    """A date, which recurs as often as by chance."""
+    day = rng.integers(0, 1500, n)
+    X = pd.DataFrame({"date": pd.to_datetime("2020-01-01") + pd.to_timedelta(day, unit="D")})
+    return X, rng.random(n) < np.where(day > 700, 0.8, 0.2)
+
+
+def words(rng, n):
+    """One column of words, a few of them frequent."""
+    word = rng.zipf(1.7, n) % 5000
+    return pd.DataFrame({"word": [f"w{k}" for k in word]}), rng.random(n) < (word % 7 + 1) / 9
+
+
+@pytest.mark.parametrize("table", [idle, states, tenths, categories, days, words])
 def test_rows_that_recur_are_all_learned(table):
     rng = np.random.default_rng(0)
     (X, y), (Z, t) = table(rng, 6000), table(rng, 6000)
@@ -249,7 +262,7 @@ def test_pairs_of_equal_rows_are_as_many_as_are_expected():
     _, sizes = np.unique(drawn, axis=0, return_counts=True)
     different = np.unique(drawn, axis=0)
     levels = [np.arange(size).astype(np.dtypes.StringDType()) for size in (30, 20, 12)]
-    expected, values = coincidences(different, levels, 4000)
+    expected, values = coincidences(different, levels)
     again = np.column_stack(
         [rng.choice(size, len(different), p=_falling(size)) for size in (30, 20, 12)]
     )

@@ -1,5 +1,6 @@
 """Values that are different stay apart, and equal ones are one, whatever holds them."""
 
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import naively
 from naively import AutoBayes, GaussianNB, NaiveBayes, TextNB
+from naively.files.digest import digest
 from naively.tables import values
 from naively.tables.frames import to_array
 
@@ -98,9 +100,9 @@ NARROW = [0.1, 1 / 3, 5 * 2.0**24 + 8, 1e20, -2.5]
 
 @pytest.mark.parametrize("kind", [np.float32, np.float16])
 def test_narrow_numbers_are_the_same_in_every_holder(kind):
-    """A fraction is the level that it is written as, a whole number the one that it is."""
+    """The level of a number is its value, as of the same number in float64."""
     x = np.array([one for one in NARROW if one < float(np.finfo(kind).max)], kind)
-    expected = [str(int(one)) if one == np.floor(one) else str(one) for one in x]
+    expected = [str(int(one)) if one == np.floor(one) else repr(float(one)) for one in x]
     array = pa.array(x)
     for form in (array, array.dictionary_encode(), x, list(x), pd.Series(list(x), dtype=object)):
         column = values.flat(to_array(form))
@@ -108,6 +110,48 @@ def test_narrow_numbers_are_the_same_in_every_holder(kind):
         assert [texts[k] for k in places] == expected
         assert values.numbers(column, ()).values.tolist() == x.astype(float).tolist()
     assert values.level_texts(to_array([*x, "x"]), ())[1] == [*expected, "x"]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+@pytest.mark.parametrize("model", [NaiveBayes, AutoBayes])
+def test_batches_of_narrow_numbers_are_those_of_their_values(model, kind):
+    """Where a column of one value, or of few, turns to numbers, sums are of the values."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300).astype(kind)
+    x[:20] = kind(0.1)  # a constant first
+    n, y = rng.poisson(3, 300).astype(kind), (x > 0).astype(int)
+    y[:20] = np.arange(20) % 2
+
+    def batches(dtype):
+        found, parts = model(), [(0, 20), (20, 120), (120, 300)]
+        for a, b in parts:
+            rows = {"x": x[a:b].astype(dtype), "n": n[a:b].astype(dtype)}
+            found.partial_fit(rows, y[a:b])
+        return found
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        narrow, wide = batches(kind), batches(np.float64)
+    assert narrow.model_ == wide.model_
+    assert digest(narrow.model_) == digest(wide.model_)
+    moved = narrow.forget({"x": x[120:], "n": n[120:]}, y[120:])
+    wide.forget({"x": x[120:].astype(float), "n": n[120:].astype(float)}, y[120:])
+    assert moved.model_ == wide.model_
+
+
+@pytest.mark.parametrize("columns", [{"x": "categorical"}, {("x", "z"): "joint"}])
+def test_levels_that_were_rounded_to_float32_are_known(columns):
+    """Parquet, NumPy and CSV have fractions in different precisions."""
+    x, y = [0.1, 0.7, -2.3, 1e-3] * 20, list("uvvu") * 20
+    narrow, z = np.float32(x), [*"pq"] * 40
+    for learned, others in ((x, (narrow, [*map(str, x)])), (narrow, (x, [*map(str, x)]))):
+        model = NaiveBayes(columns).fit({"x": learned, "z": z}, y)
+        expected = model.predict_proba({"x": learned, "z": z})
+        for other in others:
+            assert (model.predict_proba({"x": other, "z": z}) == expected).all()
+    model = NaiveBayes(columns).fit({"x": x, "z": z}, y)
+    unseen = model.predict_proba({"x": [5.5], "z": ["p"]})
+    assert (model.predict_proba({"x": [0.1001], "z": ["p"]}) == unseen).all()
 
 
 def test_bytes_that_are_no_text_stay_apart():

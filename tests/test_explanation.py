@@ -152,7 +152,8 @@ def test_impossible_terms_speak_for_neither():
         "(prior)": 0.0, "aa": np.inf, "cc": -np.inf, "dd": 0.0,
     }  # fmt: skip
     assert [mark[2] for mark in one.marks("x", "y")] == [np.inf, 0.0, -np.inf]
-    assert "undecided" in str(one)
+    assert "no estimate, as every class has probability 0 (0/0)" in str(one)
+    assert np.isnan(one.total())
     assert "+inf" in one.to_html("x", "y")
 
 

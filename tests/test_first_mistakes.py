@@ -1,7 +1,6 @@
 """What people get wrong at first: the error says what to do instead, in our own words."""
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -85,10 +84,24 @@ def test_a_table_is_no_column_of_text(table):
     assert len(str(met.value)) < 160
 
 
-def test_a_table_of_one_column_names_it():
-    with pytest.raises(TypeError, match=re.escape("pass that, as X['c0']")):
-        TextNB().fit(WIDE[["c0"]], ["spam", "ham"])
+def test_a_table_of_one_column_is_its_documents():
+    """As ColumnTransformer and BaggingClassifier of scikit-learn pass them."""
+    assert TextNB().fit(WIDE[["c0"]], ["spam", "ham"]).predict(["lunch"]) == ["ham"]
     assert TextNB().fit(WIDE["c0"], ["spam", "ham"]).predict(["lunch"]) == ["ham"]
+
+
+@pytest.mark.parametrize("kind", [AutoBayes, NaiveBayes])
+def test_the_target_left_in_x_is_noticed(kind):
+    frame = pd.DataFrame({"a": np.arange(120) / 7, "churn": ["yes", "no", "no"] * 40})
+    for table in (frame, pl.DataFrame(frame)):
+        with pytest.warns(UserWarning, match="column 'churn' of X holds the labels y: leave it"):
+            kind().fit(table, table["churn"])
+        with pytest.warns(UserWarning, match="'churn' of X holds"):
+            kind().fit(table[:9], table["churn"][:9])
+    with pytest.warns(UserWarning, match="'churn' of X holds"):
+        kind().fit(frame, frame["churn"].to_numpy())  # which has no name: of many rows
+    kind().fit(frame, "churn")
+    kind().fit(frame.rename(columns={"churn": "other"})[:9], frame["churn"][:9])
 
 
 # ---- files ---------------------------------------------------------------------------------------

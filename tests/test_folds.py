@@ -28,10 +28,12 @@ from sklearn.naive_bayes import MultinomialNB as TheirMultinomialNB
 import naively
 from naively import (
     NBSVM,
+    AutoBayes,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
     Gaussian,
+    GaussianBayes,
     GaussianNB,
     JointBayes,
     KernelDensity,
@@ -216,6 +218,7 @@ def table(n=90):
 PAIR = {("size",): KernelDensity(), ("few", "level"): "joint"}
 
 
+@pytest.mark.filterwarnings("ignore:.*none of its .* values")  # of a joint table of fractions
 @pytest.mark.parametrize(
     "model", [NaiveBayes(), NaiveBayes(family="auto"), JointBayes(), NaiveBayes(PAIR)]
 )
@@ -534,7 +537,7 @@ def test_rows_left_out_of_a_model_that_learned_others_too():
 
 def test_columns_of_one_level_are_left_out_of_a_split_too():
     """Levels that only other rows have spoke for the class with fewer missing values."""
-    X = {"l": ["z", "z", "z", "x", None, "z", "y", "x"], "n": [1, 2, 1, 2, 1, 3, 2, 1]}
+    X = {"l": ["z", "z", "z", "x", None, "z", "y", "x"], "n": [1, 2, 1, 2, 1, 1, 2, 1]}
     y = np.array([0, 0, 1, 1, 1, 0, 1, 0])
     rows = [dict(zip(X, row, strict=True)) for row in zip(*X.values(), strict=True)]
     splits = [([0, 1, 2, 4, 5], [3, 6, 7]), ([0, 2, 3, 6], [1, 4, 5, 7])]
@@ -546,3 +549,67 @@ def test_columns_of_one_level_are_left_out_of_a_split_too():
             own = clone(model).fit([rows[k] for k in train], y[train], like=whole)
             expected = own.predict_log_proba([rows[k] for k in test])
             assert_array_equal(one.log_proba, expected)
+
+
+# ---- a prior that names classes ------------------------------------------------------------------
+
+PRIORED = {
+    "GaussianNB": (GaussianNB, "priors", "numbers"),
+    "GaussianBayes": (GaussianBayes, "priors", "numbers"),
+    "NaiveBayes": (NaiveBayes, "prior", "numbers"),
+    "AutoBayes": (AutoBayes, "prior", "numbers"),
+    "MultinomialNB": (MultinomialNB, "class_prior", "counts"),
+    "ComplementNB": (ComplementNB, "class_prior", "counts"),
+    "BernoulliNB": (BernoulliNB, "class_prior", "counts"),
+    "PoissonNB": (PoissonNB, "class_prior", "counts"),
+    "CategoricalNB": (CategoricalNB, "class_prior", "counts"),
+    "JointBayes": (JointBayes, "prior", "counts"),
+    "TextNB": (TextNB, "prior", "texts"),
+}
+
+
+@pytest.mark.parametrize("name", PRIORED)
+def test_a_prior_by_class_is_that_of_the_refits(name):
+    kind, parameter, takes = PRIORED[name]
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(120) < 0.3, "yes", "no")
+    X = rng.normal((y == "yes")[:, np.newaxis] * 0.7, size=(120, 3))
+    if takes != "numbers":
+        X = rng.integers(0, 2, (120, 3)) + (y == "yes")[:, np.newaxis]
+    if takes == "texts":
+        X = np.array([" ".join(f"word{k}" for k in row) for row in X])
+    by_class = kind(**{parameter: {"yes": 0.9}})
+    in_order = kind(**{parameter: [1 - 0.9, 0.9]})
+    found, other = by_class.left_out(X, y, parts=4), in_order.left_out(X, y, parts=4)
+    same_bits(found.log_proba, other.log_proba)
+    assert_array_equal(np.exp(found.log_prior).round(12), np.where(y == "yes", 0.9, 0.1))
+    train, test = found.split != 1, found.split == 1
+    refit = clone(by_class).fit(X[train], y[train])
+    assert_allclose(found.proba[test], refit.predict_proba(X[test]), rtol=1e-9)
+    folds = naively.cross_validate(by_class, X, y, cv=3)
+    same_bits(folds.log_proba, naively.cross_validate(in_order, X, y, cv=3).log_proba)
+    if hasattr(by_class, "alpha"):
+        curves = [
+            one.smoothing_curve(X, y, alphas=[0.1, 1], parts=3) for one in (by_class, in_order)
+        ]
+        same_bits(curves[0].log_loss, curves[1].log_loss)
+        chosen = [clone(one).set_params(alpha="auto").fit(X, y) for one in (by_class, in_order)]
+        assert chosen[0].alpha_ == chosen[1].alpha_
+
+
+@pytest.mark.parametrize("given", [{"a": 0.2, "b": 0.2, "rare": 0.6}, {"a": 0.2, "b": 0.2}])
+def test_a_class_that_a_part_alone_has_gives_its_prior_to_the_others(given):
+    y = np.array(["a", "b"] * 20 + ["rare"])
+    X = np.random.default_rng(0).normal(size=(41, 2))
+    for prior in (given, [0.2, 0.2, 0.6]):
+        found = GaussianNB(priors=prior).left_out(X, y, parts=4)
+        (alone,) = found.split[found.unknown]
+        part = found.split == alone
+        refit = GaussianNB(priors={"a": 0.5}).fit(X[~part], y[~part])
+        same_bits(found.log_proba[part][:, :2].copy(), refit.predict_log_proba(X[part]))
+        with_all = (found.split != alone) & (y != "rare")
+        assert_allclose(np.exp(found.log_prior[with_all]), 0.2)
+    virtual = GaussianNB(prior_smoothing={"rare": 5, "a": 30}).left_out(X, y, parts=4)
+    part = virtual.split == virtual.split[virtual.unknown]
+    refit = GaussianNB(prior_smoothing={"a": 30}).fit(X[~part], y[~part])
+    same_bits(virtual.log_proba[part][:, :2].copy(), refit.predict_log_proba(X[part]))

@@ -1,6 +1,7 @@
 """The first lines of delimited text: names that look like values, and Orange's three lines."""
 
 import os
+import subprocess
 import tempfile
 import threading
 import time
@@ -164,3 +165,94 @@ def test_marks_of_byte_order_are_no_part_of_a_name(tmp_path):
     path = tmp_path / "joined.csv"
     path.write_bytes(b"\xef\xbb\xbf" * 2 + b"a,b\n1,2\n")
     assert naively.scan(path).names == ["a", "b"]
+
+
+# ---- lines that are no rows ----------------------------------------------------------------------
+
+
+def read(tmp_path, text, name="t.csv"):
+    """(the table in a file, what is said of it)."""
+    (tmp_path / name).write_text(text, newline="")
+    source = open_source(tmp_path / name)
+    return source.to_table().to_pydict(), source.hint
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("said", ["sep=;", '"sep=;"'])
+def test_excel_says_the_delimiter_in_the_first_line(said, end, tmp_path):
+    found, hint = read(tmp_path, end.join([said, "a,b;c", "1,5;u", "2,5;v", ""]))
+    assert found == {"a,b": ["1,5", "2,5"], "c": ["u", "v"]}
+    assert hint == ""
+    (tmp_path / "bad.csv").write_text("sep=;\na;b\n1;2;3\n")
+    with pytest.raises(TableError, match="line 3: expected 2 fields, got 3"):
+        open_source(tmp_path / "bad.csv").to_table()
+
+
+@pytest.mark.parametrize("rows", [3, 200_000])
+def test_lines_that_repeat_the_header_are_no_rows(rows, tmp_path, monkeypatch):
+    """Files that were joined have one each, perhaps after a mark of their encoding."""
+    body = "".join(f"{k},{k % 7},w\n" for k in range(rows))
+    joined = f"a,b,c\n{body}\ufeffa,b,c\n{body}a,b,c\n"
+    found, hint = read(tmp_path, joined)
+    once, _ = read(tmp_path, "a,b,c\n" + 2 * body)
+    assert found == once
+    assert hint == ""
+    quoted = 'a,b\n1,"x\na,b\ny"\na,b\n2,z\n'  # a field is no line
+    assert read(tmp_path, quoted)[0] == {"a": [1, 2], "b": ["x\na,b\ny", "z"]}
+    (tmp_path / "bad.csv").write_text("a,b\n1,2\na,b\n1,2,3\n")
+    with pytest.raises(TableError, match="line 4: expected 2 fields, got 3"):
+        open_source(tmp_path / "bad.csv").to_table()
+
+
+def test_a_first_row_without_names_is_noticed(tmp_path):
+    """Its values come again below; it is a name all the same, and no row like it is left out."""
+    rows = ["5,cat,red", "6,dog,blue", "5,cat,red", "7,cat,blue"]
+    found, hint = read(tmp_path, "\n".join(rows) + "\n")
+    assert hint.endswith(
+        "the first line looks like values, not like names: '5', 'cat'; if it is a row, put a line "
+        "with the names of the columns before it"
+    )
+    assert len(found["cat"]) == 3
+    named, hint = read(tmp_path, "\n".join(["n,animal,colour", *rows]) + "\n")
+    assert hint == ""
+    assert len(named["n"]) == 4
+
+
+def test_units_and_totals_are_noticed(tmp_path):
+    for text, said in (
+        ("a,b,c\nkg,cm,x\n1,2,u\n3,4,v\n5,6,u\n", "looks like units, not like a row: 'kg', 'cm'"),
+        ("k,a\nx,1\ny,3\nTotal,4\n", "the last line looks like totals"),
+        ("a,b,c\nNA,?,x\n1,2,u\n3,4,v\n5,6,u\n", ""),
+        ("a,b,c\n0,1,x\n1,2,u\n3,4,v\n5,6,u\n", ""),
+    ):
+        hint = read(tmp_path, text)[1]
+        assert said in hint
+        assert bool(said) == bool(hint)
+
+
+def test_columns_apart_by_blanks_are_refused_with_what_to_do(tmp_path):
+    lines = "  a   b c\n  1   2 u\n 33   4 v\n  5  6 w\n"
+    with pytest.raises(TableError, match="columns that are apart by blanks") as said:
+        read(tmp_path, lines)
+    script = str(said.value).partition(": sed")[2]
+    done = subprocess.run(f"sed{script}", shell=True, capture_output=True, text=True, check=True)
+    assert read(tmp_path, done.stdout)[0] == {"a": [1, 33, 5], "b": [2, 4, 6], "c": ["u", "v", "w"]}
+    sentences = "review text\ngood film\nbad film\n3 stars\n"
+    assert read(tmp_path, sentences)[0] == {"review text": ["good film", "bad film", "3 stars"]}
+
+
+@pytest.mark.parametrize("name", ["t.txt", "t.csv", "t.train"])
+def test_lines_for_fasttext_are_refused_with_what_to_do(name, tmp_path, monkeypatch):
+    lines = "__label__spam win, money\n__label__ham hello you\n"
+    with pytest.raises(TableError, match="as fastText writes them") as said:
+        read(tmp_path, lines, name)
+    monkeypatch.chdir(tmp_path)
+    subprocess.run(str(said.value).partition("of them: ")[2], shell=True, check=True)
+    expected = {"label": ["spam", "ham"], "text": ["win, money", "hello you"]}
+    assert open_source("texts.tsv").to_table().to_pydict() == expected
+
+
+def test_a_closed_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(TableError, match="standard input is closed"):
+        open_source("-")

@@ -409,7 +409,7 @@ def test_a_table_can_be_fitted_to_an_array_of_another_width():
 
 CONTINUOUS = (
     "Unknown label type: continuous. {} holds 0.25, where classes are text, whole numbers or truth "
-    "values; cut it into ranges first"
+    "values; cut it into ranges first, or write v2.1 for 2.1 if these are names"
 )
 
 

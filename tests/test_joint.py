@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -206,8 +207,10 @@ def test_rows_never_seen():
     model = JointBayes(alpha=0).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(never), [[0.6, 0.4]] * 2, rtol=1e-15)
     np.testing.assert_array_equal(model.score_samples(never), [-np.inf] * 2)
-    assert model.predict(never).tolist() == [0, 0]
+    with pytest.warns(UserWarning, match="2 rows: no estimate, as every class has probability 0"):
+        assert model.predict(never).tolist() == [0, 0]
     told = model.explain(never)
+    assert "0, P = 0.6000: no estimate, as every class has probability 0 (0/0)" in str(told[0])
     assert told.contributions.tolist()[0] == [[math.log(1 / 3), -math.inf], [0, -math.inf]]
     assert told.contributions.tolist()[1] == [[-math.inf, 0], [-math.inf, 0]]
     odds = (3 / (3 + 2 * 4)) / (2 / (2 + 2 * 4))
@@ -381,7 +384,7 @@ def test_the_same_levels_from_any_source():
 
 def test_all_columns_count():
     """Constants and identifiers, which naive Bayes leaves out."""
-    X = {"id": [f"k{i}" for i in range(60)], "one": ["x"] * 60, "x": np.arange(60) / 7}
+    X = {"id": [f"k{i}" for i in range(60)], "one": ["x"] * 60, "x": np.arange(60) ** 2 / 7}
     y = np.arange(60) % 2
     model = JointBayes().fit(X, y)
     assert list(model.model_.schema.names) == ["id", "one", "x"]
@@ -541,3 +544,11 @@ def test_titanic_by_hand(data_folder):
     females = {"status": [None], "age": [None], "sex": ["female"]}
     assert model.predict_proba(females)[0, 1] == pytest.approx(344 / 470, rel=1e-14)
     assert model.n_parameters_ == 1 + 2 * (4 * 2 * 2 - 1)
+
+
+def test_a_declared_category_is_a_level_as_any_other():
+    """A batch may declare what the first one did not."""
+    values, y = ["a", "b", "b", "a"], [0, 1, 0, 1]
+    declared = pa.table({"u": pa.array(values).dictionary_encode(), "v": values})
+    model = JointBayes().fit({"u": values, "v": values}, y).partial_fit(declared, y)
+    assert model.model_ == JointBayes().fit({"u": 2 * values, "v": 2 * values}, 2 * y).model_

@@ -65,7 +65,8 @@ def learned(draw, name):
     """(a classifier that learned something, rows to score)."""
     blank, values = LINEAR[name]
     classes = 2 if "given" in name else draw(st.integers(2, 4))
-    n = draw(st.integers(classes, 12))
+    least = classes + getattr(blank, "ddof", 0)  # an unbiased variance needs one row more
+    n = draw(st.integers(least, 12))
     table = st.lists(st.lists(values, min_size=3, max_size=3), min_size=n, max_size=n)
     y = [*range(classes), *draw(st.lists(st.integers(0, classes - 1), min_size=n, max_size=n))][:n]
     return clone(blank).fit(draw(table), y), np.array(draw(table))

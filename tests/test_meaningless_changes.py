@@ -57,7 +57,7 @@ def tables(draw):
 
 
 def numbers(X):
-    return [name for name in X if X[name].dtype != object]
+    return [name for name in X if pd.api.types.is_numeric_dtype(X[name])]
 
 
 def scaled(factor):
@@ -100,7 +100,7 @@ def translated(X, y, rng):
     """Categories have other names; where some are as frequent as each other, names may matter."""
     X = X.copy()
     for name in X:
-        if X[name].dtype == object:
+        if name not in numbers(X):
             known = X[name].value_counts()
             if known.is_unique:
                 others = rng.permutation(len(known))

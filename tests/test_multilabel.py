@@ -241,7 +241,7 @@ def counted(random, alpha, n=30, terms=12, labels=4):
     return Counted(
         csr_matrix(x, dtype=float), np.zeros(n, np.int64), whole, equal, counts,
         counts.sum(axis=0), np.array([2.0 * n, *range(1, labels + 1)]), None, terms, 0.0, group, 2,
-        1.3,
+        1.3, 2.0 * n,
     ), alpha  # fmt: skip
 
 
@@ -250,7 +250,7 @@ def counted(random, alpha, n=30, terms=12, labels=4):
 def test_evidence_of_labels_is_that_of_two_classes(seed, alpha):
     """By the kernel of `TextNB`, of each label alone."""
     documents, alpha = counted(np.random.default_rng(seed), alpha)
-    told, lengths = LabelsCounted(documents).told(alpha, 30, SERIAL)
+    told, lengths, _ = LabelsCounted(documents).told(alpha, 30, SERIAL)
     for label in range(4):
 
         def two(values, label=label):
@@ -260,9 +260,9 @@ def test_evidence_of_labels_is_that_of_two_classes(seed, alpha):
         pair = Counted(
             documents.rows, documents.y, documents.weight, two(documents.equal),
             two(documents.counts), two(documents.of_class), two(documents.class_weight), None,
-            documents.n_terms, 0.0, documents.group, 2, documents.unit,
+            documents.n_terms, 0.0, documents.group, 2, documents.unit, documents.documents,
         )  # fmt: skip
-        (expected,), own_lengths = pair.told([alpha], 0, 30, SERIAL)
+        (expected,), own_lengths, _ = pair.told([alpha], 0, 30, SERIAL)
         assert_allclose(told[:, label], (expected[:, :, 1] - expected[:, :, 0]).T,
                         rtol=1e-5, atol=1e-5)  # fmt: skip
         assert_array_equal(lengths, own_lengths)

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,9 @@ from sklearn.naive_bayes import MultinomialNB
 
 from naively import AutoBayes, TextNB, load
 from naively.cli.main import run
-from naively.evidence.prose import is_prose
+from naively.evidence.entries import Entries
+from naively.evidence.plan import Cells
+from naively.evidence.prose import is_text
 from naively.evidence.scale import Scale
 from naively.evidence.words import EVENTS, NOBODY, Words, _Chosen, _rows, _Texts
 from naively.workers import SERIAL
@@ -113,8 +116,9 @@ def test_contributions_add_up(learned):
 
 
 def entries_of(table, y):
-    model = AutoBayes().fit(table, y)
-    return model.model_.posterior().parameters.entries
+    """The training rows, and which of their columns the texts are."""
+    rows = Entries.of(AutoBayes().fit(table, y).model_.parts[0].canonical())
+    return rows, [sorted(table)[j] for j in rows.columns].index("text")
 
 
 def doubted(scores, documents):
@@ -126,21 +130,30 @@ def doubted(scores, documents):
 
 
 def test_words_are_no_surer_than_the_texts_allow(learned):
-    """Each block mixes what it says with the shares of the classes among the texts with words."""
+    """What all words of a text tell together is mixed with the shares of the classes, once."""
     table, y, model = learned
     there = (table["text"].fillna("") != "").to_numpy()
-    classes = model.classes_
-    documents = np.array([(y[there] == label).sum() for label in classes], float)
-    letter = "free win money call now " * 40
-    for block in blocks(model):
-        assert_array_equal(block.texts, documents)
-        (told, none) = block.evidence(np.array([letter], np.dtypes.StringDType()))
-        bare = block.of_text(letter)[2].sum(axis=0)
-        sure = doubted(bare, documents)
-        assert_allclose(told, sure - sure.max(), atol=1e-9)
-        assert_array_equal(none, 0)
-        proba = documents * np.exp(told)
-        assert (proba / proba.sum()).max() <= 1 - 2 / (documents.sum() + 2) * 0.2
+    documents = np.array([(y[there] == label).sum() for label in model.classes_], float)
+    documents *= table["text"][there].nunique() / documents.sum()  # copies make nobody surer
+    letter = np.array(["free win money call now " * 40], np.dtypes.StringDType())
+    plan = model.model_.posterior().parameters.plan
+    whole = np.zeros(len(documents))
+    for block, weight in zip(plan.blocks, plan.weights, strict=True):
+        if isinstance(block, Words):
+            told, none = block.evidence(letter)
+            bare = block.of_text(str(letter[0]))[2].sum(axis=0) + block.bias
+            assert_allclose(told, bare - bare.max(), atol=1e-9)
+            assert_array_equal(none, 0)
+            whole += weight * told
+    (why,) = model.explain(pd.DataFrame({"text": letter.tolist(), "size": [0.0]}))
+    column = why.contributions[:, why.features.index("text")]
+    sure = doubted(whole, documents)
+    for block, weight in zip(plan.blocks, plan.weights, strict=True):
+        if isinstance(block, Cells) and block.columns == (1,):  # that it is not missing
+            column = column - weight * block.table[0]
+    assert_allclose(column - column[0], sure - sure[0], atol=1e-9)
+    proba = documents * np.exp(sure)
+    assert (proba / proba.sum()).max() <= 1 - 2 / (documents.sum() + 2) * 0.2
 
 
 def test_doubt_is_told_of_and_adds_up(learned):
@@ -160,12 +173,14 @@ def test_a_document_is_scored_without_itself_and_its_equals():
     table, y = letters(120)
     table = table.dropna()
     table.loc[table.index[40:45], "text"] = table["text"].iloc[7]  # the same letter six times
-    entries = entries_of(table, y[table.index])
-    levels = entries.levels[1]
+    y[table.index[40:45]] = y[table.index[7]]
+    entries, column = entries_of(table, y[table.index])
+    levels = entries.levels[column]
     rows, vocabulary = _rows([*levels.tolist(), ""], EVENTS[0], SERIAL)
-    texts = _Texts(entries, 1, rows, EVENTS[0], vocabulary)
+    texts = _Texts(entries, column, rows, EVENTS[0], vocabulary)
     weights = np.array([[1.0, 1.0], [0, 0], [0, 0], [0, 0]])
-    scale = Scale(0.3, 0, weights, np.zeros(2), NOBODY)
+    most = np.full(weights.shape, 1e9)
+    scale = Scale(0.3, 0, weights, -most, most, np.zeros(2), NOBODY)
     found = texts.left_out(_Chosen(scale, np.tile(weights.ravel(), (5, 1))), SERIAL)
     at = texts.at
     names = np.array([*levels.tolist(), ""], object)
@@ -173,11 +188,11 @@ def test_a_document_is_scored_without_itself_and_its_equals():
         others = at != text
         counter = CountVectorizer(ngram_range=(1, 2), binary=True).fit(names[at[others]])
         X = counter.transform(names[at[others]])
-        other = MultinomialNB(alpha=0.3).fit(X, entries.y[others], entries.weight[others])
+        once = entries.weight / np.bincount(at, entries.weight)[at]  # each text counts once
+        other = MultinomialNB(alpha=0.3).fit(X, entries.y[others], once[others])
         own = counter.transform([names[text]]) @ other.feature_log_prob_.T
         told = found[~others, 1] - found[~others, 0]
-        odds = doubted(own[0], np.bincount(entries.y, entries.weight * (at < len(levels))))
-        assert_allclose(told, odds[1] - odds[0], rtol=1e-5)
+        assert_allclose(told, own[0, 1] - own[0, 0], rtol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -191,9 +206,18 @@ def test_a_document_is_scored_without_itself_and_its_equals():
     ],
 )
 def test_what_is_prose(texts, prose):
-    table = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
-    entries = entries_of(table.assign(other=range(30)), ["a", "b"] * 15)
-    assert is_prose(entries, 1) == prose  # after "other"
+    table = pd.DataFrame({"text": pd.Series(texts, dtype=object), "other": range(30)})
+    model = AutoBayes().fit(table, ["a", "b"] * 15).model_
+    rows = model.parts[0]
+    names = model.schema.names
+    found = "text" in names and is_text(
+        SimpleNamespace(
+            codes=rows.codes, levels=rows.levels, rows_met=lambda: np.ones(len(rows.codes))
+        ),
+        names.index("text"),
+        False,
+    )
+    assert found == prose
 
 
 def test_texts_without_words_are_no_trouble():

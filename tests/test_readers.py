@@ -17,7 +17,9 @@ import pyarrow.parquet as parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import dataset
 
+import naively
 from naively import numerals
 from naively.tables import delimited, inputs, values
 from naively.tables.readers import TableError, open_source
@@ -682,3 +684,34 @@ def test_codes_with_leading_zeros_stay_text(tmp_path):
     assert batch.column("zip").to_pylist() == ["02139", "", "10001"]
     assert batch.column("n").to_pylist() == ["10", "7", "1"]
     assert batch.column("x").to_pylist() == ["0.5", "01.5", "2"]
+
+
+# ---- tables of other systems ---------------------------------------------------------------------
+
+
+def test_folders_of_other_systems_are_refused(tmp_path):
+    """Their files also hold rows that were removed since, or lack the columns of their folders."""
+    table = pa.table({"a": [1, 2], "y": ["u", "v"]})
+    logs = {"delta": "_delta_log/0.json", "ice": "metadata/v1.metadata.json", "hudi": ".hoodie/x"}
+    for name, log in logs.items():
+        (tmp_path / name / log).parent.mkdir(parents=True)
+        (tmp_path / name / log).write_text("{}")
+        parquet.write_table(table, tmp_path / name / "1.parquet")
+        for path in (tmp_path / name, tmp_path / name / "*.parquet"):
+            with pytest.raises(TableError, match=r"this is a table of .*removed since"):
+                open_source(path)
+    for year in (2023, 2024):
+        folder = tmp_path / "hive" / f"year={year}" / "month=1"
+        folder.mkdir(parents=True)
+        parquet.write_table(table, folder / "1.parquet")
+    for pattern in ("", "*/*/*.parquet"):
+        with pytest.raises(
+            TableError, match="the column 'year' is in the names of folders"
+        ) as said:
+            open_source(tmp_path / "hive" / pattern)
+    assert f"dataset('{tmp_path / 'hive'}', partitioning='hive')" in str(said.value)
+    # which is as the message says
+    whole = dataset.dataset(str(tmp_path / "hive"), partitioning="hive")
+    assert naively.scan(whole).names == ["a", "y", "year", "month"]
+    one = open_source(tmp_path / "hive/year=2024/month=1/*.parquet")  # a constant, as any part has
+    assert one.names == ["a", "y"]

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
@@ -213,12 +215,11 @@ NO_DOCUMENTS = {
     "arrow numbers": (pa.array([1, 2]), TypeError, "documents must be text, not int64"),
     "dates": (np.array(["2020-01-01"] * 2, "M8[D]"), TypeError, "document 0 is"),
     "arrow lists": (pa.array([["the"], ["fox"]]), TypeError, "must be text, not list"),
-    "an array of rows": (np.array([["the"], ["fox"]]), ValueError, r"not of shape \(2, 1\)"),
     "an array of objects": (np.array([["a", "b"]], object), ValueError, r"not of shape \(1, 2\)"),
     "an array of one text": (np.array("the"), ValueError, r"not of shape \(\)"),
-    "a frame": (pandas.DataFrame({"t": ["the", "fox"]}), TypeError, "a table of 1 column"),
-    "a polars frame": (polars.DataFrame({"t": ["the"]}), TypeError, "a table of 1 column"),
-    "an Arrow table": (pa.table({"t": ["the", "fox"]}), TypeError, "a table of 1 column"),
+    "a frame": (pandas.DataFrame({"t": ["the"], "u": ["fox"]}), TypeError, "table of 2 columns"),
+    "a polars frame": (polars.DataFrame({"t": ["the"], "u": ["fox"]}), TypeError, "of 2 columns"),
+    "an Arrow table": (pa.table({"t": ["the"], "u": ["fox"]}), TypeError, "a table of 2 columns"),
 }
 
 
@@ -619,8 +620,28 @@ def test_one_model_in_many_threads(chosen):
 def test_no_warnings_for_ordinary_text():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".*no estimate")  # without smoothing
         for event in ("multinomial", "complement", "bernoulli", "binary"):
             for alpha in (0, 1):
                 model = TextNB(event, alpha=alpha).fit(TEXTS, Y)
                 model.predict_log_proba(PROBE)
                 model.model_.posterior().explain(Documents.of(PROBE))
+
+
+@pytest.mark.parametrize("kind", [np.array, pandas.DataFrame, polars.DataFrame, pa.table])
+def test_a_table_of_one_column_is_its_documents(kind):
+    rows = {"t": TEXTS}
+    table = np.array(TEXTS, object)[:, None] if kind is np.array else kind(rows)
+    model = TextNB().fit(table, Y)
+    assert model.model_ == TextNB().fit(TEXTS, Y).model_
+    assert (model.predict_proba(table) == model.predict_proba(TEXTS)).all()
+
+
+def test_meta_estimators_that_take_tables_alone():
+    documents = np.array(["win money now", "hello my friend", "cheap pills win", "see you"] * 10)
+    y = [1, 0, 1, 0] * 10
+    bagged = BaggingClassifier(TextNB(), n_estimators=3, random_state=0)
+    assert bagged.fit(documents[:, None], y).score(documents[:, None], y) == 1.0
+    frame = pandas.DataFrame({"n": range(40), "t": documents})
+    chosen = make_pipeline(ColumnTransformer([("t", "passthrough", ["t"])]), TextNB())
+    assert chosen.fit(frame, y).score(frame, y) == 1.0

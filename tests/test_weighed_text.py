@@ -25,7 +25,7 @@ from naively.cli import options
 from naively.cli.main import run
 from naively.evidence.doubt import Doubt, LabelDoubt
 from naively.evidence.scale import ASPECTS, DOUBTS, Counted, by_length
-from naively.families import weighed_text
+from naively.families import distinct_texts
 from naively.families.text import Text
 from naively.families.weighed_text import WeighedText
 from naively.files.safetensors import load
@@ -51,7 +51,7 @@ def counted(matrix, y, alpha, group=None, n_groups=1):
         csr_matrix(matrix, dtype=float), y, np.ones(len(y)), np.eye(classes)[y],
         np.ascontiguousarray(counts),
         counts.sum(axis=0), np.bincount(y).astype(float), alpha, len(counts),
-        whole, group, n_groups, 1.0,
+        whole, group, n_groups, 1.0, float(len(y)),
     )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def counted(matrix, y, alpha, group=None, n_groups=1):
 def test_documents_are_scored_as_by_a_model_that_never_met_them(event, alpha):
     vectorizer = CountVectorizer(binary=event == "binary")
     matrix = vectorizer.fit_transform(TEXTS)
-    (told,), lengths = counted(matrix, Y, alpha).told([alpha], 0, 99, SERIAL)
+    (told,), lengths, _ = counted(matrix, Y, alpha).told([alpha], 0, 99, SERIAL)
     everything = np.arange(len(Y))
     for i in everything:
         if Y[i] == 2:
@@ -84,7 +84,7 @@ def test_terms_are_weighed_by_the_counts_of_other_documents():
     """By their surprise, and by how far their classes are from those of all terms."""
     vectorizer = CountVectorizer()
     matrix = vectorizer.fit_transform(TEXTS).toarray()
-    (told,), _ = counted(csr_matrix(matrix), Y, 1.0).told([1.0], 0, 99, SERIAL)
+    (told,), *_ = counted(csr_matrix(matrix), Y, 1.0).told([1.0], 0, 99, SERIAL)
     share = np.array([matrix[c == Y].sum() for c in range(3)]) / matrix.sum()
     for i in range(len(Y)):
         if Y[i] == 2:
@@ -110,7 +110,7 @@ def test_equal_documents_of_several_classes_are_left_out_together():
     documents = counted(matrix, y, 1.0)
     equal = documents.equal.copy()
     equal[0] = equal[-1] = equal[0] + equal[-1]
-    (told,), _ = replace(documents, equal=equal).told([1.0], 0, 99, SERIAL)
+    (told,), *_ = replace(documents, equal=equal).told([1.0], 0, 99, SERIAL)
     assert_array_equal(told[0], told[-1])
     own = np.array([matrix[1:-1][Y[1:] == c].sum(axis=0).A1 for c in range(3)], float).T
     share = documents.of_class / documents.of_class.sum()
@@ -129,9 +129,9 @@ def test_equal_documents_of_several_classes_are_left_out_together():
 def test_several_smoothings_at_once_tell_what_each_tells_alone(weight):
     documents = counted(CountVectorizer().fit_transform(TEXTS), Y, None)
     documents = replace(documents, counts=weight * documents.counts, equal=weight * documents.equal)
-    tried, lengths = documents.told([1.0, 0.3, 0.1], 0, 99, SERIAL)
+    tried, lengths, _ = documents.told([1.0, 0.3, 0.1], 0, 99, SERIAL)
     for alpha, found in zip([1.0, 0.3, 0.1], tried, strict=True):
-        (alone,), own = documents.told([alpha], 2, 7, SERIAL)
+        (alone,), own, _ = documents.told([alpha], 2, 7, SERIAL)
         assert_array_equal(alone, found[2:7])
         assert_array_equal(own, lengths[2:7])
 
@@ -140,8 +140,8 @@ def test_groups_add_up_to_all_terms():
     matrix = CountVectorizer(ngram_range=(1, 2)).fit(TEXTS)
     group = np.array([" " in term for term in matrix.get_feature_names_out()], np.int64)
     rows = matrix.transform(TEXTS)
-    (apart,), _ = counted(rows, Y, 0.5, group, 2).told([0.5], 0, 99, SERIAL)
-    (whole,), _ = counted(rows, Y, 0.5).told([0.5], 0, 99, SERIAL)
+    (apart,), *_ = counted(rows, Y, 0.5, group, 2).told([0.5], 0, 99, SERIAL)
+    (whole,), *_ = counted(rows, Y, 0.5).told([0.5], 0, 99, SERIAL)
     for k in range(ASPECTS):
         assert_allclose(apart[:, 2 * k : 2 * k + 2].sum(axis=1), whole[:, k], rtol=1e-12)
 
@@ -150,7 +150,7 @@ def test_smoothing_by_term_is_that_of_the_model_without_the_document():
     matrix = CountVectorizer().fit(TEXTS)
     terms = matrix.get_feature_names_out()
     alpha = np.where(terms == "dog", 3.0, 0.5)
-    (told,), _ = counted(matrix.transform(TEXTS), Y, alpha).told([alpha], 0, 99, SERIAL)
+    (told,), *_ = counted(matrix.transform(TEXTS), Y, alpha).told([alpha], 0, 99, SERIAL)
     others = np.arange(len(Y)) != 2
     known = TextNB(prior="uniform", weights=None).fit(np.array(TEXTS)[others], Y[others]).terms_
     smoothing = {term: 3.0 if term == "dog" else 0.5 for term in known}
@@ -187,11 +187,17 @@ def test_scores_are_the_formula_of_the_scale(event):
     surprise = np.log(total.sum() / total)
     group = np.array([term.count(" ") for term in model.terms_])
     told = divergences(model.feature_count_)
-    weight = (scale.weights[:, group] * [np.ones(len(total)), surprise, *told]).sum(axis=0)
+    aspects = np.array([np.ones(len(total)), surprise, *told])
+    aspects = np.clip(aspects, scale.least[:, group], scale.most[:, group])
+    weight = (scale.weights[:, group] * aspects).sum(axis=0)
+    assert (weight > -1e-9).all()
+    weight = np.maximum(weight, 0.0)
     counts = CountVectorizer(ngram_range=(1, 2), binary=event == "binary")
     counts.fit([text for text in texts if text])
     prior = np.log(model.class_count_ / model.class_count_.sum())
     present = np.bincount(y[[text is not None for text in texts]])
+    different = len({text for text in texts if text is not None})
+    present = present * (different / present.sum())  # the shares of all, as sure as the different
     for text in texts[:40]:
         if text is None:
             continue
@@ -201,7 +207,7 @@ def test_scores_are_the_formula_of_the_scale(event):
         columns, values = np.array([*x], int), np.array([*x.values()], float)
         length = max(values.sum(), 1.0)
         told = (values * weight[columns]) @ model.feature_log_prob_[:, columns].T
-        told = doubted(scale.bias + told * length ** (-scale.quarters / 4), present)
+        told = doubted((len(x) > 0) * scale.bias + told * length ** (-scale.quarters / 4), present)
         expected = prior + told
         assert_allclose(model.predict_joint_log_proba([text])[0], expected, rtol=1e-9, atol=1e-9)
 
@@ -235,7 +241,7 @@ def test_a_missing_document_is_no_evidence():
 @pytest.mark.parametrize("n", [2, 5, 50, 400])
 def test_nobody_is_surer_than_so_many_documents_tell(n, models):
     y = np.arange(n) % 2
-    texts = [f"{'good fine' if label else 'poor bad'} {k % 7}" for k, label in enumerate(y)]
+    texts = [f"{'good fine' if label else 'poor bad'} w{k}" for k, label in enumerate(y)]
     model = TextNB(models=models).fit(texts, y)
     share = np.bincount(y) / n
     sure = model.predict_proba(["good fine " * 50, "poor bad " * 50]).max(axis=1)
@@ -252,7 +258,7 @@ def test_nobody_is_surer_than_so_many_documents_tell(n, models):
 )
 def test_doubt_mixes_probabilities_with_the_shares_of_classes(scores, weight):
     weight = np.array(weight)
-    doubt, found = Doubt(weight), scores.copy()
+    doubt, found = Doubt(weight, weight.sum()), scores.copy()
     doubt.scores(found)
     with np.errstate(divide="ignore"):
         prior = np.log(weight / weight.sum())[:, np.newaxis]
@@ -267,7 +273,7 @@ def test_doubt_mixes_probabilities_with_the_shares_of_classes(scores, weight):
 @pytest.mark.parametrize("having", [[0.0, 40.0, 100.0]])
 def test_labels_are_doubted_as_two_classes_are(having):
     odds = np.array([-1e5, -3.0, 0.0, 2.0, 1e5]) * np.ones((3, 1))
-    doubt, found = LabelDoubt(np.array(having), 100.0), odds.copy()
+    doubt, found = LabelDoubt(np.array(having), 100.0, 100.0), odds.copy()
     doubt.odds(found)
     for label in range(3):
         both = np.stack([np.zeros(5), odds[label]])
@@ -306,7 +312,7 @@ def many(n, seed=0):
 def few(monkeypatch):
     """A sample of a few documents."""
     monkeypatch.setattr(samples, "KEPT", 80)
-    monkeypatch.setattr(weighed_text, "WEIGHED", 30)
+    monkeypatch.setattr(distinct_texts, "WEIGHED", 30)
 
 
 def scores(model, texts):

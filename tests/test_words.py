@@ -34,8 +34,8 @@ def test_the_most_frequent_are_as_if_they_were_stop_words(event, k):
         bag = bag_of_words(text)
         counted += bag if event in ("multinomial", "complement") else Counter({*bag})
     most = sorted(counted, key=lambda term: (-counted[term], term))[:k]
-    dropped = TextNB(event, drop_most_frequent=k).fit(TEXTS, Y)
-    stopped = TextNB(event, stop_words=most).fit(TEXTS, Y)
+    dropped = TextNB(event, drop_most_frequent=k, weights=None).fit(TEXTS, Y)
+    stopped = TextNB(event, stop_words=most, weights=None).fit(TEXTS, Y)
     assert_array_equal(dropped.terms_, stopped.terms_)
     assert_array_equal(dropped.predict_proba(TEXTS), stopped.predict_proba(TEXTS))
 

@@ -115,6 +115,6 @@ def test_commands_say_so_once(tmp_path, monkeypatch, capsys):
     ):  # fmt: skip
         assert run(command) == 0
         error = capsys.readouterr().err
-        assert len(note.findall(error)) == error.count("note:") == 1, command
+        assert len(note.findall(error)) == 1, command
     assert run(["update", "m", "new.csv"]) == 0
     assert "values such as 'abc' cannot be read as numbers" in capsys.readouterr().err

@@ -7,6 +7,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import naively
+from naively import AutoBayes
 from naively.cli.main import run
 from naively.tables.inference import Wishes
 from naively.tables.learning import LearningError, Question, plan
@@ -126,3 +128,34 @@ def test_texts_that_are_met_often_are_levels():
     assert wordy(levels, np.ones(len(levels)))
     assert not wordy(levels, np.full(len(levels), 5.0))
     assert not wordy(levels[:40], np.ones(40))
+
+
+def test_versions_are_names_and_no_numbers(tmp_path, monkeypatch, capsys):
+    """2.1 and 2.10 are one number, and two classes."""
+    labels = ["2.1", "2.10", "3.0"] * 30
+    written(tmp_path, monkeypatch, x=[*map(float, range(90))], y=labels)
+    assert run(["fit", "t.csv", "--target", "y", "-o", "m"]) == 0
+    model = naively.load("m")
+    assert model.classes_.tolist() == ["2.1", "2.10", "3.0"]
+    assert model.class_count_.tolist() == [30, 30, 30]
+    assert naively.scan("t.csv").to_table()["y"].to_pylist() == labels
+    written(tmp_path, monkeypatch, x=[*map(float, range(90))], y=["1", "1.0", "2.0"] * 30)
+    assert run(["fit", "t.csv", "--target", "y", "-o", "m"]) == 0
+    assert naively.load("m").classes_.tolist() == [1, 2]
+    written(tmp_path, monkeypatch, x=[*map(float, range(90))], y=["2.1", "2.2", "3.0"] * 30)
+    assert run(["fit", "t.csv", "--target", "y", "-o", "m"]) == 1
+    assert "write v2.1 for 2.1 if these are names" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("label", ["None", "NA"])
+def test_labels_that_mean_a_missing_value_are_named(label, tmp_path, monkeypatch, capsys):
+    x, y = [*map(float, range(90))], [label, "minor", "major"] * 30
+    written(tmp_path, monkeypatch, x=x, y=y)
+    assert run(["fit", "t.csv", "--target", "y", "-o", "m"]) == 0
+    assert f"rows whose label is {label!r} were skipped" in capsys.readouterr().err
+    assert run(["fit", "t.csv", "--target", "y", "--missing", "", "-o", "m"]) == 0
+    assert "skipped" not in capsys.readouterr().err
+    assert naively.load("m").classes_.tolist() == sorted({label, "minor", "major"})
+    with pytest.warns(UserWarning, match=f"30 of 90 rows .*{label!r} means a missing"):
+        AutoBayes().fit({"x": x}, y)
+    assert len(AutoBayes(missing=()).fit({"x": x}, y).classes_) == 3

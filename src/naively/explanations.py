@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from naively.exact import Float64, Int64
 from naively.labels import Labels
-from naively.markup import Line, escaped, folded, paragraph, shown, total_odds
+from naively.markup import NO_ESTIMATE, Line, escaped, folded, paragraph, shown, total_odds
 
 FEW = 10
 """Rows or texts that are printed, and shown in a notebook."""
@@ -134,9 +134,12 @@ class SingleExplanation(ABC):
     def total(self, label: Any = None, against: Any = None) -> float:
         """log P(label | x) - log P(against | x), in nats: the sum of `log_odds`.
 
-        What both classes rule out is 0. NaN if each rules out what the other does not; but where
+        What both classes rule out is 0. NaN if each rules out what the other does not, or every
+        class rules it out, so that there is no estimate; but where
         numbers beyond float64 speak for both, infinite for the class that is predicted.
         """
+        if self.unfounded:
+            return np.nan
         with np.errstate(invalid="ignore"):
             found = float(sum(part.sum() for part in self.known_log_odds(label, against)))
         possible, other = (self.proba[c] > 0 for c in self.pair(label, against))
@@ -144,10 +147,23 @@ class SingleExplanation(ABC):
             return found
         return np.inf if possible else -np.inf
 
+    @property
+    def unfounded(self) -> bool:
+        """Whether every class rules it out, so that the class prior is the answer: 0/0.
+
+        Scores beyond float64 are -inf too, but rank the classes.
+        """
+        if not np.isneginf(self.joint).all():
+            return False
+        prior = np.exp(self.prior - self.prior.max())
+        return bool(np.allclose(self.proba, prior / prior.sum(), rtol=1e-9, atol=0.0))
+
     def head(self, label: Any = None, against: Any = None) -> str:
         """A line that says how the two classes compare."""
         a, b = self.pair(label, against)
         one, other = (shown(str(self.classes[c])) for c in (a, b))
+        if self.unfounded:
+            return f"{one}, P = {self.proba[a]:.4f}: {NO_ESTIMATE}"
         total = total_odds(self.total(label, against))
         return f"{one}, P = {self.proba[a]:.4f}; log-odds against {other}: {total} nats"
 

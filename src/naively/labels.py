@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from naively.exact import Int64
 from naively.kernels import labels as kernel
 
 Labels = npt.NDArray[Any]
+T = TypeVar("T")
 Coded = tuple[Labels, Int64]
 """(sorted distinct labels, position of each row's label among them)."""
 
@@ -41,6 +42,19 @@ def narrow(labels: Labels) -> Labels:
     return np.array(labels.tolist(), str) if labels.dtype.kind == "U" else labels
 
 
+def by_label(given: Mapping[Any, T], classes: Labels) -> dict[Any, T]:
+    """What a dict says by label; text may stand for numbers, as in JSON and on the command line."""
+    named = {as_text(label): label for label in classes.tolist()}
+    return {named.get(as_text(label), label): value for label, value in given.items()}
+
+
+def as_text(label: Any) -> str:
+    """A label as text: 1 and 1.0 are the same one."""
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    return str(label).lower() if isinstance(label, bool | np.bool_) else str(label)
+
+
 def mixes_text(labels: Iterable[Any]) -> bool:
     """Whether there is text among labels of other kinds."""
     return len({isinstance(label, str) for label in labels}) > 1
@@ -65,7 +79,8 @@ def check_whole(labels: Labels, called: str = "y") -> None:
     if len(odd):
         raise ValueError(
             f"Unknown label type: continuous. {called} holds {odd[0]}, where classes are text, "
-            "whole numbers or truth values; cut it into ranges first"
+            "whole numbers or truth values; cut it into ranges first, or write v2.1 for 2.1 if "
+            "these are names"
         )
 
 

@@ -27,6 +27,10 @@ Line = tuple[str, str, float]
 """(a name, its value or how often it is met, its log-odds)."""
 
 
+NO_ESTIMATE = "no estimate, as every class has probability 0 (0/0): the class prior is predicted"
+"""What there is to say of a row that every class rules out."""
+
+
 def total_odds(total: float) -> str:
     """The sum of log-odds; infinite ones may speak for both classes."""
     return "undecided (each is ruled out)" if np.isnan(total) else f"{total:+.3f}"

@@ -7,6 +7,7 @@ it, and once in each of its labels.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -145,11 +146,19 @@ class Multilabel(Model):
 
     def _estimated(self, workers: Workers, parameters: Any = None) -> LabelsPosterior:
         if parameters is None:
-            parameters = self.family.estimate_labels(self.statistics, self.class_weight, workers)
+            parameters = self._parameters(workers)
         prior = self._shares()
         with np.errstate(divide="ignore"):
             log_prior = np.log(prior) - np.log1p(-prior)
         return LabelsPosterior(self.schema, self.labels, parameters, prior, log_prior)
+
+    def _parameters(self, workers: Workers) -> Any:
+        """As `Model`."""
+        if self._structure is not None:
+            with suppress(ValueError):
+                return self._restored(self._structure.chosen)
+            self._structure = None
+        return self.family.estimate_labels(self.statistics, self.class_weight, workers)
 
     def _shares(self) -> Float64:
         """π_l of each label, (L,): (n_l + s) / (n + 2 s) with s virtual rows of each kind."""
@@ -165,17 +174,20 @@ class Multilabel(Model):
         having = weight[1:] + float(virtual)  # type: ignore[arg-type]
         return np.minimum(having / whole, 1.0) if whole > 0 else np.zeros(len(having))
 
-    def restore(self, kept: Arrays) -> None:
+    def _restored(self, kept: Arrays) -> Any:
         """As `Model`."""
-        if kept:
-            found = self.family.restored_labels(self.statistics, self.class_weight, kept)
-            self._estimate = self._estimated(SERIAL, found)
+        return self.family.restored_labels(self.statistics, self.class_weight, kept)
 
-    def check(self, workers: Workers | None = None) -> None:
+    def check(self, workers: Workers | None = None, classes: Labels | None = None) -> None:
         """As `Model`; ValueError if the family cannot tell labels."""
         self.family.check_labels()
         self._shares()
-        super().check(workers)
+        super().check(workers, classes)
+
+    @property
+    def weight(self) -> float:
+        """The weight of all rows, which is that of the first class."""
+        return float(self.class_weight.rounded()[:1].sum())
 
     @property
     def whole(self) -> tuple[Statistics, ExactArray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from naively.kernels import linear as kernel
 from naively.labels import Labels
 from naively.over_classes import over_classes
 from naively.plain import Count
+from naively.remarks import Remarks
 from naively.schema import Block, Schema
 from naively.statistics.base import Data, InvalidValueError
 from naively.workers import SERIAL, Workers
@@ -45,7 +46,7 @@ class SingularModelError(ValueError):
         rows = float(weight.rounded())
         size = f"{rows:g} rows" if rows != 1 else "1 row (one sample)"
         return cls(
-            f"the covariance {place}, from {size}, has no density: "
+            f"the {error.what} {place}, from {size}, has no density: "
             f"feature {feature} {error.problem}. {error.advice}"
         )
 
@@ -74,6 +75,7 @@ class Posterior:
     parameters : Parameters of its families.
     class_prior : (C,) π_c.
     log_prior : (C,) log π_c; -inf of a class that has no rows.
+    remarks : where goes what there is to say about rows; None if nobody asks. See `remarking`.
     """
 
     schema: Schema
@@ -81,6 +83,16 @@ class Posterior:
     parameters: Parameters
     class_prior: Float64
     log_prior: Float64
+    remarks: Remarks | None = None
+
+    def remarking(self) -> Self:
+        """The same, with new remarks, for some rows: see `said`."""
+        return replace(self, remarks=Remarks())
+
+    @property
+    def said(self) -> list[str]:
+        """What there is to say about the rows that it was asked about, in sentences."""
+        return [] if self.remarks is None else self.remarks.said(self.schema.names)
 
     @property
     def feature_names(self) -> Sequence[str] | None:
@@ -113,17 +125,22 @@ class Posterior:
     def _in_chunks(
         self, X: Data, out: Any, finish: Any, workers: Workers | None, margin: float = np.inf
     ) -> Any:
-        """finish(joint, out[rows]) for chunks of rows, on the workers."""
+        """finish(joint, out[rows]) for chunks of rows, on the workers.
+
+        What it returns is the number of rows that have probability 0 in every class.
+        """
         workers = workers or SERIAL
         self.parameters.prepare(X, workers)
         n = X.shape[0]
         rows = self.parameters.chunk(X, len(self.classes))
 
-        def one(start: int) -> None:
+        def one(start: int) -> int:
             stop = min(start + rows, n)
-            finish(self.joint(X, start, stop, margin), out[start:stop])
+            return finish(self.joint(X, start, stop, margin), out[start:stop]) or 0
 
-        workers.map(one, range(0, n, rows))
+        impossible = sum(workers.map(one, range(0, n, rows)))
+        if self.remarks is not None:
+            self.remarks.impossible.append(int(impossible))
         return out
 
     def predict_codes(self, X: Data, workers: Workers | None = None) -> Int64:
@@ -147,10 +164,11 @@ class Posterior:
         """log P(c | x_i), (n, C)."""
         out = np.empty((X.shape[0], len(self.classes)))
 
-        def finish(joint: Float64, out: Float64) -> None:
-            joint = self._below_best(joint)
+        def finish(joint: Float64, out: Float64) -> int:
+            joint, impossible = self._below_best(joint)
             odds = np.exp(joint, out=np.zeros_like(joint), where=~(joint < -LOST))
             np.subtract(joint, np.log(over_classes(odds)), out=out.T)
+            return impossible
 
         return self._in_chunks(X, out, finish, workers)
 
@@ -158,9 +176,11 @@ class Posterior:
         """P(c | x_i), (n, C)."""
         out = np.empty((X.shape[0], len(self.classes)))
 
-        def finish(joint: Float64, out: Float64) -> None:
-            joint = np.exp(self._below_best(joint), out=joint)
+        def finish(joint: Float64, out: Float64) -> int:
+            joint, impossible = self._below_best(joint)
+            joint = np.exp(joint, out=joint)
             np.divide(joint, over_classes(joint), out=out.T)
+            return impossible
 
         return self._in_chunks(X, out, finish, workers, VANISHING)
 
@@ -169,27 +189,29 @@ class Posterior:
         codes, out = np.empty(X.shape[0], np.int64), np.empty((X.shape[0], len(self.classes)))
         likeliest = np.int64(self.class_prior.argmax())
 
-        def finish(joint: Float64, rows: range) -> None:
+        def finish(joint: Float64, rows: range) -> int:
             kernel.best_class(joint, likeliest, codes[rows.start : rows.stop])
-            joint = np.exp(self._below_best(joint))
+            joint, impossible = self._below_best(joint)
+            joint = np.exp(joint)
             np.divide(joint, over_classes(joint), out=out[rows.start : rows.stop].T)
+            return impossible
 
         self._in_chunks(X, range(X.shape[0]), finish, workers, VANISHING)
         return codes, out
 
-    def _below_best(self, joint: Float64) -> Float64:
-        """The (C, n) table minus the best of each row; -inf where the distance has no number."""
-        joint = self._possible(joint)
-        with np.errstate(over="ignore"):
-            joint -= joint.max(axis=0)
-        return joint
+    def _below_best(self, joint: Float64) -> tuple[Float64, int]:
+        """(the (C, n) table minus the best of each row, how many rows every class rules out).
 
-    def _possible(self, joint: Float64) -> Float64:
-        """The (C, n) table with the prior in the place of rows that every class rules out."""
-        nowhere = np.isneginf(joint.max(axis=0))
-        if nowhere.any():
+        It has the prior in the place of these, and -inf where the distance has no number.
+        """
+        best = joint.max(axis=0)
+        nowhere = np.isneginf(best)
+        if impossible := int(nowhere.sum()):
             joint[:, nowhere] = self.log_prior[:, np.newaxis]
-        return joint
+            best = joint.max(axis=0)
+        with np.errstate(over="ignore"):
+            joint -= best
+        return joint, impossible
 
     def score_samples(self, X: Data, workers: Workers | None = None) -> Float64:
         """log p(x_i), (n,), in nats: the density or probability of the row itself.

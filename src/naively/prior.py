@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from naively.exact import LARGEST, ExactArray, Float64
-from naively.labels import Labels
+from naively.exact import LARGEST, ExactArray, Float64, Int64
+from naively.labels import Labels, by_label
 
 ROUNDS = 10_000  # of expectation maximisation, at most
 ENOUGH = 1e-12  # nats a row by which rows may be less probable than under the best prior
@@ -89,6 +89,28 @@ class Prior:
         total = math.fsum(weight)
         return weight / total if total > 0 else np.full(size, 1.0 / max(size, 1))
 
+    def among(self, classes: Labels, known: Int64) -> Prior:
+        """The prior of the rows of some classes alone: their probabilities, divided by their sum.
+
+        Parameters
+        ----------
+        classes : (C,) the labels that the given numbers are of.
+        known : positions of those that are left.
+
+        Raises
+        ------
+        ValueError : if each of these has probability 0.
+        """
+        if not isinstance(self.given, str):
+            values = self.estimate(ExactArray.zeros((len(classes),)), classes)[known]
+            if not values.any():
+                raise ValueError("the prior of each class that is left is 0")
+            return Prior((values / math.fsum(values)).tolist())
+        if np.isscalar(self.smoothing):
+            return self
+        virtual = np.nan_to_num(_ordered("prior_smoothing", self.smoothing, classes))
+        return Prior(self.given, virtual[known].tolist())
+
     def check_room(self, classes: Labels) -> None:
         """Raise ValueError if there are more classes than given numbers."""
         for name, given in (("priors", self.given), ("prior_smoothing", self.smoothing)):
@@ -102,7 +124,9 @@ class Prior:
         """Raise ValueError for classes that are not named, but for one that gets the rest."""
         if not isinstance(self.given, Mapping):
             return
-        unnamed = [label for label in classes.tolist() if label not in _keyed(self.given, classes)]
+        unnamed = [
+            label for label in classes.tolist() if label not in by_label(self.given, classes)
+        ]
         rest = 1.0 - math.fsum(self.given.values())
         if len(unnamed) > 1 or (unnamed and rest <= _CLOSE):
             said = ", ".join(map(repr, unnamed))
@@ -140,26 +164,13 @@ def _ordered(name: str, given: Any, classes: Labels) -> Float64:
         if len(given) != len(classes):
             raise ValueError(_MISMATCH.format(name, len(given), len(classes)))
         return np.array(given, np.float64)
-    known, given = classes.tolist(), _keyed(given, classes)
+    known, given = classes.tolist(), by_label(given, classes)
     if strange := [label for label in given if label not in known]:
         raise ValueError(
             f"{name} name {', '.join(map(repr, strange))}, no class that was learned: these are "
             f"{', '.join(map(repr, known)) or 'none'}"
         )
     return np.array([given.get(label, math.nan) for label in known], np.float64)
-
-
-def _keyed(given: Mapping[Any, float], classes: Labels) -> Mapping[Any, float]:
-    """Numbers by label; text may stand for numbers, as in JSON and on the command line."""
-    named = {_text(label): label for label in classes.tolist()}
-    return {named.get(_text(label), label): value for label, value in given.items()}
-
-
-def _text(label: Any) -> str:
-    """A label as text: 1 and 1.0 are the same one."""
-    if isinstance(label, float) and label.is_integer():
-        label = int(label)
-    return str(label).lower() if isinstance(label, bool | np.bool_) else str(label)
 
 
 def _sum_problem(total: float) -> str:

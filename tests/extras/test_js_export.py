@@ -164,6 +164,23 @@ def test_hostile_values(same, row):
     same(table)
 
 
+RECURRING = [*["your ticket is open"] * 30, *[f"word{k} other{k % 7}" for k in range(60)]]
+"""A text of mixed labels, met 30 times, among others."""
+MIXED = [*["yes"] * 9, *["no"] * 21, *["yes", "no"] * 30]
+
+
+@pytest.mark.parametrize("models", [None, "auto"])
+def test_texts_that_recur(models, tmp_path):
+    estimator = TextNB(models=models).fit(RECURRING, MIXED)
+    assert len(estimator._parameters.ending.repeated) == 1
+    model = estimator.model_.read_as(estimator.model_.schema.named(["text"], ("",)))
+    new = [RECURRING[0], "Your ticket, OPEN is", "your ticket", "your your ticket is open", None,
+           "unknown", *RECURRING[30:50]]  # fmt: skip
+    with Node(model, tmp_path) as node:
+        assert_same(node, model, pa.table({"text": new}))
+
+
+@pytest.mark.filterwarnings("ignore:.*copies of others")
 @pytest.mark.parametrize("name", TEXTS)
 def test_texts(name, tmp_path):
     estimator = TEXTS[name].fit(TEXT["text"], LABELS)
@@ -178,6 +195,7 @@ def test_texts(name, tmp_path):
         assert_same(node, model, pa.table({"text": new}))
 
 
+@pytest.mark.filterwarnings("ignore:.*copies of others")
 def test_a_class_without_documents(tmp_path):
     estimator = TextNB().fit([*TEXT["text"], None], [*LABELS, "nobody's"])
     model = estimator.model_.read_as(estimator.model_.schema.named(["text"], ("",)))
@@ -197,6 +215,7 @@ def test_text_beside_columns(tmp_path):
         assert_same(node, model, table)
 
 
+@pytest.mark.filterwarnings("ignore:.*copies of others")
 def test_after_forgetting(tmp_path):
     """Terms that are left in no document are unknown again."""
     estimator = TextNB().fit(TEXT["text"], LABELS)

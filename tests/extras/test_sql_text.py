@@ -84,6 +84,26 @@ def test_a_class_without_documents(prior):
     assert_same(found, model.predict_proba(texts), model.predict(texts))
 
 
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
+def test_texts_that_recur(dialect, postgresql):
+    """A text of mixed labels has the shares of its labels, whatever its words tell."""
+    documents = [*["your ticket is open"] * 30, *[f"word{k} other{k % 7}" for k in range(60)]]
+    model = TextNB().fit(documents, [*["yes"] * 9, *["no"] * 21, *["yes", "no"] * 30])
+    assert len(model._parameters.ending.repeated) == 1
+    texts = [documents[0], "Your ticket, OPEN is", "your ticket", "your your ticket is open",
+             None, "unknown", *documents[30:50]]  # fmt: skip
+    query = to_sql(model.model_, dialect, "rows", ["id"])
+    if dialect == "duckdb":
+        found = asked(query, as_rows(texts))
+    else:
+        with adbc_postgresql.connect(postgresql) as connection, connection.cursor() as cursor:
+            table = pa.table({"id": range(len(texts)), "x0": pa.array(texts, pa.string())})
+            cursor.adbc_ingest("rows", table, mode="replace")
+            cursor.execute(query)
+            found = sorted(cursor.fetchall())
+    assert_same(found, model.predict_proba(texts), model.predict(texts))
+
+
 def test_a_class_without_documents_in_postgresql(postgresql):
     texts = [*DOCUMENTS[:9], None, "see you " * 500, "free " * 3000]
     model = TextNB().fit(*NOBODY)

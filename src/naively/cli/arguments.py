@@ -102,6 +102,10 @@ class LearningOptions(Query):
     text
         A column of text, even if its texts are short; may be repeated. Its words are weighed beside
         the other columns. For n-grams and the like: --columns "body=text(ngram_range=(1,2))".
+    categorical
+        A column of categories, even if these are written as numbers, as codes are; may be repeated.
+    numeric
+        A column of numbers; what is none in it is missing. May be repeated.
     family
         Of all columns of numbers: gaussian, lognormal, gamma, poisson, kernel_density, ...; or
         auto for the one that predicts best. "categorical(alpha=0)" is of categories, too.
@@ -130,6 +134,8 @@ class LearningOptions(Query):
     columns: Names = None
     text: Names = None
     skip: Skip = None
+    categorical: Names = None
+    numeric: Names = None
     family: str | None = None
     weight: str | None = None
     holdout: float = 0.0

@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from naively.column_types import MANY
 from naively.evidence.dates import as_dates
 from naively.families.describing import Evidences, Section
 from naively.model import Model
 from naively.statistics.levels import Levels
 from naively.tables import left_out as leaving_out
-from naively.tables.inference import MANY
+from naively.tables.identifiers import IDENTIFIER, identifiers
 from naively.tables.telling import bits, missing_weight, nearly_all
 from naively.tables.wordy import short_texts
-from naively.tables.written import written
+from naively.written import written
 
 WEIGHED = ("weighed_text", "pooled_text")
 """Families of documents whose evidence is weighed."""
@@ -49,9 +50,7 @@ def left_out(model: Model) -> dict[str, str]:
         told = {name for one in found.blocks for name in one.names}
         names = (name for name in model.schema.ordered if name not in told)
         silent = dict.fromkeys(names, "weight 0: it tells nothing more") | silent
-        for name, levels in _levels(model):
-            if name in silent and len(levels) == model.rows >= MANY and levels.dtype.kind == "T":
-                silent[name] = "like an identifier: another value in each row"
+        silent |= {name: IDENTIFIER.text for name in identifiers(model) if name in silent}
     return silent
 
 

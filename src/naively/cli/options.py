@@ -16,6 +16,7 @@ from naively.families.text import Text
 from naively.files.safetensors import Saved
 from naively.model import Model
 from naively.prior import Prior
+from naively.tables.declared import declared_by_user
 from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
 from naively.tables.label_cells import USUAL, LabelCells
@@ -47,6 +48,10 @@ def new_question(target: str, documents: Sequence[str], options: LearningOptions
     for name in documents:
         if name not in (target, weight):
             wanted.setdefault(name, Text(alpha=alpha))
+    types = declared_by_user(options.categorical or (), options.numeric or ())
+    for name in types:
+        if name in wanted or name in (target, weight):
+            raise UsageError(f"--{types[name]} {name}: the column is named for something else, too")
     auto = options.family == "auto"
     numeric = None if auto or options.family is None else parsed_family(options.family)
     wishes = Wishes(
@@ -57,6 +62,7 @@ def new_question(target: str, documents: Sequence[str], options: LearningOptions
         options.unseen,
         missing_of(options),
         documents=tuple(documents),
+        types=types,
     )
     return Question(target, wishes, prior_of(options), weight, holdout, options.seed, repeated=True)
 
@@ -153,16 +159,29 @@ def noted(question: Question, model: Model) -> tuple[str, dict[str, Any]]:
     wishes = question.wishes
     prior = {"prior": question.prior.given, "prior_smoothing": question.prior.smoothing}
     if wishes.whole is not None and model.family == wishes.whole:
-        chosen = {name: one for name, one in vars(wishes.whole).items() if name != "plan"}
+        chosen = {
+            name: one for name, one in vars(wishes.whole).items() if name not in ("plan", "types")
+        }
         chosen["text"] = [*wishes.text] or None
-        return "AutoBayes", {**chosen, **prior, "missing": wishes.missing}
+        return "AutoBayes", {**chosen, **prior, **named_types(wishes), "missing": wishes.missing}
     columns: Any = wishes.columns
     if wishes.whole is not None:  # but there is one column of text
         columns = {**columns, **model.schema.known}
     return "NaiveBayes", {
         "columns": columns or None, "family": "auto" if wishes.auto else wishes.numeric,
         "alpha": wishes.alpha, **prior, "unseen": wishes.unseen, "missing": wishes.missing,
+        **named_types(wishes),
     }  # fmt: skip
+
+
+def named_types(wishes: Wishes) -> dict[str, list[str]]:
+    """The columns whose types are declared, as estimators take them."""
+    kinds = ("categorical", "numeric")
+    return {
+        kind: names
+        for kind in kinds
+        if (names := [name for name, own in wishes.types.items() if own == kind])
+    }
 
 
 def wishes_of(saved: Saved) -> Wishes:
@@ -176,6 +195,7 @@ def wishes_of(saved: Saved) -> Wishes:
         said.get("alpha", 1.0),
         said.get("unseen", "smooth"),
         missing,
+        types=declared_by_user(said.get("categorical") or (), said.get("numeric") or ()),
     )
 
 
@@ -204,7 +224,7 @@ def parsed_family(text: str) -> AnyFamily:
     except ValueError as error:
         raise UsageError(str(error)) from None
     kind: Any = FAMILIES[name]
-    known = [one.name for one in fields(kind) if one.name not in ("reference", "plan")]
+    known = [one.name for one in fields(kind) if one.name not in ("reference", "plan", "types")]
     if unknown := [one for one in values if one not in known]:
         has = f"it has {', '.join(known)}" if known else "it has no options"
         raise UsageError(f"{text!r}: {name} has no {unknown[0]!r}; {has}")

@@ -89,9 +89,9 @@ def _to_parquet(batches: Iterator[pa.Table], path: str) -> None:
 
 
 def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    columns = []
+    columns, given = [], {*table.column_names}
     for field in schema:
-        if field.name not in table.column_names:
+        if field.name not in given:
             columns.append(pa.nulls(table.num_rows, field.type))
             continue
         column = table.column(field.name)

@@ -21,7 +21,17 @@ from naively.cli.sources import Opened
 from naively.explanation import RowExplanation
 from naively.explanations import ClassPair, SingleExplanation
 from naively.files.atomic import replacing
-from naively.markup import LONGEST, Line, brief, folded, largest, length, shown, total_odds
+from naively.markup import (
+    LONGEST,
+    NO_ESTIMATE,
+    Line,
+    brief,
+    folded,
+    largest,
+    length,
+    shown,
+    total_odds,
+)
 from naively.tables.why_not import WhyNot
 from naively.text_explanation import SHARED
 
@@ -124,6 +134,9 @@ def _print_row(out: Any, number: int, row: RowExplanation, pair: ClassPair) -> N
         out.print()
         _print_listed(out, ("term", "times"), text, pair, wide)
     a, b = (clean(label, 20) for label in pair)
+    if row.unfounded:
+        out.print(note(NO_ESTIMATE))
+        return
     total = total_odds(row.total(*pair))
     out.print(note(f"log-odds of {a} against {b}, in nats: {total} in all"))
     signs = note("+ speaks for ")

@@ -168,7 +168,8 @@ def estimator(saved: Saved) -> str:
         usual = {**DEFAULTS, "alpha": 0.0}  # no virtual rows
     elif saved.estimator == "TextNB":
         usual = {**DEFAULTS, "alpha": None, "weights": "auto"}
-    said = {name: value for name, value in saved.params.items() if value != usual.get(name)}
+    given = {name: value for name, value in saved.params.items() if value not in ((), [])}
+    said = {name: value for name, value in given.items() if value != usual.get(name)}
     listed = ", ".join(f"{name}={_code(value)}" for name, value in said.items())
     return f"{clean(saved.estimator)}({clean(listed, 200)})"
 

@@ -223,7 +223,8 @@ def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
 def check_columns(table: Opened, question: Question) -> None:
     """Refuse names of columns that are not there."""
     wishes = question.wishes
-    for name in filter(None, (question.target, question.weight, *wishes.columns, *wishes.text)):
+    named = (question.target, question.weight, *wishes.columns, *wishes.text, *wishes.types)
+    for name in filter(None, named):
         if name not in table.names:
             raise UserError(f"{table.name}: {no_such(str(name), table.names)}")
 

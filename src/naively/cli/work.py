@@ -31,7 +31,7 @@ from naively.study.rows import LabelledRows, of_stream
 from naively.tables.documents import LABEL
 from naively.tables.encoding import encode_for
 from naively.tables.held import Held
-from naively.tables.inference import reconsidered
+from naively.tables.identifiers import without_identifiers
 from naively.tables.learning import (
     ALL_OTHERS,
     HEAD,
@@ -108,10 +108,9 @@ def fit(
         made = Plan(model.blank(), question, None if known is None else known.classes)
         for part in held.tables:
             model = merge(model, summarise(made, part))
-        if known is None:
-            model = reconsidered(question.wishes, model)
     model = with_typed_labels(model)
     if known is None:
+        model = without_identifiers(model)
         check_learned(source.name, model, question)
     model.prior.check_room(model.classes)
     seconds = time.perf_counter() - start
@@ -120,6 +119,7 @@ def fit(
 
 def check_learned(name: str, model: Model, question: Question) -> None:
     """Refuse what was learned for parameters that do not fit it, and tell what is odd about it."""
+    question.wishes.check_smoothed(model.schema.known)
     model.check()
     model.posterior(workers(None))
     if said := odd(model):
@@ -173,9 +173,11 @@ def evaluate(
     decided = None if rule is None else Decided(rule)
     unlabelled, met = 0, np.empty(0, object)
     invalid: dict[str, Invalid] = {}
+    posterior = model.posterior().remarking()
 
     def one(task: Any) -> Tested:
-        return compared(model, pa.Table.from_batches([task()]), target, models.spellings(saved))
+        table = pa.Table.from_batches([task()])
+        return compared(model, table, target, models.spellings(saved), posterior=posterior)
 
     with progress.bar("evaluating", source.files):
         for truth, log_proba, skipped, labels, unread in in_order(
@@ -196,18 +198,19 @@ def evaluate(
             f"({some(model.classes)})"
         )
     models.unread(model, invalid)
+    models.remarks(posterior)
     return Evaluated(model, target, scores, unlabelled, time.perf_counter() - start, decided)
 
 
 def compared(
     model: Model, batch: pa.Table, target: str, missing: Sequence[str],
-    threads: Workers | None = None,
+    threads: Workers | None = None, posterior: Posterior | None = None,
 ) -> Tested:  # fmt: skip
-    """What a model says of the rows of a batch that have a label."""
+    """What a model, or its posterior, says of the rows of a batch that have a label."""
     labels, codes = labelled(batch, target, missing)
     kept = np.flatnonzero(codes < len(labels))
     truth = np.append(positions(labels, model.classes), -1)[codes[kept]]
-    posterior = model.posterior()
+    posterior = posterior or model.posterior()
     rows, invalid = encode_for(posterior, batch, unvaried_in(posterior))
     log_proba = posterior.log_proba(rows[kept], threads)
     return truth, log_proba, batch.num_rows - len(kept), labels, invalid
@@ -248,18 +251,19 @@ def predict(
     model = models.with_columns(saved, names, source.name)
     posterior = model.posterior()
     without = unvaried_in(posterior)
+    asked = posterior.remarking()
 
     def said(batch: pa.RecordBatch, rows: Any) -> Predicted:
         first = None if top is None else likeliest(posterior, rows, top)
         return Predicted(
-            _as_first(batch, source.names), label(posterior, rows),
+            _as_first(batch, source.names), label(asked, rows),
             posterior.proba(rows) if proba else None,
             None if first is None else (posterior.classes[first[0]], first[1]),
         )  # fmt: skip
 
     def one(task: Any) -> tuple[list[str], Predicted, dict[str, Invalid]]:
         batch = task()
-        rows, unread = encode_for(posterior, pa.Table.from_batches([batch]), without)
+        rows, unread = encode_for(asked, pa.Table.from_batches([batch]), without)
         return batch.schema.names, said(batch, rows), unread
 
     empty, warned, known = True, False, set(source.names)
@@ -283,6 +287,7 @@ def predict(
             None if top is None else (posterior.classes[few.astype(np.int64)], few),
         )  # fmt: skip
     models.unread(model, invalid)
+    models.remarks(asked)
 
 
 def _as_first(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:

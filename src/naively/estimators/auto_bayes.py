@@ -11,6 +11,7 @@ from naively.evidence.shapes import Shape
 from naively.families.pooled import Pooled
 from naively.model import Model
 from naively.prior import Given, Virtual
+from naively.tables.declared import declared_by_user
 from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
 from naively.tables.wordy import short_texts
@@ -40,10 +41,15 @@ class AutoBayes(TableClassifier):
         titles, names of products. Longer texts, of six words or more on average and mostly
         different, are noticed by themselves. Unless this is given, also as [], a warning tells of
         columns that look like short texts.
+    categorical, numeric : sequence of str
+        Names of columns that are categorical although their values are numbers, such as codes; or
+        numeric, whatever they look like: what is no number in them is missing. Types that a frame
+        or file declares (pandas' category, Arrow's dictionary, the Enum and Categorical of polars,
+        nominal columns of ARFF) hold without that.
     limit : int
-        Distinct rows that are kept, at most. Of more, those of the smallest hashes are: a random
-        sample, from which all is estimated but the class prior. Forgetting a row that is not in it
-        changes the prior alone.
+        Distinct rows that are kept, at most. Of more, a random sample is, in which a row is with a
+        probability in proportion to its weight; all but the class prior is estimated from it.
+        Forgetting a row that is not in it changes the prior alone.
     prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
         Of a dict one class may be left out: it gets the rest.
     prior_smoothing : float, sequence or dict
@@ -75,6 +81,8 @@ class AutoBayes(TableClassifier):
     interactions: Interactions = "auto"
     _: KW_ONLY
     text: Sequence[str] | None = None
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
     limit: int = 1_000_000
     prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
@@ -100,4 +108,5 @@ class AutoBayes(TableClassifier):
         if not listed or not all(isinstance(name, str) for name in text):
             raise ValueError(f"text is a list of names of columns, as ['title'], not {text!r}")
         whole = Pooled(self.interactions, self.limit, tuple(text))
-        return Wishes({}, missing=tuple(self.missing), whole=whole)
+        types = declared_by_user(self.categorical, self.numeric)
+        return Wishes({}, missing=tuple(self.missing), whole=whole, types=types)

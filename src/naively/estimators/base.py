@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -99,7 +100,11 @@ class NaiveBayesClassifier(
             with naming(self):
                 return np.concatenate([said for said, _ in streams.answers(self, source, answer)])
         jobs = workers(self.n_jobs)
-        return answer(self._posterior(jobs), self._rows(X), jobs)
+        posterior = self._posterior(jobs).remarking()
+        found = answer(posterior, self._rows(X), jobs)
+        for said in posterior.said:
+            warnings.warn(said, UserWarning, stacklevel=3)
+        return found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The part of the rows whose label is predicted right.

@@ -68,10 +68,8 @@ class DiscreteNB(NaiveBayesClassifier):
 def _at_least(alpha: Any, least: float) -> Any:
     """Smoothing of at least so much, whatever it is given for."""
     if isinstance(alpha, Mapping):
-        return {level: np.maximum(one, least) for level, one in alpha.items()}
-    if isinstance(alpha, list | tuple) and any(
-        isinstance(one, Mapping) or np.ndim(one) > 0 for one in alpha
-    ):
+        return {level: _at_least(one, least) for level, one in alpha.items()}
+    if isinstance(alpha, list | tuple):
         return [_at_least(one, least) for one in alpha]
     return np.maximum(alpha, least)
 
@@ -267,9 +265,9 @@ class CategoricalNB(DiscreteNB, FromDice):
     ----------
     alpha : float, array, list or "auto"
         Smoothing l, as in lecture 1, case 1: a scalar, or of shape (d,), (C, 1) or (C, d); or a
-        list with a value for each level of each of the d features: arrays (K_α,) or (C, K_α), or
-        dicts by level, as ``{0: 2, 1: 8}``, of which levels that are not named have 1; "auto" as in
-        `MultinomialNB`.
+        list of what each of the d features has: a number, a value for each level, (K_α,) or
+        (C, K_α), or a dict by level, as ``{0: 2, 1: 8}``, of which levels that are not named have
+        1, or by level and class, as ``{0: {"no": 2, "yes": 3}}``; "auto" as in `MultinomialNB`.
     force_alpha, fit_prior, class_prior, prior_smoothing, n_jobs : as in `MultinomialNB`.
     min_categories : int, (d,) array or None
         Least number of levels of every or each feature.

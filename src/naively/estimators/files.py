@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
@@ -80,6 +81,8 @@ def _check_parameters(estimator: Any) -> None:
     if "columns" in parameters:
         wishes = estimator._wishes()
         texts += wishes.settled(())
-        Categorical(wishes.alpha, unseen=wishes.unseen)
+        by_column = isinstance(wishes.alpha, Mapping)
+        for alpha in wishes.alpha.values() if by_column else [wishes.alpha]:
+            Categorical(alpha, unseen=wishes.unseen)
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"there are things other than text among {texts[:5]}")

@@ -19,6 +19,8 @@ from naively.tables.inputs import is_untyped
 from naively.tables.names import no_column
 from naively.tables.targets import LabelCodes, coded, label_column
 
+MANY, FIRST = 100, 20
+"""Rows that are equal to their labels, at least; and those that are looked at first."""
 Kind = Literal["pandas", "polars", "dict", "numbers", "objects", "arrow"]
 """Frames, a dict of columns, arrays of numbers or of anything, and Arrow for all others."""
 
@@ -72,6 +74,37 @@ def labels_of(column: pa.Array | pa.ChunkedArray, missing: Collection[str]) -> L
         raise ValueError("Input y contains infinity: no label can be infinite")
     check_whole(labels[0])
     return labels
+
+
+def target_within(table: pa.Table, labels: LabelCodes, name: Any) -> str | None:
+    """The column of X that holds the labels themselves, in every row; None if none does.
+
+    Parameters
+    ----------
+    labels : of the rows.
+    name : of y, as frames have it. Of a column of this name a few rows are enough.
+    """
+    if isinstance(table, SparseTable) or len(table.column_names) < 2:
+        return None
+    classes, codes = labels
+    named = [*(values.level_text(label, ()) for label in classes.tolist()), None]
+    first = [named[code] for code in codes[:FIRST].tolist()]
+    for k, found in enumerate(table.column_names):
+        if found != name and table.num_rows < MANY:
+            continue
+        column = table.column(k)
+        if _texts(column.slice(0, FIRST)) == first and (
+            _texts(column) == [named[code] for code in codes.tolist()]
+        ):
+            return found
+    return None
+
+
+def _texts(column: pa.Array | pa.ChunkedArray) -> list[str | None]:
+    """Values as the text of levels."""
+    places, texts = values.level_texts(values.flat(column), ())
+    texts.append(None)  # where the code of a missing value is
+    return [texts[place] for place in places.tolist()]
 
 
 def check_weights_of(sample_weight: Any, rows: int) -> Float64 | None:

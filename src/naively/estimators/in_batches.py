@@ -87,19 +87,21 @@ class AnswersInBatches(NaiveBayesClassifier):
     # ---- predicting --------------------------------------------------------------------------
 
     def _ask(self, X: Any, answer: Answer) -> npt.NDArray[Any]:
-        posterior = self._posterior(workers(self.n_jobs))
+        posterior = self._posterior(workers(self.n_jobs)).remarking()
         tables: Iterable[Any]
         if (source := streamed(X)) is None:
-            tables = (
+            tables = [
                 partial(_itself, rows) for _, rows in slices(self._table(X, posterior.schema))
-            )
+            ]
         else:
             for said in self._others(source.names, posterior.schema):
                 warnings.warn(said, UserWarning, stacklevel=3)
             tables = source.tasks()
         invalid: dict[str, Invalid] = {}
-        parts = [said for said, _ in self._answers(posterior, tables, answer, invalid)]
+        parts = [own for own, _ in self._answers(posterior, tables, answer, invalid)]
         self._warn(invalid, "read", posterior.schema)
+        for problem in posterior.said:
+            warnings.warn(problem, UserWarning, stacklevel=3)
         return np.concatenate(parts)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -135,7 +137,7 @@ class AnswersInBatches(NaiveBayesClassifier):
     ) -> Iterator[Judged]:
         """The answers for the rows of a stream, and their labels."""
         check_question(self, source, y, sample_weight)
-        posterior = self._posterior(workers(self.n_jobs))
+        posterior = self._posterior(workers(self.n_jobs)).remarking()
         names = [name for name in source.names if name != y]
         for warning in self._others(names, posterior.schema):
             warnings.warn(warning, UserWarning, stacklevel=3)
@@ -149,6 +151,8 @@ class AnswersInBatches(NaiveBayesClassifier):
             yield said, classes[codes]
             rows += len(codes)
         self._warn(invalid, "read", posterior.schema)
+        for problem in posterior.said:
+            warnings.warn(problem, UserWarning, stacklevel=3)
 
     def _answers(
         self, posterior: Posterior, tasks: Iterable[Any], answer: Answer,

@@ -25,6 +25,8 @@ def label_sets(y: Any, n_rows: int) -> tuple[LabelSets, bool]:
     refuse_masked("y", y)
     if issparse(y) or len(getattr(y, "shape", ())) == 2:
         found = _of_matrix(y)
+        if hasattr(y, "columns"):
+            found = _named(found, [*y.columns])
     else:
         found = LabelSets.of_lists(_cells(y))
     if len(found) != n_rows:
@@ -58,6 +60,16 @@ def _of_matrix(y: Any) -> LabelSets:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return LabelSets(labels, matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64))
+
+
+def _named(sets: LabelSets, columns: list[Any]) -> LabelSets:
+    """The labels of a matrix whose columns have names, which are the labels; ValueError if not."""
+    if len({*columns}) < len(columns) or len({isinstance(name, str) for name in columns}) > 1:
+        raise ValueError(f"the columns of y are labels, and must be different: {columns}")
+    labels = LabelSets.of_lists([columns], "the frame y").labels
+    place = {name: k for k, name in enumerate(columns)}
+    order = [place[label] for label in labels.tolist()]
+    return LabelSets.of_indicator(labels, sets.indicator()[:, order])
 
 
 def _cells(y: Any) -> list[Any]:

@@ -89,8 +89,10 @@ class Learning(Rereads):
     ) -> Self:  # fmt: skip
         """Learn from more rows. New classes may appear in any call; so may levels and columns.
 
-        Any split of the rows into calls gives the same model, bit for bit; of a table once all
-        columns are known or named, for a family is inferred when its column is first met.
+        Any split of the rows into calls gives the same model, bit for bit, of a table with the
+        same families of columns (but for ``family="auto"``, which chooses on the first rows).
+        Bins, interactions and weights that were chosen are kept while rows grow by a tenth at
+        most: see `reestimate`.
 
         Parameters
         ----------
@@ -115,8 +117,22 @@ class Learning(Rereads):
             self._keep(delta, noted)
         else:
             parts = parted.begun(self._parts, known, delta, name)
+            structure = known.structure
             self._go_on(delta, noted)
+            self.model_.structure = structure
         self._parts = parted.added(parts, self.model_, delta, name)
+        return self
+
+    def reestimate(self) -> Self:
+        """Choose bins, interactions and weights anew, by all rows that were learned.
+
+        `partial_fit` keeps them until rows have grown by more than a tenth since they were chosen,
+        or columns or classes are new: so an update costs what counting costs. Afterwards the model
+        is again that of one `fit` of all rows, bit for bit, as it is after `forget`, `decay` and a
+        sum. Models without such choices, such as `NaiveBayes`, are so at all times.
+        """
+        check_is_fitted(self)
+        self.model_.reestimate()
         return self
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
@@ -192,11 +208,11 @@ class Learning(Rereads):
         """Warn of what a sum of two models cannot have of both, at the line of the user."""
         mine, theirs, default = self._said(), other._said(), type(self)()._said()
         # what the right model left at its default, it leaves to the left one; the families that
-        # `columns` names are compared where their statistics are added
+        # `columns` names, and declared types, are compared where their statistics are added
         unlike = [
             f"{name}={mine[name]!r}, not {theirs[name]!r}"
             for name in mine
-            if name not in (*UNREAD, "columns")
+            if name not in (*UNREAD, "columns", "categorical", "numeric")
             and repr(theirs[name]) not in (repr(mine[name]), repr(default[name]))
         ]
         if unlike:

@@ -60,8 +60,8 @@ class LeavesOut:
         What this classifier itself has learned does not matter, nor does it change.
 
         The parts follow from the rows, not from chance nor from their order: the rows of each
-        class are sorted by a hash of what is in them, and dealt to the parts in turn. Where the
-        rows of a class were copied, as often as each other, all copies of a row are in one part.
+        class are sorted by a hash of what is in them, and dealt to the parts in turn. Duplicates of
+        a row are in one part: docs/evidence.md says how they are told from rows that recur.
 
         Parameters
         ----------

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.threads import workers
+from naively.estimators.given import as_kind
 from naively.estimators.inside_texts import InsideLabels
 from naively.estimators.label_cells import label_sets
 from naively.estimators.learning import Learning
@@ -77,6 +80,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
     class_count_ : (L,) total weight of the documents that have each.
     document_count_ : float, total weight of all documents.
     indicator_ : bool, whether labels were learned from a matrix, so that `predict` gives one.
+    frame_ : (package, names) of the frame that the matrix was; None if it was none.
     alpha_ : the smoothing.
     scale_ : with weights, `naively.evidence.scale.Scale`: how much terms count.
     terms_ : (V,) the terms that count, sorted.
@@ -102,7 +106,7 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
     prior: Literal["empirical", "uniform"] = "empirical"
     prior_smoothing: float = 0.0
 
-    _noted = ("indicator_",)
+    _noted = ("indicator_", "frame_")
 
     # ---- learning ----------------------------------------------------------------------------
 
@@ -142,8 +146,9 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         X : (n,) documents: a list of str, or an array of NumPy, Arrow, pandas or polars.
         y : (n,) a list, tuple or set of labels for each document, text or whole numbers, which may
             be empty; or an indicator matrix (n, L) of 0 and 1, dense or sparse, whose labels are
-            the numbers of its columns. A document without labels has none of them: it counts. A
-            label that is there twice counts once, and empty text is no label.
+            the numbers of its columns, or their names if it is a frame. A document without labels
+            has none of them: it counts. A label that is there twice counts once, and empty text is
+            no label.
         sample_weight : (n,) non-negative weights; a document of weight w counts as w of them.
 
         Raises
@@ -190,16 +195,20 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         model = known.summarise(documents, labels, weights, jobs)  # type: ignore[arg-type]
         if is_matrix:
             model.declare_classes(labels.labels)
-        return model, {"indicator_": is_matrix}
+        named = is_matrix and hasattr(y, "columns")
+        frame = (type(y).__module__.partition(".")[0], [*y.columns]) if named else None
+        return model, {"indicator_": is_matrix, "frame_": frame}
 
     def _declared(self, classes: Any) -> Labels:
         return LabelSets.of_lists([list(classes)], "classes").labels
 
     def _notes(self) -> dict[str, str]:
-        return dict(INDICATOR) if self.indicator_ else {}
+        frame = {} if self.frame_ is None else {"frame": json.dumps(self.frame_, default=int)}
+        return dict(INDICATOR) | frame if self.indicator_ else {}
 
     def _noted_in(self, extra: dict[str, str]) -> dict[str, Any]:
-        return {"indicator_": INDICATOR.items() <= extra.items()}
+        frame = tuple(json.loads(extra["frame"])) if "frame" in extra else None
+        return {"indicator_": INDICATOR.items() <= extra.items(), "frame_": frame}
 
     # ---- predicting --------------------------------------------------------------------------
 
@@ -230,13 +239,17 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         Returns
         -------
         (n,) a list of labels for each document; or (n, L) an array of 0 and 1 in the order of
-        `classes_`, of a model that learned from a matrix.
+        `classes_`, of a model that learned from a matrix; or a frame like the one it learned from,
+        its columns in the same order, then those of other labels.
         """
         jobs = workers(self.n_jobs)
         posterior = self._posterior(jobs)
         proba = posterior.proba(documents_of(X), jobs)
         if self.indicator_:
-            return (proba >= _threshold(self.threshold)).astype(np.int64)
+            found = (proba >= _threshold(self.threshold)).astype(np.int64)
+            return (
+                found if self.frame_ is None else _as_frame(found, posterior.classes, self.frame_)
+            )
         return posterior.label_sets(proba, _threshold(self.threshold)).lists()
 
     def predict_top(self, X: Any, k: int) -> tuple[npt.NDArray[Any], Float64]:
@@ -306,6 +319,19 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         tags.classifier_tags.multi_label = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def _as_frame(found: npt.NDArray[Any], labels: Labels, frame: tuple[str, list[Any]]) -> Any:
+    """An indicator matrix as a frame of the same package, with the columns in the same order."""
+    package, names = frame
+    columns = dict(zip(labels.tolist(), found.T, strict=True))
+    ordered = [*(name for name in names if name in columns), *sorted({*columns} - {*names})]
+    table = pa.table({str(name): columns[name] for name in ordered})
+    if package == "polars":
+        return as_kind(table, "polars")
+    table = as_kind(table, "pandas")
+    table.columns = ordered
+    return table
 
 
 def _threshold(value: Any) -> float:

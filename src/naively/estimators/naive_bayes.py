@@ -12,6 +12,7 @@ from naively.families.base import AnyFamily, Family
 from naively.families.categorical_parameters import Unseen
 from naively.families.pooled import Pooled
 from naively.prior import Given, Virtual
+from naively.tables.declared import declared_by_user
 from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
 from naively.tables.names import named
@@ -21,10 +22,10 @@ from naively.tables.names import named
 class NaiveBayes(TableClassifier):
     """Naive Bayes for any table: mixed columns, missing values, unseen levels.
 
-    The independence assumption lets each column have a family of its own. Which one is inferred
-    from the first 100,000 rows by the rule in `naively.tables.inference`, told by
-    ``model_.schema.why``, and overruled by `columns`. Values that a column's family cannot take
-    count as missing, with a warning.
+    The independence assumption lets each column have a family of its own. Which one follows from
+    all rows that were learned, in any order and batches, by the rule in `naively.column_types`;
+    ``model_.schema.why`` says why, and `columns` overrules it. Values that a column's family cannot
+    take count as missing, with a warning.
 
     Parameters
     ----------
@@ -40,8 +41,16 @@ class NaiveBayes(TableClassifier):
         how left-out rows are predicted. It is the model of ``AutoBayes(interactions=0)``, steps 1
         and 2 of docs/evidence.md, which keeps the rows: so it takes no `family`, and `columns` can
         only skip some.
-    alpha : float or "auto"
-        Virtual counts of each level, for inferred families; "auto" as in `MultinomialNB`.
+    categorical, numeric : sequence of str
+        Names of columns that are categorical although their values are numbers, such as codes; or
+        numeric, whatever they look like: what is no number in them is missing. Types that a frame
+        or file declares (pandas' category, Arrow's dictionary, the Enum and Categorical of polars,
+        nominal columns of ARFF) hold without that.
+    alpha : float, dict or "auto"
+        Virtual counts of each category, for inferred families; "auto" as in `MultinomialNB`. A dict
+        is by column, as ``{"size": 2, "job": {"clerk": 3}}``: a number, or a dict by category of
+        numbers or of numbers by class, which are the virtual examples mQ of lecture 2. Columns,
+        categories and classes that it does not name have 1.
     prior : "empirical", "uniform", probabilities in the order of the classes, or a dict by class
         Of a dict one class may be left out: it gets the rest.
     prior_smoothing : float, sequence or dict
@@ -80,7 +89,9 @@ class NaiveBayes(TableClassifier):
     _: KW_ONLY
     family: AnyFamily | str | None = None
     weights: Literal["auto"] | None = None
-    alpha: float | Literal["auto"] = 1.0
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+    alpha: float | Mapping[str, Any] | Literal["auto"] = 1.0
     prior: Given = "empirical"
     prior_smoothing: Virtual = 0.0
     unseen: Unseen = "smooth"
@@ -119,6 +130,7 @@ class NaiveBayes(TableClassifier):
             self._smoothing,
             self.unseen,
             tuple(self.missing),
+            types=declared_by_user(self.categorical, self.numeric),
         )
 
     def _weighed(self) -> Wishes:
@@ -126,13 +138,15 @@ class NaiveBayes(TableClassifier):
         if self.weights != "auto":
             raise ValueError(f'weights must be None or "auto", not {self.weights!r}')
         columns = dict(self.columns or {})
-        if self.family is not None or self._is_auto or {*map(str, columns.values())} - {"skip"}:
+        smooths = self._is_auto or isinstance(self.alpha, Mapping)
+        if self.family is not None or smooths or {*map(str, columns.values())} - {"skip"}:
             raise ValueError(
                 'weights="auto" takes all columns together, as bins and levels: leave out `family` '
-                'and alpha="auto", and let `columns` name no family but "skip"'
+                'and alpha="auto" or by column, and let `columns` name no family but "skip"'
             )
         whole = Pooled(interactions=0)
-        return Wishes(columns, missing=tuple(self.missing), whole=whole)
+        types = declared_by_user(self.categorical, self.numeric)
+        return Wishes(columns, missing=tuple(self.missing), whole=whole, types=types)
 
 
 # ---- parameters inside parameters, by scikit-learn's nested names --------------------------------

@@ -191,7 +191,7 @@ class NBSVM(TextClassifier):
 
     def _bayes(self) -> TextNB:
         """The naive Bayes classifier that learns the counts."""
-        return TextNB("binary", **{name: getattr(self, name) for name in SHARED})
+        return TextNB("binary", weights=None, **{name: getattr(self, name) for name in SHARED})
 
     def _take(self, bayes: TextNB, coef: Float64, intercept: Float64, scale: float) -> None:
         """Take what was learned as this estimator's own.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -100,7 +101,7 @@ def answers(
     ------
     ValueError : saying what is wrong and where.
     """
-    posterior = estimator._posterior(workers(estimator.n_jobs))
+    posterior = estimator._posterior(workers(estimator.n_jobs)).remarking()
     columns = features_of(estimator, source.names, y)
 
     def one(task: Task) -> tuple[npt.NDArray[Any], Labels | None] | None:
@@ -118,6 +119,8 @@ def answers(
                 before.rows += len(found[0])
     if before.rows == 0:
         raise ValueError("X has no rows")
+    for said in posterior.said:
+        warnings.warn(said, UserWarning, stacklevel=4)
 
 
 def features_of(estimator: Any, names: Sequence[str], y: str | None) -> list[str]:

@@ -54,6 +54,7 @@ def check_data(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
         return X
     refuse_stream(X)
     refuse_path(X)
+    _refuse_fields(X)
     X = _with_nan(X)
     try:
         checked = validate_data(
@@ -63,11 +64,25 @@ def check_data(estimator: BaseEstimator, X: Any, *, reset: bool, sparse: bool = 
         if isinstance(checked, np.ndarray):
             return _native(checked)
     except ValueError as error:
+        if (dimensions := getattr(X, "ndim", 2)) > 2:  # such as images
+            raise ValueError(
+                f"{error} Reshape your data: X has {dimensions} dimensions, a table has 2; pass "
+                "X.reshape(len(X), -1)"
+            ) from None
         place = _first_text(X)
         if place is None:
             raise
         raise ValueError(f"X must hold numbers, but {place}: {error}") from None
     return _checked_csr(checked)
+
+
+def _refuse_fields(X: Any) -> None:
+    """Raise ValueError for a structured array, whose columns have names and types of their own."""
+    if names := getattr(getattr(X, "dtype", None), "names", None):
+        raise ValueError(
+            f"X is a structured array with the fields {', '.join(names[:5])}: pass a frame, as "
+            "pandas.DataFrame(X)"
+        )
 
 
 def _checked_csr(X: Any) -> Any:
@@ -142,6 +157,8 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     refuse_masked("y", y)
     if isinstance(y, pa.ChunkedArray):
         y = np.asarray(joined(y))
+    if getattr(getattr(y, "dtype", None), "kind", "") == "T":  # which scikit-learn does not take
+        y = y.tolist()
     if not isinstance(y, np.ndarray) or y.dtype.kind == "O":  # before NumPy makes text of them
         cells = np.asarray(y, object)
         check_ends(cells.ravel())

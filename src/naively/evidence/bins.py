@@ -56,12 +56,16 @@ class Column:
     dated: bool = False
 
     @classmethod
-    def of(cls, levels: Levels, weights: Float64, worded: bool = False) -> Column:
+    def of(
+        cls, levels: Levels, weights: Float64, worded: bool = False, categorical: bool = False
+    ) -> Column:
         """The bins of a column with these levels, which weigh so much.
 
         Texts of which the words tell (`worded`) share one bin: that they came again tells no more.
+        Levels of a column that is declared `categorical` are no dates.
         """
-        if dated := (dates := as_dates(levels)) is not None:
+        dates = None if categorical else as_dates(levels)
+        if dated := dates is not None:
             levels, place = np.unique(dates, return_inverse=True)
             weights = np.bincount(place, weights).astype(np.float64)
         if levels.dtype.kind == "T":
@@ -231,11 +235,12 @@ def _frequent(weights: Float64, most: int) -> Int64:
 
 
 def columns_of(
-    codes: npt.NDArray[Any], levels: list[Levels], weights: Float64, worded: Container[int]
-) -> list[Column]:
+    codes: npt.NDArray[Any], levels: list[Levels], weights: Float64, worded: Container[int],
+    categorical: Container[int] = (),
+) -> list[Column]:  # fmt: skip
     """The bins of each column of rows (R, d) that weigh so much; the words of some columns tell."""
     return [
-        Column.of(known, _weight_of(own, len(known), weights), j in worded)
+        Column.of(known, _weight_of(own, len(known), weights), j in worded, j in categorical)
         for j, (own, known) in enumerate(zip(codes.T, levels, strict=True))
     ]
 

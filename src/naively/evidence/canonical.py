@@ -53,11 +53,15 @@ class Canonical:
     duplicates: float
 
     @classmethod
-    def of(cls, statistics: SampleStatistics, text: frozenset[int] = frozenset()) -> Self:
-        """Of the rows of a sample, whose columns `text` are texts."""
+    def of(
+        cls, statistics: SampleStatistics, text: frozenset[int] = frozenset(),
+        categorical: frozenset[int] = frozenset(),
+    ) -> Self:  # fmt: skip
+        """Of the rows of a sample, whose columns are texts, or declared to be categorical."""
         rows = _Rows(
             statistics.codes, statistics.levels, statistics.estimated(),
             np.zeros(statistics.tables["count"].shape, bool), np.arange(len(statistics.levels)),
+            categorical,
         ).varied(text)  # fmt: skip
         given = rows.count.sum(axis=1)
         units = np.array([unit(own[own > 0]) for own in rows.count])
@@ -70,10 +74,11 @@ class Canonical:
             rows = replace(rows, count=once(rows.count, copied), single=copied).varied(text)
         values = rows.values()
         keys, of_columns = _keys(rows.codes, values)
-        column_order = np.argsort(of_columns, kind="stable")
-        row_order = np.argsort(keys, kind="stable")
+        # those of most values first: where not all that could be looked at is, these matter more
+        column_order = np.lexsort([of_columns, -np.array([*map(len, rows.levels)], np.int64)])
         of_classes = _class_keys(rows.count, keys)
         class_order = np.lexsort([of_classes, -rows.count.sum(axis=1)])
+        row_order = _order(keys, rows.count[class_order])
         return cls(
             np.asfortranarray(rows.codes[row_order][:, column_order]),
             [rows.levels[j] for j in column_order],
@@ -94,6 +99,7 @@ class _Rows:
     ----------
     codes, levels, count, single : (R, d), d arrays, (C, R) and (C, R), as `Canonical` has them.
     columns : (d,) which of the table.
+    categorical : which of these hold categories, even if they look like dates.
     """
 
     codes: npt.NDArray[np.int32]
@@ -101,6 +107,7 @@ class _Rows:
     count: Float64
     single: npt.NDArray[np.bool_]
     columns: Int64
+    categorical: frozenset[int]
 
     def varied(self, text: frozenset[int]) -> Self:
         """Without columns of one value, and names that each belong to one row."""
@@ -127,27 +134,37 @@ class _Rows:
         own, known = self.codes[:, j], self.levels[j]
         if not len(known) or (own == own[:1]).all():
             return False
-        if known.dtype.kind != "T" or named or as_dates(known) is not None:
+        if known.dtype.kind != "T" or named or self._dates(j) is not None:
             return True
         weight = np.bincount(own, total, len(known) + 1).astype(np.float64)
         # a missing value is a category
         return bool((weight >= RARE).any()) or weight[-1] > 0 or are_prose(known, weight[:-1])
 
+    def _dates(self, j: int) -> Float64 | None:
+        """The values of a column as dates, if it holds dates."""
+        return None if int(self.columns[j]) in self.categorical else as_dates(self.levels[j])
+
     def copied(self) -> npt.NDArray[np.bool_]:
         """Which rows are duplicates, by class, (C, R)."""
         found = np.zeros(self.count.shape, bool)
+        if (self.count < 2).all():
+            return found
         y, row = np.nonzero(self.count > 0)
-        found[y, row] = duplicated(
-            self.codes, self.levels, y, row, self.count[y, row], len(self.count)
-        )
+        dates = map(self._dates, range(len(self.levels)))
+        levels = [
+            known if own is None else np.unique(own)
+            for known, own in zip(self.levels, dates, strict=True)
+        ]
+        found[y, row] = duplicated(self.codes, levels, y, row, self.count[y, row], len(self.count))
         return found
 
     def values(self) -> list[_Values]:
         """What the values of each column are called."""
         total = self.count.sum(axis=0)
-        return [
-            _values(own, known, total) for own, known in zip(self.codes.T, self.levels, strict=True)
-        ]
+        each = zip(
+            self.codes.T, self.levels, map(self._dates, range(len(self.levels))), strict=True
+        )
+        return [_values(own, known, dates, total) for own, known, dates in each]
 
 
 def _scaled(count: Float64) -> Float64:
@@ -176,13 +193,15 @@ class _Values:
     tied: bool
 
 
-def _values(codes: npt.NDArray[np.integer], levels: Levels, total: Float64) -> _Values:
+def _values(
+    codes: npt.NDArray[np.integer], levels: Levels, dates: Float64 | None, total: Float64
+) -> _Values:
     """Numbers and dates by their rank, categories by how often they are there."""
     often = np.bincount(codes, total, len(levels) + 1)
     if levels.dtype.kind != "T":
         names = np.arange(len(levels) + 1, dtype=np.uint64)
         ordered = often
-    elif (dates := as_dates(levels)) is not None:
+    elif dates is not None:
         names = np.append(np.unique(dates, return_inverse=True)[1], len(levels)).astype(np.uint64)
         ordered = often
     else:
@@ -221,6 +240,16 @@ def _row_keys(
     for own, column, salt in zip(names, codes.T, salts, strict=True):
         found += mixed(own * STEP + salt)[column]
     return mixed(found + STEP)
+
+
+def _order(keys: UInt64, count: Float64) -> Int64:
+    """The order of rows by their keys; of those that rare names alone tell apart, by classes."""
+    order = np.argsort(keys, kind="stable")
+    same = keys[order[1:]] == keys[order[:-1]]
+    tied = np.append(same, False) | np.append(False, same)
+    few = order[tied]
+    order[tied] = few[np.lexsort([*count[::-1, few], keys[few]])]
+    return order
 
 
 def _class_keys(count: Float64, rows: UInt64) -> UInt64:

@@ -1,8 +1,8 @@
 """How sure a model of n documents can be: no surer than n documents tell.
 
 A document may be of a kind that was never learned. Then its words tell nothing of its class. After
-n documents, the next one is of such a kind with a probability of 2 / (n + 2), by which the
-probabilities are mixed with the shares of the classes::
+n different documents, the next one is of such a kind with a probability of 2 / (n + 2), by which
+the probabilities are mixed with the shares of the classes::
 
     p'(c | x) = (1 - e) p(c | x) + e π_c,    e = 2 / (n + 2)
 
@@ -40,14 +40,16 @@ class Doubt:
     Attributes
     ----------
     class_weight : (C,) weight of the documents of each class that were learned.
+    documents : how many they are, of which copies count once.
     """
 
     class_weight: Float64
+    documents: float
 
     @cached_property
     def share(self) -> float:
         """e: how probable it is that the next document is of a new kind."""
-        return doubt_of(float(self.class_weight.sum()))
+        return doubt_of(self.documents)
 
     @cached_property
     def log_prior(self) -> Float64:
@@ -76,15 +78,17 @@ class LabelDoubt:
     ----------
     having : (L,) weight of the documents that have each label.
     whole : weight of all documents.
+    documents : how many they are, of which copies count once.
     """
 
     having: Float64
     whole: float
+    documents: float
 
     @cached_property
     def share(self) -> float:
         """As `Doubt` has it."""
-        return doubt_of(self.whole)
+        return doubt_of(self.documents)
 
     def odds(self, odds: Float64) -> None:
         """Change log p(x | label) / p(x | no label) of some documents, (L, n), in place."""
@@ -99,4 +103,5 @@ class LabelDoubt:
 
     def of(self, label: int) -> Doubt:
         """That of the documents without a label and of those that have it."""
-        return Doubt(np.array([self.whole - self.having[label], self.having[label]]))
+        both = np.array([self.whole - self.having[label], self.having[label]])
+        return Doubt(both, self.documents)

@@ -43,7 +43,7 @@ class Entries:
     shift : (C,) log of the share of each class among all training rows, beside that of its entries:
         0 but for duplicates and class weights, which change the class prior alone, and where the
         rows are a sample.
-    duplicates : weight of the rows that repeat others.
+    categorical : columns that are declared so: their levels are no dates, however they look.
     """
 
     codes: npt.NDArray[np.int32]
@@ -56,12 +56,12 @@ class Entries:
     columns: Int64
     classes: Int64
     shift: Float64
-    duplicates: float = 0.0
+    categorical: frozenset[int] = frozenset()
 
     @classmethod
     def of(
         cls, statistics: SampleStatistics, class_weight: Float64 | None = None,
-        text: frozenset[int] = frozenset(),
+        text: frozenset[int] = frozenset(), categorical: frozenset[int] = frozenset(),
     ) -> Entries:  # fmt: skip
         """The rows of a sample.
 
@@ -71,11 +71,12 @@ class Entries:
 
         Parameters
         ----------
-        statistics : the rows.
+        statistics : the rows, canonical.
         class_weight : (C,) of all training rows; None for those of the sample.
         text : columns that are texts, however short.
+        categorical : columns that are declared so.
         """
-        rows = Canonical.of(statistics.canonical(), text)
+        rows = Canonical.of(statistics, text, categorical)
         count = rows.count
         whole = rows.class_weight if class_weight is None else class_weight[rows.classes]
         y, row = np.nonzero(count >= LIGHTEST)
@@ -93,7 +94,8 @@ class Entries:
         own = np.bincount(y, weight, len(count)).astype(np.float64)
         return cls(
             rows.codes, rows.levels, row[at], y[at], share, part, len(count),
-            rows.columns, rows.classes, _shift(whole, own), rows.duplicates,
+            rows.columns, rows.classes, _shift(whole, own),
+            frozenset(k for k, j in enumerate(rows.columns.tolist()) if j in categorical),
         )  # fmt: skip
 
     def __len__(self) -> int:

@@ -22,12 +22,14 @@ class Judged:
     sure : (n,) P(c | x) of the most probable class.
     right : (n,) whether it is the row's own.
     weight : (n,) how many rows each stands for.
+    losses : (n,) -log P(c | x) of the row's own class; None of those that a file holds.
     """
 
     log_loss: float
     sure: npt.NDArray[np.floating]
     right: npt.NDArray[np.bool_]
     weight: npt.NDArray[np.floating]
+    losses: npt.NDArray[np.floating] | None = None
 
     @property
     def rows(self) -> float:

@@ -16,6 +16,8 @@ def stored_scale(scale: Scale) -> Arrays:
         "alpha": np.array([np.nan if scale.alpha is None else scale.alpha]),
         "quarters": np.array([scale.quarters]),
         "weights": scale.weights,
+        "least": scale.least,
+        "most": scale.most,
         "bias": scale.bias,
         "log_loss": np.array([judged.log_loss]),
         "sure": np.asarray(judged.sure, np.float32),
@@ -32,7 +34,8 @@ def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool) -> Scale:
     ValueError : if they are none of so many groups of terms and classes, saying why.
     """
     shapes = {
-        "alpha": (1,), "quarters": (1,), "weights": (ASPECTS, groups), "bias": (classes,),
+        "alpha": (1,), "quarters": (1,), "weights": (ASPECTS, groups),
+        "least": (ASPECTS, groups), "most": (ASPECTS, groups), "bias": (classes,),
         "log_loss": (1,),
     }  # fmt: skip
     for name, shape in shapes.items():
@@ -46,6 +49,7 @@ def read_scale(kept: Arrays, groups: int, classes: int, chooses: bool) -> Scale:
     alpha, quarters = float(kept["alpha"][0]), int(kept["quarters"][0])
     if quarters not in QUARTERS or (alpha not in ALPHAS if chooses else not np.isnan(alpha)):
         raise ValueError("its weights were not chosen so")
-    weights, bias = (kept[name].astype(np.float64) for name in ("weights", "bias"))
+    names = "weights", "least", "most", "bias"
+    weights, least, most, bias = (kept[name].astype(np.float64) for name in names)
     judged = Judged(float(kept["log_loss"][0]), rows[0], rows[1].astype(bool), rows[2])
-    return Scale(alpha if chooses else None, quarters, weights, bias, judged)
+    return Scale(alpha if chooses else None, quarters, weights, least, most, bias, judged)

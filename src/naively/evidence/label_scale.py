@@ -9,7 +9,7 @@ bias b_l is a label's own::
 
 Most labels are rare: of ten documents nobody learns weights. All labels together tell them well.
 The weights and biases maximise the probability of all labels, each document's by counts without
-it, less a ridge.
+it, less a ridge. No W is below 0, nor extrapolated, as there.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ from naively.evidence.scale import (
     SMALL,
     TRIED,
     Counted,
+    Ends,
     Scale,
     by_length,
+    kept_of,
     textbook,
 )
 from naively.evidence.weights import GROUPS
@@ -77,6 +79,10 @@ class Evidence:
     base: Float64
     having: Float32
     whole: Float32
+
+    def of(self, some: Int64) -> Evidence:
+        """That of some blocks."""
+        return replace(self, told=np.ascontiguousarray(self.told[some]))
 
     def weights(
         self, start: tuple[Float64, Float64] | None = None, without: int | None = None,
@@ -146,6 +152,23 @@ def lost(odds: Float32, having: Float32, whole: Float32) -> Float32:
 
 
 @dataclass(frozen=True)
+class RecurringLabels:
+    """Documents that recur, which are not predicted by their terms.
+
+    Attributes
+    ----------
+    loss, weight : what is lost of all labels of all of them, in nats, and how many they are.
+    rows : which of the documents they are.
+    often : how often others are there.
+    """
+
+    loss: float
+    weight: float
+    rows: Int64
+    often: float
+
+
+@dataclass(frozen=True)
 class LabelsCounted:
     """Documents with their labels, and what was counted of their terms.
 
@@ -156,6 +179,7 @@ class LabelsCounted:
     """
 
     documents: Counted
+    recurring: RecurringLabels | None = None
 
     @property
     def open(self) -> Int64:
@@ -163,8 +187,9 @@ class LabelsCounted:
         weight = self.documents.class_weight
         return np.flatnonzero((weight[1:] > 0) & (weight[1:] < weight[0]))
 
-    def told(self, alpha: Any, most: int, workers: Workers) -> tuple[Float32, Float64]:
-        """(log-odds (4 G, L, n) of the open labels, by counts without each document; lengths).
+    def told(self, alpha: Any, most: int, workers: Workers) -> tuple[Float32, Float64, Ends]:
+        """(log-odds (4 G, L, n) of the open labels, by counts without each document; lengths;
+        between which the aspects of terms are).
 
         Of the first so many documents; surprise is in units.
         """
@@ -177,25 +202,30 @@ class LabelsCounted:
         whole, total = own.equal[:, 0].copy(), own.counts[:, 0].copy()
         out = np.empty((ASPECTS * own.n_groups, len(chosen), len(whole)), np.float32)
 
-        def some(start: int) -> Float64:
+        def some(start: int) -> tuple[Float64, Float64]:
             labels = chosen[start : start + TOGETHER]
             counts = np.ascontiguousarray(own.counts[:, labels])
             odds, tells = np.empty_like(counts), np.empty((*counts.shape, len(DOUBTS)))
             share = own.of_class[labels] / max(float(own.of_class[0]), 1e-300)
             kernel.first_odds(counts, total, each, logs, share, DOUBTS, odds, tells)
             found = np.zeros((len(whole), ASPECTS * own.n_groups, len(labels)))
-            lengths = np.zeros(len(whole))
+            lengths, ends = np.zeros(len(whole)), np.full((2, found.shape[1]), np.inf)
+            ends[1] *= -1
             kernel.label_odds(
                 own.rows.indptr, own.rows.indices, own.rows.data, whole,
                 np.ascontiguousarray(own.equal[:, labels]), counts, total, odds, tells, logs, each,
                 float(own.of_class[0]), own.of_class[labels], DOUBTS, own.group, alpha_whole, found,
-                lengths,
+                lengths, *ends,
             )  # fmt: skip
-            found[:, own.n_groups : 2 * own.n_groups] /= own.unit
+            surprise = slice(own.n_groups, 2 * own.n_groups)
+            found[:, surprise] /= own.unit
+            ends[:, surprise] /= own.unit
             out[:, start : start + TOGETHER] = found.transpose(1, 2, 0)
-            return lengths
+            return lengths, ends
 
-        return out, workers.map(some, range(0, len(chosen), TOGETHER))[0]
+        lengths, ends = zip(*workers.map(some, range(0, len(chosen), TOGETHER)), strict=True)
+        least, largest = (np.array(one) for one in zip(*ends, strict=True))
+        return out, lengths[0], Ends.of(np.array([least.min(axis=0), largest.max(axis=0)]))
 
     def evidence(self, told: Float32, lengths: Float64, quarters: int) -> Evidence:
         """What was told of the first documents, where it falls so with their lengths."""
@@ -229,7 +259,7 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
     few = min(most, TRIED, max(LEAST // 8, TRIED_PAIRS // len(chosen)))
     with one_thread():  # with more threads it adds in another order
 
-        def loss(told: Float32, lengths: Float64, quarters: int) -> float:
+        def loss(told: Float32, lengths: Float64, _: Ends, quarters: int) -> float:
             return labels.evidence(told, lengths, quarters).weights()[0]
 
         alphas: Sequence[Any] = ALPHAS if chooses else [documents.alpha]
@@ -237,30 +267,47 @@ def label_scale(labels: LabelsCounted, workers: Workers) -> Scale:
         best = int(np.argmin([loss(*one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
         alpha = alphas[best]
         quarters = min(QUARTERS, key=lambda one: loss(*tried[best], one))
-        evidence = labels.evidence(*labels.told(alpha, most, workers), quarters)
-        _, w, b = evidence.weights()
-        doubt = LabelDoubt(documents.class_weight[1 + chosen], float(documents.class_weight[0]))
-        judged = _judged(evidence, w, b, doubt)
+        told, lengths, ends = labels.told(alpha, most, workers)
+        evidence = labels.evidence(ends.blocks(told, 0), lengths, quarters)
+        some = np.flatnonzero(evidence.told.any(axis=(1, 2)))
+        _, w, b = evidence.of(some).weights()
+        while (w < 0).any():
+            some = some[kept_of(w)]
+            _, w, b = evidence.of(some).weights()
+        evidence = evidence.of(some)
+        weight = documents.class_weight
+        doubt = LabelDoubt(weight[1 + chosen], float(weight[0]), documents.documents)
+        judged = _judged(evidence, w, b, doubt, labels.recurring)
     bias = np.zeros(n_labels)
     bias[chosen] = b
-    weights = w.reshape(ASPECTS, -1).copy()
-    weights[1] /= documents.unit
-    return Scale(float(alpha) if chooses else None, quarters, weights, bias, judged)
+    factors = np.zeros(len(ends.added))
+    factors[some] = w
+    smoothing = float(alpha) if chooses else None
+    return ends.scale(smoothing, quarters, factors, documents.unit, bias, judged)
 
 
-def _judged(evidence: Evidence, w: Float64, b: Float64, doubt: LabelDoubt) -> Judged:
+def _judged(
+    evidence: Evidence, w: Float64, b: Float64, doubt: LabelDoubt, recurring: RecurringLabels | None
+) -> Judged:
     """How documents were predicted by weights that others taught: nats a document, all labels."""
-    total = 0.0
+    total, whole = 0.0, evidence.whole.copy()
+    having = evidence.having
+    if recurring is not None:
+        own = recurring.rows[recurring.rows < len(whole)]
+        whole[own], having = 0.0, having.copy()
+        having[:, own] = 0.0
     for group in range(GROUPS):
-        _, *own = evidence.weights((w, b), group, AGAIN)
+        _, *own_weights = evidence.weights((w, b), group, AGAIN)
         out = slice(group, None, GROUPS)
         base = evidence.base[:, np.newaxis]
-        odds = evidence.log_odds(*own)[:, out] - base
+        odds = evidence.log_odds(*own_weights)[:, out] - base
         doubt.odds(odds)
         odds += base
-        losses = lost(odds.astype(np.float32), evidence.having[:, out], evidence.whole[out])
+        losses = lost(odds.astype(np.float32), having[:, out], whole[out])
         total += float(losses.sum(dtype=np.float64))
+    weight = float(whole.sum(dtype=np.float64))
+    if recurring is not None:
+        total = total * recurring.often + recurring.loss
+        weight = weight * recurring.often + recurring.weight
     none = np.empty(0, np.float32)
-    return Judged(
-        total / float(evidence.whole.sum(dtype=np.float64)), none, np.empty(0, bool), none
-    )
+    return Judged(total / max(weight, 1e-300), none, np.empty(0, bool), none)

@@ -104,11 +104,12 @@ class _Recipe:
         self.workers = workers if work > FEW else SERIAL
         told = {
             j: [*words(entries, j, workers)]
-            for j in range(len(entries.levels)) if is_text(entries, j, j in text)
+            for j in range(len(entries.levels))
+            if j not in entries.categorical and is_text(entries, j, j in text)
         }  # fmt: skip
         self.words = {j: own for j, own in told.items() if own}
         levels, weight = entries.levels, entries.rows_met()
-        self.columns = columns_of(entries.codes, levels, weight, self.words)
+        self.columns = columns_of(entries.codes, levels, weight, self.words, entries.categorical)
         own = entries.class_weight()
         total = own.sum(axis=0)
         prior = total - own + 0.5  # half a row of each class more: one may be in one part alone

@@ -14,7 +14,9 @@ divergence of its classes from those of all terms::
 
 for s = 5 and 25: the less a term was met, the more is doubted that it tells much. α, γ, the weights
 and a bias b_c a class are those by which documents are predicted best, each by counts without it,
-less a ridge, which draws v and u to 0 and w to their mean.
+less a ridge, which draws v and u to 0 and w to their mean. No W_t is below 0, nor extrapolated
+beyond what terms of these documents have: see `Ends`. Documents that are there more than once count
+once: see `naively.evidence.repeated`. A document without known terms has the prior: no bias.
 
 Several models of the same documents, such as one of words and one of characters, are a pool: each
 has α and γ that it would have alone; then the weights of all of them, and one bias a class, are
@@ -46,6 +48,8 @@ from naively.workers import Workers
 ALPHAS = (1.0, 0.3, 0.1, 0.03, 0.01)
 QUARTERS = (0, 1, 2, 3, 4)
 """γ that are tried, in quarters: roots are the same everywhere, bit for bit; powers are not."""
+WEAK = 0.3
+"""The ridge of weights by which α and γ are chosen."""
 LIKELY = 3
 """The γ by which α is chosen."""
 DOUBTS = np.array([5.0, 25.0])
@@ -60,6 +64,10 @@ FARTHEST = 300.0
 """Nats by which a class can be behind another, unless ten terms tell more."""
 
 
+UNBOUNDED = 1e50
+"""The largest aspect of terms where no documents say which it is."""
+
+
 @dataclass(frozen=True)
 class Scale:
     """How much the terms of documents count.
@@ -69,6 +77,8 @@ class Scale:
     alpha : the smoothing; None if it was given.
     quarters : 4 γ.
     weights : (4, G) w, v, u_5, u_25 of each group of terms.
+    least, most : (4, G) between which 1, log (n / n_t) and D_ts of terms are, of the documents that
+        weights were learned from: beyond, terms count as these.
     bias : (C,) b, in nats.
     judged : how documents were predicted, each by counts and weights without it.
     """
@@ -76,6 +86,8 @@ class Scale:
     alpha: float | None
     quarters: int
     weights: Float64
+    least: Float64
+    most: Float64
     bias: Float64
     judged: Judged
 
@@ -85,12 +97,15 @@ class Scale:
         found = np.empty(len(group))
         kernel.term_weights(
             np.ascontiguousarray(counts.T), whole, of_class / max(whole, 1e-300), DOUBTS,
-            np.ascontiguousarray(group), self.weights, found,
+            np.ascontiguousarray(group), self.weights, self.least, self.most,
+            found,
         )  # fmt: skip
         return found
 
     def fall(self, scores: Float64, data: Float64, indptr: Int64) -> None:
         """Let scores (C, n) of documents fall with their lengths, and add the bias, in place.
+
+        Documents without terms have no bias: nothing is known of them but the prior.
 
         `data` and `indptr` are CSR rows of what their terms count.
         """
@@ -133,6 +148,8 @@ class Counted:
     group : (V,) the group of each term.
     n_groups : int
     unit : the surprise of a term, on average.
+    documents : how many documents there are, of which copies count once.
+    beside : how documents are predicted that are not predicted by their terms; None if all are.
     """
 
     rows: scipy.sparse.csr_matrix
@@ -148,6 +165,8 @@ class Counted:
     group: Int64
     n_groups: int
     unit: float
+    documents: float
+    beside: Beside | None = None
 
     def first(self, most: int) -> Self:
         """Some of the documents."""
@@ -165,10 +184,11 @@ class Counted:
 
     def told(
         self, alphas: Sequence[Any], first: int, stop: int, workers: Workers
-    ) -> tuple[Float64, Float64]:
-        """What some documents tell, each without itself, by each smoothing; and their lengths.
+    ) -> tuple[Float64, Float64, Float64]:
+        """What some documents tell, each without itself, by each smoothing.
 
-        (J, n, 4 G, C) of documents `first` to `stop`, and (n,).
+        (the evidence (J, n, 4 G, C) of documents `first` to `stop`; their lengths, (n,); between
+        which the aspects of their terms are, (2, 4 G)). Surprise is in units.
         """
         stop = min(stop, len(self.y))
         smoothing = np.array(alphas, np.float64).reshape(len(alphas), -1)
@@ -180,57 +200,167 @@ class Counted:
         found = np.zeros((len(alphas), n, ASPECTS * self.n_groups, self.counts.shape[1]))
         lengths = np.zeros(n)
 
-        def some(start: int) -> None:
+        def some(start: int) -> Float64:
+            least = np.full(found.shape[2], np.inf)
+            most = -least
             kernel.left_out(
                 start, min(start + TOGETHER, stop), first, self.rows.indptr, self.rows.indices,
                 self.rows.data, self.equal, self.counts, totals, sums, logs, spread,
                 float(self.of_class.sum()), self.group, np.asarray(whole, np.float64),
-                self.of_class, DOUBTS, found, lengths,
+                self.of_class, DOUBTS, found, lengths, least, most,
             )  # fmt: skip
+            return np.array([-least, most])
 
-        workers.map(some, range(first, stop, TOGETHER))
-        found[:, :, self.n_groups : 2 * self.n_groups] /= self.unit
-        return found, lengths
+        none = np.full((2, found.shape[2]), -np.inf)
+        ends = np.max([none, *workers.map(some, range(first, stop, TOGETHER))], axis=0)
+        ends[0] *= -1
+        surprise = slice(self.n_groups, 2 * self.n_groups)
+        found[:, :, surprise] /= self.unit
+        ends[:, surprise] /= self.unit
+        return found, lengths, ends
 
     @property
     def farthest(self) -> float:
         """Nats by which a class can be behind another."""
         return max(FARTHEST, 10 * float(np.log(max(1.0, self.of_class.max()))))
 
-    @property
-    def added(self) -> npt.NDArray[np.bool_]:
-        """(4 G,) which weights naive Bayes has not: these are drawn to 0, others to their mean."""
-        return np.repeat(np.arange(ASPECTS) > 0, self.n_groups)
-
     def pool(self, scaled: Float64, added: npt.NDArray[np.bool_], workers: Workers) -> Pool:
         """Evidence (n, K, C) that falls with the length, to be weighed; `added` is of each."""
         prior = np.log(self.class_weight)
-        off = np.clip(scaled[:, :, 1:] - scaled[:, :, :1], -self.farthest, self.farthest)
+        with np.errstate(invalid="ignore", over="ignore"):  # of counts that are no counts
+            off = np.nan_to_num(scaled[:, :, 1:] - scaled[:, :, :1])
+        off = np.clip(off, -self.farthest, self.farthest)
         base = np.repeat((prior[1:] - prior[0]).astype(np.float32)[:, np.newaxis], len(self.y), 1)
         piece = Piece(
             np.ascontiguousarray(off.transpose(1, 2, 0), np.float32), base, self.y,
             (self.weight * min(1.0, HEAVIEST / self.weight.max())).astype(np.float32),
             np.arange(len(self.y)) % GROUPS,
         )  # fmt: skip
-        return Pool([piece], added, workers, doubt_of(float(self.class_weight.sum())))
+        return Pool([piece], added, workers, doubt_of(self.documents))
 
-    def alone(self, workers: Workers) -> tuple[Any, int, Float64]:
-        """(α, 4 γ, the evidence (n, 4 G, C) with them) by which the first documents are predicted
-        best. First α is chosen, then γ.
+    def some(self, rows: npt.NDArray[Any]) -> Self:
+        """Some of the documents, to be weighed: their terms are left out."""
+        return replace(self, y=self.y[rows], weight=self.weight[rows])
+
+    def alone(self, workers: Workers) -> Told:
+        """What the terms tell with the α and γ by which the first documents are predicted best.
+
+        First α is chosen, then γ.
         """
         few = self.first(TRIED)
 
         def loss(evidence: Float64, quarters: int) -> float:
-            return few.pool(falling(evidence, lengths, quarters), few.added, workers).alone()[0]
+            blocks = Ends.of(ends).blocks(falling(evidence, lengths, quarters), 1)
+            some = varied(blocks, np.arange(blocks.shape[1]))
+            while len(some):
+                added = np.ones(len(some), bool)
+                found, weights = few.pool(blocks[:, some], added, workers).alone(WEAK)
+                if (weights >= 0).all():
+                    return found
+                some = some[weights > 0]
+            return np.inf
 
         alphas: Sequence[Any] = ALPHAS if self.alpha is None else [self.alpha]
-        tried, lengths = self.told(alphas, 0, TRIED, workers)
+        tried, lengths, ends = self.told(alphas, 0, TRIED, workers)
         best = int(np.argmin([loss(one, LIKELY) for one in tried])) if len(alphas) > 1 else 0
         quarters = min(QUARTERS, key=lambda one: loss(tried[best], one))
-        (rest,), longer = self.told(alphas[best : best + 1], TRIED, len(self.y), workers)
+        (rest,), longer, others = self.told(alphas[best : best + 1], TRIED, len(self.y), workers)
         found, whole = np.concatenate([tried[best], rest]), np.append(lengths, longer)
         found *= by_length(whole, quarters)[:, np.newaxis, np.newaxis]
-        return alphas[best], quarters, found
+        both = Ends.of(np.array([np.minimum(ends[0], others[0]), np.maximum(ends[1], others[1])]))
+        return Told(alphas[best], quarters, found, whole, both)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Between which the aspects of terms are that documents have.
+
+    Weights of terms are never below 0: a word of one class alone must not count against it. So a
+    weight is a sum, with factors that are not below 0, of what is not below 0 either: 1; how much
+    each other aspect is above its least; and how much it is below its largest.
+
+    Attributes
+    ----------
+    least, most : (4 G,), surprise in units.
+    """
+
+    least: Float64
+    most: Float64
+
+    @classmethod
+    def of(cls, found: Float64) -> Self:
+        """Of (2, 4 G); groups without terms have inf and -inf."""
+        none = ~(found[1] >= found[0])
+        return cls(*np.clip(np.where(none, 0.0, found), -UNBOUNDED, UNBOUNDED))
+
+    @property
+    def n_groups(self) -> int:
+        """G."""
+        return len(self.most) // ASPECTS
+
+    @property
+    def added(self) -> npt.NDArray[np.bool_]:
+        """(7 G,) which factors naive Bayes has not: these are drawn to 0, others to their mean."""
+        return np.repeat(np.arange(2 * ASPECTS - 1) > 0, self.n_groups)
+
+    def blocks(self, evidence: npt.NDArray[Any], axis: int) -> npt.NDArray[Any]:
+        """The evidence of what weights are sums of, 7 G along an axis where aspects are 4 G."""
+        evidence = np.moveaxis(evidence, axis, 0)
+        shape = -1, *[1] * (evidence.ndim - 1)
+        least, most = (
+            one[self.n_groups :].reshape(shape).astype(evidence.dtype)
+            for one in (self.least, self.most)
+        )
+        one, others = np.split(evidence, [self.n_groups])
+        ones = np.concatenate([one] * (ASPECTS - 1))
+        with np.errstate(invalid="ignore", over="ignore"):
+            found = np.concatenate([one, others - ones * least, ones * most - others])
+        return np.moveaxis(found, 0, axis)
+
+    def weights(self, factors: Float64) -> Float64:
+        """(4, G) the weights of aspects, by those of all blocks, (7 G,)."""
+        one, above, below = np.split(factors.reshape(-1, self.n_groups), [1, ASPECTS])
+        least, most = (x.reshape(ASPECTS, -1)[1:] for x in (self.least, self.most))
+        own = one + (below * most - above * least).sum(axis=0)
+        return np.concatenate([own, above - below])
+
+    def scale(
+        self, alpha: float | None, quarters: int, factors: Float64, unit: float, bias: Float64,
+        judged: Judged,
+    ) -> Scale:  # fmt: skip
+        """What terms count, where surprise was in units."""
+        shape = ASPECTS, self.n_groups
+        weights, least, most = (
+            one.reshape(shape).copy() for one in (self.weights(factors), self.least, self.most)
+        )
+        weights[1] /= unit
+        least[1] *= unit
+        most[1] *= unit
+        return Scale(alpha, quarters, weights, least, most, bias, judged)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What terms tell of documents, each by counts without it.
+
+    Attributes
+    ----------
+    alpha, quarters : α and 4 γ.
+    evidence : (n, 4 G, C), surprise in units.
+    lengths : (n,) Σ x of the terms that are known without the document.
+    ends : between which the aspects of terms are.
+    """
+
+    alpha: Any
+    quarters: int
+    evidence: Float64
+    lengths: Float64
+    ends: Ends
+
+    @cached_property
+    def blocks(self) -> Float64:
+        """(n, 7 G, C) the evidence to be weighed."""
+        return self.ends.blocks(self.evidence, 1)
 
 
 def narrowed(rows: scipy.sparse.csr_matrix) -> tuple[scipy.sparse.csr_matrix, Int64]:
@@ -242,6 +372,22 @@ def narrowed(rows: scipy.sparse.csr_matrix) -> tuple[scipy.sparse.csr_matrix, In
 def falling(evidence: Float64, lengths: Float64, quarters: int) -> Float64:
     """Evidence (n, K, C) that falls with the length."""
     return evidence * by_length(lengths, quarters)[:, np.newaxis, np.newaxis]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """How documents are evaluated: those that recur are predicted by what recurred without them.
+
+    Attributes
+    ----------
+    proba : (n, C) P(c | x) of these; whatever of others.
+    known : (n,) which they are.
+    weight : (n,) what all documents weigh in evaluation.
+    """
+
+    proba: Float64
+    known: npt.NDArray[np.bool_]
+    weight: Float64
 
 
 def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
@@ -261,42 +407,112 @@ def scales_of(models: Sequence[Counted], workers: Workers) -> list[Scale]:
         return [textbook(one, k == 0) for k, one in enumerate(models)]
     with one_thread():  # with more threads it adds in another order
         chosen = [one.alone(workers) for one in models]
-        found, used = _together(models, [scaled for _, _, scaled in chosen], workers)
-    scales, weights = [], found.of_blocks
-    for k, (own, (alpha, quarters, _)) in enumerate(zip(models, chosen, strict=True)):
-        mine = np.zeros((ASPECTS, own.n_groups))
-        if k in used:
-            mine[:] = weights[: mine.size].reshape(mine.shape)
-            weights = weights[mine.size :]
-            mine[1] /= own.unit
-        smoothing = None if own.alpha is not None else float(alpha)
-        scales.append(Scale(smoothing, quarters, mine, found.bias, found.judged))
+        has_terms = np.any([told.lengths > 0 for told in chosen], axis=0)
+        if not has_terms.any():  # nothing that one document has is in others
+            return [textbook(one, counts=False) for one in models]
+        found, factors = _together(first, chosen, np.flatnonzero(has_terms), workers)
+    judged = _judged(first, found.judged, has_terms)
+    scales = []
+    for own, told, mine in zip(models, chosen, factors, strict=True):
+        smoothing = None if own.alpha is not None else float(told.alpha)
+        scales.append(told.ends.scale(smoothing, told.quarters, mine, own.unit, found.bias, judged))
     return scales
 
 
+def _judged(documents: Counted, judged: Judged, has_terms: npt.NDArray[np.bool_]) -> Judged:
+    """How all documents are predicted, of those with known terms: the others are by the prior.
+
+    And those that recur by what recurred.
+    """
+    n, beside = len(has_terms), documents.beside
+    if judged.losses is None or (has_terms.all() and beside is None):
+        return judged
+    y = documents.y
+    prior = documents.class_weight / documents.class_weight.sum()
+    losses, sure = -np.log(prior[y]), np.full(n, prior.max())
+    right, weight = y == prior.argmax(), documents.weight
+    for all_, some in ((losses, judged.losses), (sure, judged.sure), (right, judged.right)):
+        all_[has_terms] = some
+    if beside is not None:
+        known = np.flatnonzero(beside.known)
+        weight = beside.weight * min(1.0, HEAVIEST / beside.weight.max(initial=1.0))
+        doubt = doubt_of(documents.documents)
+        proba = (1 - doubt) * beside.proba[known] + doubt * prior
+        losses[known] = -np.log(proba[np.arange(len(known)), y[known]])
+        sure[known], right[known] = proba.max(axis=1), proba.argmax(axis=1) == y[known]
+    loss = float((weight * losses).sum() / weight.sum())
+    return Judged(
+        loss, sure.astype(np.float32), right, weight.astype(np.float32), losses.astype(np.float32)
+    )
+
+
 def _together(
-    models: Sequence[Counted], told: Sequence[Float64], workers: Workers
-) -> tuple[Weights, Sequence[int]]:
-    """(the weights of the evidence of some models, which models these are).
+    first: Counted, told: Sequence[Told], rows: Int64, workers: Workers
+) -> tuple[Weights, list[Float64]]:
+    """(the weights of some models together, the factors of the blocks of each), by some documents.
 
     One by one those are left out without which left-out documents are predicted as well, or nearly.
     """
+    sizes = [len(one.ends.added) for one in told]
+    of = np.repeat(np.arange(len(told)), sizes)
+    blocks = np.concatenate([one.blocks[rows] for one in told], axis=1)
+    documents = first.some(rows)
+    added = np.concatenate([one.ends.added for one in told])
 
-    def weighed(some: Sequence[int]) -> Weights:
-        scaled = np.concatenate([told[k] for k in some], axis=1)
-        added = np.concatenate([models[k].added for k in some])
-        return models[0].pool(scaled, added, workers).best(None, None)
+    def weighed(some: Sequence[int]) -> tuple[Weights, Int64]:
+        return never_below_0(documents, blocks, added, np.flatnonzero(np.isin(of, some)), workers)
 
     used: Sequence[int] = range(len(told))
-    found = weighed(used)
+    found, chosen = weighed(used)
     while len(used) > 1:
         fewer = [[k for k in used if k != one] for one in used]
         tried = [weighed(some) for some in fewer]
-        best = min(range(len(tried)), key=lambda k: tried[k].log_loss)
-        if tried[best].log_loss > WORSE * found.log_loss:
+        best = min(range(len(tried)), key=lambda k: tried[k][0].log_loss)
+        if tried[best][0].log_loss > WORSE * found.log_loss:
             break
-        used, found = fewer[best], tried[best]
-    return found, used
+        used, (found, chosen) = fewer[best], tried[best]
+    factors = np.zeros(len(added))
+    factors[chosen] = found.of_blocks
+    return found, np.split(factors, np.cumsum(sizes)[:-1])
+
+
+def never_below_0(
+    documents: Counted, blocks: Float64, added: npt.NDArray[np.bool_], some: Int64, workers: Workers
+) -> tuple[Weights, Int64]:
+    """(the weights of some blocks, which these are): without those that would be below 0."""
+    some = varied(blocks, some)
+    while True:
+        if not len(some):
+            return nothing(documents), some
+        found = documents.pool(blocks[:, some], added[some], workers).best(None, None)
+        if (found.of_blocks >= 0).all():
+            return found, some
+        some = some[kept_of(found.of_blocks)]
+
+
+def varied(blocks: Float64, some: Int64) -> Int64:
+    """Which of some blocks tell classes apart in some document."""
+    return some[(blocks[:, some] != blocks[:, some, :1]).any(axis=(0, 2))]
+
+
+def kept_of(factors: Float64) -> npt.NDArray[np.bool_]:
+    """Which factors stay: all but half of those below 0, those that are farthest."""
+    gone = np.argsort(factors, kind="stable")[: (int((factors < 0).sum()) + 1) // 2]
+    found = np.ones(len(factors), bool)
+    found[gone] = False
+    return found
+
+
+def nothing(documents: Counted) -> Weights:
+    """No weights: the prior is all that there is."""
+    prior = documents.class_weight / documents.class_weight.sum()
+    weight = documents.weight.astype(np.float32)
+    best = int(prior.argmax())
+    loss = float(-(weight * np.log(prior[documents.y])).sum() / weight.sum())
+    sure = np.full(len(weight), prior[best], np.float32)
+    losses = -np.log(prior[documents.y]).astype(np.float32)
+    judged = Judged(loss, sure, documents.y == best, weight, losses)
+    return Weights(np.empty(0), np.zeros(len(prior)), 0.0, judged)
 
 
 def textbook(model: Counted, counts: bool) -> Scale:
@@ -304,7 +520,8 @@ def textbook(model: Counted, counts: bool) -> Scale:
     alpha = ALPHAS[0] if model.alpha is None else None
     weights = np.zeros((ASPECTS, model.n_groups))
     weights[0] = counts
-    return Scale(alpha, 0, weights, np.zeros(model.counts.shape[1]), NOBODY)
+    most = np.full(weights.shape, UNBOUNDED)
+    return Scale(alpha, 0, weights, 0.0 * most, most, np.zeros(model.counts.shape[1]), NOBODY)
 
 
 def unit_of(total: Float64) -> float:

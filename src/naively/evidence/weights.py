@@ -170,11 +170,11 @@ class Pool:
         place = self._place(np.concatenate([start.of_blocks, start.bias])[: self.size])
         return self._solved(self._penalty(ridge, ridge), place, None)[0].x[: self.blocks]
 
-    def alone(self) -> tuple[float, Float64]:
-        """(the log-loss of the entries themselves, in nats a row; the weights): without a ridge."""
-        place, _ = self._solved(self._penalty(0.0, 0.0), self._place(np.zeros(self.size)), None)
+    def alone(self, ridge: float = 0.0) -> tuple[float, Float64]:
+        """(the log-loss of the entries themselves, in nats a row; the weights), by this ridge."""
+        place, _ = self._solved(self._penalty(ridge, ridge), self._place(np.zeros(self.size)), None)
         whole = sum(float(piece.weight.sum(dtype=np.float64)) for piece in self.pieces)
-        return float(place.losses.sum()) / whole, place.x[: self.blocks]
+        return float(place.losses.sum()) / max(whole, 1e-300), place.x[: self.blocks]
 
     def losses(self, ridge: float, start: Weights, factors: Sequence[float]) -> Float64:
         """What entries lose whose group did not choose the weights, as they were given, (F, n).
@@ -221,11 +221,11 @@ class Pool:
         bare, *each = (np.concatenate(one)[order] for one in zip(*found, strict=True))
         losses, sure, right = each
         weight = np.concatenate([piece.weight for piece in pieces])[order]
-        whole = float(weight.sum(dtype=np.float64))
+        whole = max(float(weight.sum(dtype=np.float64)), 1e-300)
         first, last = (
             float((weight * one).sum(dtype=np.float64)) / whole for one in (bare, losses)
         )
-        return first, Judged(last, sure, right, weight)
+        return first, Judged(last, sure, right, weight, losses)
 
     def _penalty(self, ridge: float, more: float) -> Float64:
         """The matrix R of the ridge ½ xᵀ R x."""

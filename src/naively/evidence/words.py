@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy
+from numpy.dtypes import StringDType
 
 from naively.evidence.doubt import Doubt
-from naively.evidence.entries import LIGHTEST, Entries
+from naively.evidence.entries import LIGHTEST, PARTS, Entries
 from naively.evidence.judged import NOBODY
 from naively.evidence.pieces import Float32
+from naively.evidence.repeated import Repeated, once, recur_of
 from naively.evidence.scale import (
     ASPECTS,
     FARTHEST,
@@ -26,6 +28,7 @@ from naively.evidence.scale import (
     Scale,
     falling,
     narrowed,
+    never_below_0,
     unit_of,
 )
 from naively.evidence.weights import GROUPS
@@ -34,6 +37,7 @@ from naively.statistics.levels import Levels
 from naively.text.analysis import Analysis
 from naively.text.counting import rows_and_vocabulary
 from naively.text.documents import Documents
+from naively.text.keys import document_keys, term_numbers
 from naively.text.vocabulary import Vocabulary
 from naively.workers import SERIAL, Workers
 
@@ -90,8 +94,9 @@ class Words:
     event : Event
     vocabulary : the terms, sorted.
     counts : (V, K) CSR, how often each was met in each class.
-    scale : what they weigh; its biases are those of the plan.
-    texts : (K,) weight of the texts of each class, after which nobody can be surer than they tell.
+    scale : what they weigh; its biases are of texts with known terms.
+    repeated : texts that recur, of which terms tell nothing more.
+    different : how many texts there are, of which copies count once.
     classes : (C,) which of these classes are asked about: a term weighs what all of them tell.
     """
 
@@ -100,13 +105,20 @@ class Words:
     vocabulary: Vocabulary
     counts: scipy.sparse.csr_matrix
     scale: Scale
-    texts: Float64
+    repeated: Repeated
+    different: float
     classes: Int64
 
-    @cached_property
+    @property
     def doubt(self) -> Doubt:
-        """By how much the evidence of all classes is doubted."""
-        return Doubt(self.texts)
+        """By how much what all words of a row tell is doubted."""
+        own = self.repeated.class_weight[self.classes]
+        return Doubt(own, self.different)
+
+    @cached_property
+    def numbers(self) -> Int64:
+        """Of which the keys of texts are sums, (V,)."""
+        return term_numbers(self.vocabulary)
 
     @property
     def columns(self) -> tuple[int]:
@@ -144,22 +156,29 @@ class Words:
             rows, known = _rows(levels[part].tolist(), self.event, SERIAL)
             places = self.vocabulary.find(known)
             there = np.flatnonzero(places >= 0)
-            told = np.zeros((len(known), len(self.texts)))
+            told = np.zeros((len(known), self.counts.shape[1]))
             told[there] = self._told(places[there])
             lengths = rows @ (places >= 0).astype(np.float64)
             falls = self.scale.of_lengths(lengths)[:, np.newaxis]
-            own = np.ascontiguousarray(((rows @ told) * falls).T)
-            self.doubt.scores(own)
-            found[part] = own[self.classes].T
+            own = (rows @ told) * falls + np.where(lengths > 0, 1.0, 0.0)[:, np.newaxis] * self.bias
+            numbers = np.zeros(len(known), np.int64)
+            numbers[there] = self.numbers[places[there]]
+            self.repeated.replace(document_keys(numbers, None, rows.indices, rows.indptr), own.T)
+            found[part] = own[:, self.classes]
         return found - found.max(axis=1, keepdims=True)
+
+    @property
+    def bias(self) -> Float64:
+        """b of all classes that were counted, (K,)."""
+        return self.scale.bias
 
     def of_text(self, text: str) -> tuple[list[str], Int64, Float64, Float64, list[str]]:
         """What the terms of a text add.
 
         Returns
         -------
-        (the terms, how often each is met, what it adds (k, C), what their doubt adds (C,), terms
-        that are unknown)
+        (the terms, how often each is met, what it adds (k, C), what the text adds besides (C,),
+        terms that are unknown)
         """
         rows, known = _rows([text], replace(self.event, once=False), SERIAL)
         places = self.vocabulary.find(known)
@@ -168,10 +187,11 @@ class Words:
         values = np.ones(len(there)) if self.event.once else counts.astype(np.float64)
         falls = self.scale.of_lengths(values.sum(keepdims=True))
         told = self._told(places[there]) * (values * falls)[:, np.newaxis]
-        doubt = self.doubt.added(told.sum(axis=0))
+        (whole, _), own = self.evidence(np.array([text], StringDType())), told[:, self.classes]
+        rest = whole - own.sum(axis=0)
         unknown = known.gather(np.flatnonzero(places < 0)).terms()
         terms = known.gather(there).terms()
-        return terms, counts, told[:, self.classes], doubt[self.classes], unknown
+        return terms, counts, own, rest, unknown
 
 
 def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Words, Float32]]:
@@ -194,7 +214,8 @@ def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Wor
             vocabulary,
             texts.counts,
             chosen.whole,
-            texts.of_texts,
+            texts.recurring(vocabulary),
+            texts.different,
             np.arange(entries.n_classes),
         )
         yield made, texts.left_out(chosen, workers)
@@ -207,7 +228,7 @@ class _Chosen:
     Attributes
     ----------
     whole : by all texts.
-    apart : (GROUPS, 4 G), by those of all other groups; the surprise in units.
+    apart : (GROUPS, 4 G), the weights by those of all other groups; the surprise in units.
     """
 
     whole: Scale
@@ -220,10 +241,11 @@ class _Texts:
     Attributes
     ----------
     at : (e,) which text each entry has; the last one is a missing one.
-    own : (e,) how many rows of its class have that text.
     rows : (n, V) CSR, what each term counts in each text.
     equal : (n, C) CSR, how many rows of each class have each text; none has a missing one.
-    counts : (V, C) CSR
+    once : (n, C) CSR, the same where each text counts once.
+    counts : (V, C) CSR, of texts that count once.
+    recur : (n,) which texts recur.
     """
 
     def __init__(
@@ -236,29 +258,40 @@ class _Texts:
     ) -> None:
         self.entries, self.rows = entries, rows
         self.at = entries.codes[:, column][entries.row].astype(np.int64)
-        cell, place = np.unique(self.at * entries.n_classes + entries.y, return_inverse=True)
-        text, y = np.divmod(cell, entries.n_classes)
-        weight = np.bincount(place, entries.weight) * (text < rows.shape[0] - 1)
-        self.own = weight[place]
-        self.equal = scipy.sparse.csr_matrix(
-            (weight, (text, y)), (rows.shape[0], entries.n_classes)
-        )
-        self.counts = (rows.T @ self.equal).tocsr()
+        shape = rows.shape[0], entries.n_classes
+        weight = entries.weight * (self.at < rows.shape[0] - 1)
+        equal = scipy.sparse.coo_matrix((weight, (self.at, entries.y)), shape).tocsr()
+        equal.eliminate_zeros()
+        whole = equal.sum(axis=1).A1
+        self.once = equal.copy()
+        self.equal, self.whole = equal, whole
+        each = np.repeat(whole, np.diff(equal.indptr))
+        self.once.data = once(equal.data[:, np.newaxis], each)[:, 0]
+        self.recur = recur_of(equal, whole)
+        self.counts = (rows.T @ self.once).tocsr()
         self.counts.eliminate_zeros()
         self.counts.sort_indices()
         self.total = self.counts.sum(axis=1).A1
         self.of_class = self.counts.sum(axis=0).A1
-        self.of_texts = self.equal.sum(axis=0).A1
+        self.of_texts = equal.sum(axis=0).A1
+        self.of_once = self.once.sum(axis=0).A1
+        self.different = float(self.of_once.sum())
         self.unit = unit_of(self.total)
         self.group, self.n_groups = event.groups(vocabulary), event.n_groups
+
+    def recurring(self, vocabulary: Vocabulary) -> Repeated:
+        """The texts that recur."""
+        rows = self.rows[np.flatnonzero(self.recur)]
+        keys = document_keys(term_numbers(vocabulary), None, rows.indices, rows.indptr)
+        return Repeated.of(keys, self.equal[np.flatnonzero(self.recur)].toarray(), self.of_texts)
 
     def counted(self, some: npt.NDArray[np.integer], y: Int64, weight: Float64) -> Counted:
         """Some of the texts, of these classes, and the counts of their terms."""
         rows, own = narrowed(self.rows[some])
         return Counted(
-            rows, y, weight, self.equal[some].toarray(), self.counts[own].toarray(), self.of_class,
+            rows, y, weight, self.once[some].toarray(), self.counts[own].toarray(), self.of_class,
             self.of_texts + 0.5, None, len(self.total), 0.0, self.group[own], self.n_groups,
-            self.unit,
+            self.unit, self.different,
         )  # fmt: skip
 
     def chosen(self, workers: Workers) -> _Chosen | None:
@@ -267,52 +300,76 @@ class _Texts:
         None where no class has several texts.
         """
         entries = self.entries
-        teaches = (self.own > 0) & (self.of_texts[entries.y] - self.own >= LIGHTEST)
+        own, whole = self._of_entries(self.once), self.of_once[entries.y]
+        teaches = (own > 0) & (whole - own >= LIGHTEST) & ~self.recur[self.at]
         told = ASPECTS * self.n_groups * entries.n_classes
         some = np.flatnonzero(teaches)[: max(FEWEST, min(WEIGHED, TOLD // told))]
         if not len(some):
             return None
-        documents = self.counted(self.at[some], entries.y[some], entries.weight[some])
-        alpha, quarters, evidence = documents.alone(workers)
-
-        whole = documents.pool(evidence, documents.added, workers).best(None, None)
-        group, apart = entries.part[some] % GROUPS, np.zeros((GROUPS, evidence.shape[1]))
+        at, y, weight = self.at[some], entries.y[some], entries.weight[some]
+        weight = weight * (own[some] / self._of_entries(self.equal)[some])
+        documents = self.counted(at, y, weight)
+        found = documents.alone(workers)
+        has_terms = np.flatnonzero(found.lengths > 0)
+        if not len(has_terms):
+            return None
+        blocks, added = found.ends.blocks(found.evidence[has_terms], 1), found.ends.added
+        few, group = documents.some(has_terms), entries.part[some[has_terms]] % GROUPS
+        whole_, used = never_below_0(few, blocks, added, np.arange(len(added)), workers)
+        apart = np.zeros((GROUPS, ASPECTS * self.n_groups))
         for one in range(GROUPS):
-            rows = group != one
-            if rows.any():
-                few = replace(documents, y=documents.y[rows], weight=documents.weight[rows])
-                pool = few.pool(evidence[rows], few.added, workers)
-                apart[one] = pool.at(whole.ridge, whole)
-        return _Chosen(self._scale(alpha, quarters, whole.of_blocks), apart)
+            rows = np.flatnonzero(group != one)
+            factors = np.zeros(len(added))
+            if len(rows) and len(used):
+                pool = few.some(rows).pool(blocks[np.ix_(rows, used)], added[used], workers)
+                factors[used] = np.maximum(pool.at(whole_.ridge, whole_), 0.0)
+            apart[one] = found.ends.weights(factors).ravel()
+        factors = np.zeros(len(added))
+        factors[used] = whole_.of_blocks
+        scale = found.ends.scale(
+            found.alpha, found.quarters, factors, self.unit, whole_.bias, NOBODY
+        )
+        return _Chosen(scale, apart)
 
-    def _scale(self, alpha: float, quarters: int, weights: Float64) -> Scale:
-        """What the terms weigh; the plan has the biases, and says how rows are predicted."""
-        own = np.resize(weights, (ASPECTS, self.n_groups)) * 1.0
-        own[1] /= self.unit
-        return Scale(alpha, quarters, own, np.zeros(self.entries.n_classes), NOBODY)
+    def _of_entries(self, table: scipy.sparse.csr_matrix) -> Float64:
+        """What a table of texts and classes has of each entry, (e,)."""
+        found: Float64 = np.asarray(table[self.at, self.entries.y]).ravel()
+        return found
 
     def left_out(self, chosen: _Chosen, workers: Workers) -> Float32:
         """The evidence of each entry without its text, by weights of other groups, (e, C)."""
         order, group = np.argsort(self.at, kind="stable"), self.entries.part % GROUPS
         found = np.zeros((len(order), self.entries.n_classes), np.float32)
         alpha, quarters = chosen.whole.alpha, chosen.whole.quarters
-        doubt = Doubt(self.of_texts)
 
         def one(start: int) -> None:
             mine = order[start : start + AT_ONCE]
             some, place = np.unique(self.at[mine], return_inverse=True)
             own = self.counted(some, np.zeros(len(some), np.int64), np.ones(len(some)))
-            (each,), lengths = own.told([alpha], 0, len(some), SERIAL)
+            (each,), lengths, _ = own.told([alpha], 0, len(some), SERIAL)
             told = falling(each, lengths, quarters)
+            bias = np.where(lengths > 0, 1.0, 0.0)[:, np.newaxis] * chosen.whole.bias
             for k, weights in enumerate(chosen.apart):
                 those = group[mine] == k
-                evidence = np.ascontiguousarray(np.einsum("nkc,k->nc", told, weights).T)
-                doubt.scores(evidence)
-                evidence = (evidence - evidence.max(axis=0)).T
+                evidence = np.einsum("nkc,k->nc", told, weights) + bias
+                evidence -= evidence.max(axis=1, keepdims=True)
                 found[mine[those]] = np.maximum(evidence, -FARTHEST)[place[those]]
 
         workers.map(one, range(0, len(order), AT_ONCE))
+        again = np.flatnonzero(self.recur[self.at])
+        if len(again):
+            found[again] = self._recurring(again)
         return found
+
+    def _recurring(self, some: Int64) -> Float64:
+        """The evidence of entries whose texts recur, by what recurred in other parts."""
+        entries = self.entries
+        texts, place = np.unique(self.at[some], return_inverse=True)
+        whole = self.equal[texts].toarray()
+        parts = np.zeros((PARTS, *whole.shape))
+        np.add.at(parts, (entries.part[some], place, entries.y[some]), entries.weight[some])
+        known = Repeated(texts, whole, self.of_texts)
+        return known.evidence(np.maximum(whole[place] - parts[entries.part[some], place], 0.0))
 
 
 def _rows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlglot import exp
+from sqlglot import dialects, exp
 
 from naively.exact import LARGEST
 
@@ -13,6 +13,24 @@ Columns = dict[str, exp.Expression]
 """Expressions by the name that they get."""
 LEAST = -700.0
 """Nats by which a class can be behind the best."""
+
+
+class Postgres(dialects.Postgres):  # type: ignore[misc]
+    """PostgreSQL, whose literals mean the same whatever `standard_conforming_strings` is."""
+
+    class Generator(dialects.Postgres.Generator):  # type: ignore[misc]
+        """Writes text with a backslash as E'...', where a backslash is written as two."""
+
+        def literal_sql(self, expression: exp.Literal) -> str:
+            """A number or a text."""
+            written = super().literal_sql(expression)
+            special = expression.is_string and "\\" in expression.this
+            return "E" + written.replace("\\", "\\\\") if special else written
+
+
+def written(one: exp.Expression, dialect: str) -> str:
+    """An expression as the dialect has it, names in quotes."""
+    return one.sql(Postgres if dialect == "postgres" else dialect, pretty=False, identify=True)
 
 
 def select(columns: Columns) -> exp.Select:

@@ -110,6 +110,8 @@ def _term(term: Term, cuts: list[Json]) -> Json:
     if isinstance(term, Doubted):
         prior = [*map(_bound, term.log_prior.tolist())]
         return {"type": "doubted", "base": term.base.tolist(), "terms": [*map(_bag, term.bags)],
+                "numbers": None if term.numbers is None else term.numbers.tolist(),
+                "keys": term.keys.tolist(), "recurring": term.recurring.tolist(),
                 "log_prior": prior, "share": term.share}  # fmt: skip
     ends = {"low": _bound(term.low), "high": _bound(term.high)}
     if isinstance(term, Line):

@@ -134,10 +134,11 @@ export function predictor(model) {
     };
   }
 
-  function text(term) {
+  function text(term, numbers) {
     const places = new Map(term.terms.map((one, k) => [one, k]));
     const stop = new Set(term.stop_words);
     const here = [term.column];
+    const merged = term.once || term.log || term.idf || term.length_norm;
     const whole = new Array(classes).fill(0);
     term.zero?.forEach((zero, k) => { whole[k % classes] += zero; });
     return (row) => {
@@ -151,6 +152,7 @@ export function predictor(model) {
         if (k !== undefined) counts.set(k, (counts.get(k) ?? 0) + 1);
       }
       const known = [...counts.keys()];
+      const key = numbers ? sum(known.map((k) => (merged ? 1 : counts.get(k)) * numbers[k])) : 0;
       let values = known.map((k) => term.once ? 1 : counts.get(k));
       if (term.log) values = values.map((n) => Math.log(1 + n));
       if (term.idf) values = values.map((n, i) => n * term.idf[known[i]]);
@@ -164,7 +166,7 @@ export function predictor(model) {
       const factor = 1 / root ** term.quarters;
       const added = known.map((k, i) => [here, (term.quoted ? `'${term.terms[k]}'` : term.terms[k]),
         range(classes).map((c) => factor * values[i] * term.slope[k * classes + c])]);
-      if (term.zero === null) return added;
+      if (term.zero === null) return Object.assign(added, { key });
       known.forEach((k, i) => added[i][2].forEach((_, c) => { added[i][2][c] += term.zero[k * classes + c]; }));
       const rest = range(classes).map((c) => whole[c] - sum(known.map((k) => term.zero[k * classes + c])));
       return [...added, [here, null, rest]];
@@ -173,14 +175,20 @@ export function predictor(model) {
 
   /** The sum s of some texts, mixed with p(x): s_c + log ((1 - e) + e Σ_k π_k exp(s_k - s_c)). */
   function doubted(term) {
-    const inner = term.terms.map(made);
+    const inner = term.terms.map((one, k) => text(one, k === 0 ? term.numbers : null));
     const here = [term.terms[0].column];
+    const recurring = new Map(term.keys.map((key, k) => [key, term.recurring[k]]));
+    const nothing = term.base.map(() => 0);
     return (row) => {
-      const parts = [[[], null, term.base], ...inner.flatMap((one) => one(row))];
+      const found = inner.map((one) => one(row));
+      const known = found.some((one) => one.length > 0 && one.key !== undefined);
+      const parts = [[[], null, term.base], ...found.flat()];
       const sums = range(classes).map((c) => sum(parts.map((part) => part[2][c])));
-      const whole = logSum(sums.map((one, c) => (term.log_prior[c] ?? -Infinity) + one));
+      const own = known ? recurring.get(found[0].key) ?? sums : nothing;
+      const whole = logSum(own.map((one, c) => (term.log_prior[c] ?? -Infinity) + one));
       const most = Math.log1p(-term.share), least = Math.log(term.share);
-      return [...parts, [here, "(doubt)", sums.map((one) => logSum([most, least + whole - one]))]];
+      const rest = own.map((one, c) => one - sums[c] + logSum([most, least + whole - one]));
+      return [...parts, [here, "(doubt)", rest]];
     };
   }
 

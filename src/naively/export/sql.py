@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from naively.export.expressions import (
     Columns,
@@ -17,21 +18,20 @@ from naively.export.expressions import (
     finite,
     largest,
     literal,
-    minus,
     number,
-    over,
     paren,
     part_of_date,
     power,
     seconds,
     select,
     trimmed,
+    written,
 )
 from naively.export.formulas import NotExportableError, formula_of
-from naively.export.names import check_names
+from naively.export.names import check_names, free_name
 from naively.export.sql_doubt import doubt_stages, texts_of
-from naively.export.sql_levels import as_number, as_text, has_numbers, one_of
-from naively.export.sql_terms import curve, density
+from naively.export.sql_levels import as_number, as_text, as_truth, has_numbers, one_of
+from naively.export.sql_terms import curve, density, standardised
 from naively.families.formula import (
     Cut,
     Density,
@@ -45,6 +45,9 @@ from naively.families.formula import (
 )
 from naively.model import Model
 from naively.numerals import NUMBER
+from naively.schema import Schema
+from naively.tables.answers import PREDICTION
+from naively.tables.names import first_names
 
 DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "sqlite")
 LISTS = ("duckdb", "postgres")
@@ -55,6 +58,10 @@ GAPS, FACTOR = "gaps", "factor"
 """The number of missing cells, and the factor of rows where that is unfamiliar."""
 ENDLESS = [sign + word for word in ("inf", "infinity", "nan") for sign in ("", "+", "-")]
 """What is missing among levels of evidence, in lower case."""
+REMARK = (
+    "-- Categories are compared by value. A column that has none of those which the model knows "
+    "counts as\n-- unseen in each row: cast such a column, or write its values as here."
+)
 MATERIALIZED = ("duckdb", "postgres", "sqlite")
 """Dialects that can be told to keep a stage."""
 
@@ -81,19 +88,34 @@ def to_sql(model: Model, dialect: str, table: str, keep: Sequence[str] = ()) -> 
     if not np.isfinite(posterior.log_prior).all():
         raise NotExportableError("a class without rows has probability 0")
     labels = posterior.classes.tolist()
-    written = _Written(dialect, formula, model.schema.missing)
+    query = _Query(dialect, formula, model.schema)
     names = list(model.schema.ordered if posterior.feature_names else ())
-    check_names(names, dialect)
-    keep = keep or names
+    keep = list(dict.fromkeys(keep or names))
+    check_names([*names, *(name for name in keep if name not in names)], dialect)
     stages = [
-        written.values(exp.to_table(table, dialect=dialect), keep),
-        written.bins(), *written.gaps(), *written.densities(), *written.doubts(),
-        written.scores(len(labels)),
+        query.values(_table(table, dialect), keep),
+        query.bins(), *query.gaps(), *query.densities(), *query.doubts(),
+        query.scores(len(labels)),
     ]  # fmt: skip
-    return written.query(stages, labels)
+    return query.remark() + query.text(stages, labels)
 
 
-class _Written:
+def _table(name: str, dialect: str) -> exp.Table:
+    """A table by its name; NotExportableError if that is none."""
+    try:
+        found = exp.to_table(name, dialect=dialect)
+    except SqlglotError:
+        found = None
+    if found is None or not found.name:
+        double = name.replace('"', '""')
+        raise NotExportableError(
+            f"{dialect} has no table {name!r}: a name of more than letters and digits is "
+            f'written in quotes, and those in it twice, as "{double}"'
+        )
+    return found
+
+
+class _Query:
     """The stages of a query, each of the columns of the one before.
 
     Attributes
@@ -101,25 +123,26 @@ class _Written:
     kept : (name in the table, name on the way) of what is carried along.
     """
 
-    def __init__(self, dialect: str, formula: Formula, missing: Sequence[str]) -> None:
+    def __init__(self, dialect: str, formula: Formula, schema: Schema) -> None:
         self.dialect = dialect
         self.formula = formula
-        self.missing = missing
+        self.schema = schema
+        self.missing = schema.missing
         self.kept: list[tuple[str, str]] = []
         self.number: dict[str, str] = {}
-        self.text: dict[str, str] = {}
+        self.level: dict[str, str] = {}
         self.read: dict[str, str] = {}  # columns of text that may be written as numbers
         self.cuts: dict[int, str] = {}  # by identity
         self.dense = [one for one in formula.all_terms if isinstance(one, Density)]
         self.texts, self.plain, self.doubted = texts_of(formula.terms, dialect)
         self.dates: set[str] = set()
         for cut in formula.all_cuts:
-            own = self.text if isinstance(cut, LevelCut) else self.number
+            own = self.level if isinstance(cut, LevelCut) else self.number
             if not isinstance(cut, LevelCut) and cut.dated:
                 self._date(cut.column)
             own.setdefault(cut.column, f"{'x' if own is self.number else 't'}{len(own)}")
             if isinstance(cut, LevelCut) and has_numbers(cut.levels, dialect):
-                self.read[cut.column] = f"n{self.text[cut.column]}"
+                self.read[cut.column] = f"n{self.level[cut.column]}"
         for term in formula.all_terms:
             for name in _numbers(term):
                 self.number.setdefault(name, f"x{len(self.number)}")
@@ -132,6 +155,13 @@ class _Written:
             )
         self.dates.add(name)
 
+    def remark(self) -> str:
+        """Comments that say of which columns categories are compared; "" if of none."""
+        cuts = [cut for term in self.formula.terms if isinstance(term, Table) for cut in term.cuts]
+        found = {cut.column: cut.levels for cut in cuts if isinstance(cut, LevelCut)}
+        lines = [f"--   {name!r}: {first_names(found[name])}" for name in found]
+        return "\n".join([REMARK, *lines, ""]) if lines else ""
+
     # ---- the stages ------------------------------------------------------------------------------
 
     def values(self, table: exp.Table, keep: Sequence[str]) -> exp.Select:
@@ -140,7 +170,7 @@ class _Written:
         columns: Columns = {alias: cell(name) for name, alias in self.kept}
         columns |= {alias: self._as_number(name) for name, alias in self.number.items()}
         columns |= {
-            alias: as_text(name, self.dialect, self.missing) for name, alias in self.text.items()
+            alias: as_text(name, self.dialect, self.missing) for name, alias in self.level.items()
         }
         columns |= {alias: as_number(name, self.dialect) for name, alias in self.read.items()}
         columns |= {bag.name: self._as_document(bag.term.column) for _, bag in self.texts}
@@ -202,13 +232,10 @@ class _Written:
         numbers, columns = Columns(), Columns()
         for d, term in enumerate(self.dense):
             for j, name in enumerate(term.columns):
-                off = over(minus(cell(self.number[name]), term.centre[j]), number(term.spread[j]))
-                near = exp.Coalesce(this=off, expressions=[number(0.0)])
-                most = number(term.farthest)
-                least = exp.Greatest(this=near, expressions=[exp.Neg(this=most)])
-                numbers[f"z{d}_{j}"] = exp.Least(this=least, expressions=[most.copy()])
+                x = cell(self.number[name])
+                numbers[f"z{d}_{j}"] = standardised(term, j, x, self.dialect)
             for c in range(len(term.base)):
-                columns[f"f{d}_{c}"] = density(term, d, c)
+                columns[f"f{d}_{c}"] = density(term, d, c, self.dialect)
             if term.fewest:
                 numbers[f"p{d}"] = added([
                     exp.Case(ifs=[exp.If(
@@ -253,7 +280,7 @@ class _Written:
             if isinstance(term, Table):
                 parts.append(self._cell(term, c))
             elif isinstance(term, Line | Parabola):
-                parts.append(curve(term, cell(self.number[term.column]), c))
+                parts.append(curve(term, cell(self.number[term.column]), c, self.dialect))
         if formula is self.formula:
             parts += [bag.score(state, c) for state, bag in self.plain]
             parts += [term.score(c) for term in self.doubted]
@@ -275,7 +302,7 @@ class _Written:
         """The factor of incomplete rows, where there are some."""
         return [FACTOR] if self.formula.gaps is not None else []
 
-    def query(self, stages: list[exp.Select], labels: list[Any]) -> str:
+    def text(self, stages: list[exp.Select], labels: list[Any]) -> str:
         """The stages one after the other, and the labels and probabilities that follow."""
         scores = [cell(f"s{c}") for c in range(len(labels))]
         best: Columns = {alias: cell(alias) for _, alias in self.kept}
@@ -294,9 +321,10 @@ class _Written:
             for one, label in zip(every, labels, strict=True)
         ]
         last: Columns = {name: cell(alias) for name, alias in self.kept}
-        last["prediction"] = exp.Case(ifs=first)
+        last[free_name(PREDICTION, last, self.dialect)] = exp.Case(ifs=first)
         for one, label in zip(every, labels, strict=True):
-            last[f"P({label})"] = exp.Div(this=one.copy(), expression=whole.copy(), typed=True)
+            share = exp.Div(this=one.copy(), expression=whole.copy(), typed=True)
+            last[free_name(f"P({label})", last, self.dialect)] = share
         stages = [*stages, select(best), select(powers)]
         # else some databases write each stage into the next, and work out cells again and again
         materialized = self.dialect in MATERIALIZED or None
@@ -309,7 +337,7 @@ class _Written:
                 for name, words in bag.stages("naively_0", ROW):
                     final.with_(name, as_=words, materialized=materialized, copy=False)
         final.from_(f"naively_{len(stages) - 1}", copy=False)
-        return final.sql(dialect=self.dialect, pretty=False, identify=True) + "\n"
+        return written(final, self.dialect) + "\n"
 
     def _everything(self) -> Columns:
         """What densities and texts carry along."""
@@ -324,16 +352,17 @@ class _Written:
 
     def _as_number(self, name: str) -> exp.Expression:
         """A cell as a number; null where it is missing, infinite, or not a number."""
-        column = cast(seconds(cell(name), self.dialect) if name in self.dates else cell(name))
+        if self.schema.reason(name).kind == "truths":
+            column = as_truth(name, self.dialect)
+        elif self.dialect == "sqlite":  # which reads text that is no number as 0
+            column = as_number(name, self.dialect)
+        else:
+            column = cast(seconds(cell(name), self.dialect) if name in self.dates else cell(name))
         known: exp.Expression = finite(column)
         missing = [number(float(text)) for text in self.missing if NUMBER.fullmatch(text)]
         if missing:
             own = exp.In(this=column.copy(), expressions=missing).not_()
             known = exp.And(this=known, expression=own)
-        if self.dialect == "sqlite":  # which reads text that is no number as 0
-            kind = exp.func("typeof", cell(name))
-            numbers = [exp.Literal.string(one) for one in ("integer", "real")]
-            known = exp.And(this=exp.In(this=kind, expressions=numbers), expression=known)
         return exp.Case(ifs=[exp.If(this=known, true=column)])
 
     def _as_document(self, name: str) -> exp.Expression:
@@ -366,13 +395,13 @@ class _Written:
                 beyond = exp.GTE(this=column.copy(), expression=number(cut.starts[k]))
                 ifs.append(exp.If(this=beyond, true=exp.Literal.number(bins[k])))
             return exp.Case(ifs=ifs, default=exp.Literal.number(bins[0]))
-        column = cell(self.text[cut.column])
+        column = cell(self.level[cut.column])
         ifs = [exp.If(this=exp.Is(this=column, expression=exp.Null()), true=missing)]
         if not cut.endless:
             words = [*map(exp.Literal.string, ENDLESS)]
             endless = exp.In(this=exp.Lower(this=column.copy()), expressions=words)
             ifs.append(exp.If(this=endless, true=missing.copy()))
-        read = cell(self.read.get(cut.column, self.text[cut.column]))
+        read = cell(self.read.get(cut.column, self.level[cut.column]))
         members: dict[int, list[str]] = {}
         for level, k in zip(cut.levels, cut.bins.tolist(), strict=True):
             if k != cut.other:

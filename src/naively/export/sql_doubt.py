@@ -9,8 +9,9 @@ from operator import or_
 import numpy as np
 from sqlglot import exp
 
+from naively.exact import Int64
 from naively.export.expressions import Columns, added, cell, largest, number, paren, power, select
-from naively.export.sql_text import TextTerm
+from naively.export.sql_text import ABSENT, TextTerm
 from naively.families.formula import Bag, Doubted, Term
 
 Text = tuple[str, TextTerm]
@@ -35,12 +36,7 @@ class DoubtedTerm:
 
     def stages(self) -> Iterator[Columns]:
         """The columns of each stage, which follow from the one before; the first of the texts."""
-        yield {
-            self._sum(c): added(
-                [number(self.term.base[c]), *(one.score(state, c) for state, one in self.texts)]
-            )
-            for c in self.classes
-        }
+        yield {self._sum(c): self._known(c) for c in self.classes}
         joint = [self._joint(c) for c in self.classes if self.term.log_prior[c] > -np.inf]
         yield {f"b{self.k}": largest(joint)}
         best = cell(f"b{self.k}")
@@ -59,11 +55,33 @@ class DoubtedTerm:
         known = exp.Is(this=cell(f"l{self.k}"), expression=exp.Null()).not_()
         return exp.Case(ifs=[exp.If(this=known, true=found)])
 
+    def _known(self, c: int) -> exp.Expression:
+        """What is known of the texts: what recurred, or what their words add up to."""
+        term, (state, first) = self.term, self.texts[0]
+        absent = exp.EQ(this=cell(state), expression=exp.Literal.number(ABSENT))
+        has_terms = reduce(either, [absent, *(text.has_terms() for _, text in self.texts)])
+        base = exp.Case(
+            ifs=[exp.If(this=has_terms, true=number(term.base[c]))], default=number(0.0)
+        )
+        words = added([base, *(one.score(state, c) for state, one in self.texts)])
+        if not len(term.keys):
+            return words
+        ifs = [
+            exp.If(this=first.is_key(key), true=number(score))
+            for key, score in zip(term.keys.tolist(), term.recurring[:, c].tolist(), strict=True)
+        ]
+        return exp.Case(ifs=ifs, default=words)
+
     def _sum(self, c: int) -> str:
         return f"u{self.k}_{c}"
 
     def _joint(self, c: int) -> exp.Expression:
         return paren(added([number(self.term.log_prior[c]), cell(self._sum(c))]))
+
+
+def either(a: exp.Expression, b: exp.Expression) -> exp.Expression:
+    """Whether one of two is true."""
+    return exp.Or(this=a, expression=b)
 
 
 def texts_of(
@@ -72,9 +90,9 @@ def texts_of(
     """(all texts, those that are not doubted, what doubts the others)."""
     plain, others, doubted = list[Text](), list[Text](), list[DoubtedTerm]()
 
-    def text(bag: Bag) -> Text:
+    def text(bag: Bag, numbers: Int64 | None = None) -> Text:
         k = len(plain) + len(others)
-        return f"d{k}", TextTerm(bag, dialect, f"naively_text_{k}")
+        return f"d{k}", TextTerm(bag, dialect, f"naively_text_{k}", numbers)
 
     for term in terms:
         if isinstance(term, Bag):
@@ -82,7 +100,7 @@ def texts_of(
         elif isinstance(term, Doubted):
             own = list[Text]()
             for bag in term.bags:
-                own.append(text(bag))
+                own.append(text(bag, None if own else term.numbers))
                 others.append(own[-1])
             doubted.append(DoubtedTerm(term, own, len(doubted)))
     return [*plain, *others], plain, doubted

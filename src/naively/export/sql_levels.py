@@ -50,6 +50,18 @@ def as_number(name: str, dialect: str) -> exp.Expression:
     return exp.Case(ifs=[exp.If(this=read, true=value)])
 
 
+def as_truth(name: str, dialect: str) -> exp.Expression:
+    """1 for true and 0 for false, as truth values, text or numbers; null for what is neither."""
+    text = exp.Lower(this=_trimmed(name, dialect))
+    ifs = [
+        exp.If(
+            this=exp.EQ(this=text.copy(), expression=exp.Literal.string(one)), true=number(value)
+        )
+        for one, value in (("true", 1.0), ("false", 0.0))
+    ]
+    return exp.Case(ifs=ifs, default=as_number(name, dialect))
+
+
 def has_numbers(levels: Sequence[str], dialect: str) -> bool:
     """Whether some levels are compared as numbers."""
     return any(_is_number(one, dialect) for one in levels)

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
-from naively.export.expressions import added, cell, number
+from naively.exact import Int64
+from naively.export.expressions import added, cell, number, written
 from naively.export.formulas import NotExportableError
 from naively.families.formula import Bag
 from naively.text.analysis import LETTERS, Analysis
@@ -32,14 +33,15 @@ class TextTerm:
     term : the words, and what they add.
     dialect : one of `DIALECTS`.
     name : what its documents are called on the way; other names of its own begin so.
+    numbers : of the terms, whose sum is the key of a document; None if it needs none.
 
     Raises
     ------
     NotExportableError : if words are made or counted otherwise than such a query can.
     """
 
-    def __init__(self, term: Bag, dialect: str, name: str) -> None:
-        self.term, self.dialect, self.name = term, dialect, name
+    def __init__(self, term: Bag, dialect: str, name: str, numbers: Int64 | None = None) -> None:
+        self.term, self.dialect, self.name, self.numbers = term, dialect, name, numbers
         self.classes = term.slope.shape[1]
         analysis = term.analysis
         column = f"column {term.column!r}"
@@ -79,13 +81,13 @@ class TextTerm:
     def stages(self, table: str, row: str) -> Iterator[tuple[exp.TableAlias, exp.Expression]]:
         """(name, query) of what is made of the documents of a stage, one after the other."""
         own, low_high = self.name, self.term.analysis.ngram_range
-        yield _alias(f"{own}_terms", ["term", *self._slopes()]), self._terms()
+        yield _alias(f"{own}_terms", ["term", *self._slopes(), *self._number()]), self._terms()
         yield _alias(f"{own}_words", ["row", "word", "place"]), self._words(table, row)
         last = f"{own}_words"
         if low_high != (1, 1):
             last = f"{own}_grams"
             yield _alias(last, ["row", "word"]), self._grams(f"{own}_words", *low_high)
-        yield _alias(f"{own}_met", [own + "_row", *self._sums()]), self._met(last)
+        yield _alias(f"{own}_met", [own + "_row", *self._sums(), *self._key()]), self._met(last)
 
     def joined(self, stage: exp.Select, row: str) -> exp.Select:
         """A stage with what the words of each document add beside it."""
@@ -103,6 +105,14 @@ class TextTerm:
         ]
         return exp.Case(ifs=ifs)
 
+    def has_terms(self) -> exp.Expression:
+        """Whether a document has words that are known."""
+        return exp.Is(this=cell(self._sums()[0]), expression=exp.Null()).not_()
+
+    def is_key(self, key: int) -> exp.Expression:
+        """Whether a document has this key."""
+        return exp.EQ(this=cell(self._key()[0]), expression=exp.Literal.number(key))
+
     # ---- words -----------------------------------------------------------------------------------
 
     def _slopes(self) -> list[str]:
@@ -111,14 +121,24 @@ class TextTerm:
     def _sums(self) -> list[str]:
         return [f"{self.name}_{c}" for c in range(self.classes)]
 
+    def _number(self) -> list[str]:
+        return [] if self.numbers is None else ["h"]
+
+    def _key(self) -> list[str]:
+        return [f"{self.name}_{one}" for one in self._number()]
+
     def _terms(self) -> exp.Expression:
         """The words that are known, as one text: as expressions they take minutes."""
+        slopes: list[list[float | int]] = self.term.slope.tolist()
+        if self.numbers is not None:
+            slopes = [[*own, h] for own, h in zip(slopes, self.numbers.tolist(), strict=True)]
         rows = [
-            f"({exp.Literal.string(term).sql(self.dialect)}, {', '.join(map(repr, own))})"
-            for term, own in zip(self.term.terms, self.term.slope.tolist(), strict=True)
+            f"({written(exp.Literal.string(term), self.dialect)}, {', '.join(map(repr, own))})"
+            for term, own in zip(self.term.terms, slopes, strict=True)
         ]
         kind = "DOUBLE PRECISION" if self.dialect == "postgres" else "DOUBLE"
-        none = ", ".join([f"CAST(0 AS {kind})"] * self.classes)
+        kinds = [kind] * self.classes + ["BIGINT"] * len(self._number())
+        none = ", ".join(f"CAST(0 AS {one})" for one in kinds)
         first = f"(CAST(NULL AS TEXT), {none})"  # says of which types the columns are
         return exp.Var(this=f"VALUES {', '.join([first, *rows])}")
 
@@ -126,8 +146,8 @@ class TextTerm:
         """The words of each document, each as often as it is met, with their places."""
         analysis = self.term.analysis
         document = self._lower() if analysis.lowercase else cell(self.name)
-        text = document.sql(self.dialect, identify=True)
-        known = exp.Literal.string(pattern(analysis, self.dialect)).sql(self.dialect)
+        text = written(document, self.dialect)
+        known = written(exp.Literal.string(pattern(analysis, self.dialect)), self.dialect)
         stop = self._stop_words() if analysis.ngram_range != (1, 1) else ""
         if self.dialect == "duckdb":
             inner = (
@@ -150,7 +170,7 @@ class TextTerm:
         words = self.term.analysis.stop_words
         if not words:
             return ""
-        texts = ", ".join(exp.Literal.string(one).sql(self.dialect) for one in words)
+        texts = ", ".join(written(exp.Literal.string(one), self.dialect) for one in words)
         return f' WHERE "word" NOT IN ({texts})'
 
     def _lower(self) -> exp.Expression:
@@ -185,7 +205,8 @@ class TextTerm:
         count = "1" if self.term.once else "COUNT(*)"
         counts = f'SELECT "row", "word", {count} AS "n" FROM "{words}" GROUP BY "row", "word"'
         root = ' / SQRT(SQRT(CAST(SUM("n") AS DOUBLE PRECISION)))' * self.term.quarters
-        sums = ", ".join(f'SUM("n" * "{slope}"){root}' for slope in self._slopes())
+        each = [f'SUM("n" * "{slope}"){root}' for slope in self._slopes()]
+        sums = ", ".join([*each, *(f'SUM("n" * "{one}")' for one in self._number())])
         return exp.Var(
             this=f'SELECT "row", {sums} FROM ({counts}) AS "counts" '
             f'JOIN "{self.name}_terms" ON "word" = "term" GROUP BY "row"'
@@ -219,8 +240,8 @@ def cases() -> tuple[list[str], list[str]]:
 @cache
 def pattern(analysis: Analysis, dialect: str) -> str:
     """A regular expression of words, which lists all characters that Python has in them."""
-    written = np.array([chr(k).isalnum() or chr(k) == "_" for k in range(POINTS)])
-    return f"[{ranges(written, dialect)}]{'+' if analysis.token_pattern == LETTERS else '{2,}'}"
+    letters = np.array([chr(k).isalnum() or chr(k) == "_" for k in range(POINTS)])
+    return f"[{ranges(letters, dialect)}]{'+' if analysis.token_pattern == LETTERS else '{2,}'}"
 
 
 def ranges(chosen: npt.NDArray[np.bool_], dialect: str) -> str:

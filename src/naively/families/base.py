@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.doubt import Doubt
 from naively.evidence.judged import Judged
 from naively.evidence.shapes import Shape
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.describing import ClassNumbers, Events, Evidences, Listed, Section
+from naively.families.ending import Ending
 from naively.families.formula import Formula
 from naively.invalid import Invalid
 from naively.labels import Labels
+from naively.remarks import Categories
 from naively.statistics.base import Arrays, Data, Statistics, Summary
 from naively.workers import SERIAL, Workers
 
@@ -41,10 +42,12 @@ class SingularCovarianceError(FeatureError):
     problem : str, a clause about the feature.
     code : int, the class; None if all classes share the matrix.
     advice : str, what to do about it.
+    what : what has no density.
     """
 
     code: int | None = None
     advice: str = ""
+    what: str = "covariance"
 
     def __init__(self, feature: int, problem: str) -> None:
         super().__init__(f"feature {feature} {problem}", feature)
@@ -60,8 +63,8 @@ class Parameters(ABC):
     """What `log_prob` has for every row, (C,), besides what the features add, in nats."""
     judged: Judged | None = None
     """How rows were predicted while this was estimated, each without itself, if they were."""
-    doubt: Doubt | None = None
-    """What doubts that rows are like those that were learned, if anything does."""
+    ending: Ending | None = None
+    """What happens to the scores of documents at last, if anything does."""
     has_texts: bool = False
     """Whether some of several columns are text: then it has `explained_texts` and `told_texts`."""
 
@@ -102,6 +105,10 @@ class Parameters(ABC):
         """Values that count as missing as they are of another kind, by the feature."""
         return {}
 
+    def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
+        """What rows have in the features of which categories are known, but for some of these."""
+        return {}
+
     def log_base(self, X: Data) -> Float64:
         """The term of log p(x | y) that depends on x alone: (n,), in nats."""
         return np.zeros(X.shape[0])
@@ -136,6 +143,10 @@ class Parameters(ABC):
     def kept(self) -> Arrays:
         """What a file keeps of these, where a family `keeps` its estimate."""
         return {}
+
+    def structure(self) -> Any:
+        """What was chosen that is not a sum: see `naively.structure`; nothing if all is a sum."""
+        return self.kept()
 
     def fixed(self, classes: Labels) -> Any:
         """The plan that other rows can be counted for, of a family that makes one; else None."""
@@ -290,8 +301,13 @@ class Family(ABC, Generic[S, P]):
     def check_room(self, classes: Labels) -> None:
         """Raise ValueError if it cannot have one of these classes."""
 
-    def within(self, classes: Labels, names: Sequence[str]) -> Self:
-        """The family for these classes and columns, if it makes a difference."""
+    def check_named(self, classes: Labels) -> None:
+        """Raise ValueError if hyperparameters name what is none of these classes."""
+
+    def within(
+        self, classes: Labels, names: Sequence[str], types: Mapping[str, str] | None = None
+    ) -> Self:
+        """The family for these classes and columns of declared types, if it makes a difference."""
         return self
 
     def check(self, statistics: S, class_weight: ExactArray) -> None:
@@ -334,6 +350,13 @@ class Family(ABC, Generic[S, P]):
         Raises ValueError if it cannot be of such statistics, saying why.
         """
         raise ValueError(f"models of the family {self.name} keep no estimate")
+
+    def counted_for(self, structure: Any, statistics: S, class_weight: ExactArray) -> P:
+        """The parameters of a structure that is kept, as `Parameters.structure` has it.
+
+        Raises ValueError if it is none of such statistics: then all is estimated.
+        """
+        return self.restored(statistics, class_weight, structure)
 
 
 AnyFamily = Family[Any, Any]

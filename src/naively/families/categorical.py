@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from naively.families.base import Family
 from naively.families.categorical_parameters import CategoricalParameters, LevelAlphas, Unseen
 from naively.families.linear import Alpha, check_alpha, valid_alpha
 from naively.kernels.sizes import CODES
+from naively.labels import Labels, as_text, by_label
 from naively.statistics.level_counts import LevelCounts
 from naively.statistics.levels import Levels, LevelStatistics, find
 
@@ -36,10 +37,10 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
     ----------
     alpha : float, array or list of arrays
         l: 0 for maximum likelihood, 1 for Laplace; a scalar, or of shape (d,), (C, 1) or (C, d);
-        or a list with a value for each level of each feature: d arrays (K_α,) or (C, K_α), or dicts
-        by level of numbers or (C,) arrays; of one feature a dict alone. These are the m virtual
-        examples with prior Q of lecture 2, m Q(X_α = j, Y = c). Levels that a dict names count as
-        known; those that it does not name have 1.
+        or a list of what each feature has: a number, an array with a value for each level, (K_α,)
+        or (C, K_α), or a dict by level of numbers, (C,) arrays or dicts by class; of one feature a
+        dict alone. These are the m virtual examples with prior Q of lecture 2, m Q(X_α = j, Y = c).
+        Levels that a dict names count as known; levels and classes that it does not name have 1.
     min_categories : int, (d,) array or None
         Least number of levels of every or each feature.
     unseen : "smooth", "ignore" or "error"
@@ -60,10 +61,40 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         for alpha in _each(self.alpha):
             for level, one in alpha.items() if isinstance(alpha, Mapping) else [(None, alpha)]:
                 try:
-                    valid_alpha(one)
+                    valid_alpha(list(one.values()) if isinstance(one, Mapping) else one)
                 except ValueError as error:
                     said = "" if level is None else f", for level {level!r}"
                     raise ValueError(f"{error}{said}") from None
+
+    def check_named(self, classes: Labels) -> None:
+        """Raise ValueError if alpha has numbers of what is none of these classes."""
+        known = classes.tolist()
+        for level, one in _by_class(self.alpha):
+            if strange := [label for label in by_label(one, classes) if label not in known]:
+                raise ValueError(
+                    f"alpha of level {level!r} names {', '.join(map(repr, strange))}, no class "
+                    f"that was learned: these are {', '.join(map(repr, known)) or 'none'}"
+                )
+
+    def within(
+        self, classes: Labels, names: Sequence[str], types: Mapping[str, str] | None = None
+    ) -> Categorical:
+        """With numbers of these classes, in their order, where `alpha` has them by class."""
+        if not any(True for _ in _by_class(self.alpha)):
+            return self
+
+        def ordered(alpha: Any) -> Any:
+            if not isinstance(alpha, Mapping):
+                return alpha
+            return {
+                level: [by_label(one, classes).get(label, 1.0) for label in classes.tolist()]
+                if isinstance(one, Mapping)
+                else one
+                for level, one in alpha.items()
+            }
+
+        each = [ordered(alpha) for alpha in _each(self.alpha)]
+        return replace(self, alpha=each[0] if isinstance(self.alpha, Mapping) else each)
 
     def check(self, statistics: LevelStatistics, class_weight: ExactArray) -> None:
         """Raise ValueError unless alpha and min_categories are of shapes that fit."""
@@ -90,13 +121,13 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         return statistics
 
     def _by_feature(self, d: int) -> Sequence[Any]:
-        """What `alpha` says of each feature, if it says something of each level; None if not."""
+        """What `alpha` has for each feature, if it is by feature; None if not."""
         if not isinstance(self.alpha, list | tuple | Mapping):
             return [None] * d
         each = _each(self.alpha)
         if len(each) != d:
             what = "is a dict by level of one feature" if isinstance(self.alpha, Mapping) else (
-                f"has values for the levels of {len(each)} features")  # fmt: skip
+                f"has values for {len(each)} features")  # fmt: skip
             raise ValueError(f"alpha {what}, but there are {d}")
         return each
 
@@ -116,7 +147,7 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
         categories = self._categories(statistics)
         declared = check_min_categories(self.min_categories, len(categories))
         for j, one in enumerate(self._by_feature(len(categories))):
-            if one is not None and not isinstance(one, Mapping):
+            if one is not None and not isinstance(one, Mapping) and np.ndim(one):
                 declared[j] = categories[j]  # a value a level: all of them are declared
         alpha = _level_alphas(self.alpha, statistics, categories)
         return CategoricalParameters(
@@ -129,13 +160,21 @@ def _each(alpha: Any) -> Sequence[Any]:
     return alpha if isinstance(alpha, list | tuple) else [alpha]
 
 
+def _by_class(alpha: Any) -> Iterator[tuple[Any, Mapping[Any, float]]]:
+    """(level, numbers by class) wherever alpha has them."""
+    for one in _each(alpha):
+        for level, numbers in one.items() if isinstance(one, Mapping) else ():
+            if isinstance(numbers, Mapping):
+                yield level, numbers
+
+
 def _levels(alpha: Mapping[Any, Any], known: Levels, feature: int) -> Levels:
     """The levels that are named for a feature, sorted; codes or text, as those that are known."""
     codes = known.dtype.kind == "i" and (
         len(known) > 0 or all(isinstance(level, int | np.integer) for level in alpha)
     )
     if not codes:
-        return np.array(sorted({_text(level) for level in alpha}), np.dtypes.StringDType())
+        return np.array(sorted({as_text(level) for level in alpha}), np.dtypes.StringDType())
     for level in alpha:
         if not isinstance(level, int | np.integer) or not 0 <= level < CODES:
             raise ValueError(f"alpha names {level!r}, which is no level code of feature {feature}")
@@ -160,11 +199,6 @@ def check_min_categories(given: Any, n_features: int) -> Int64:
     if declared.sum() > MOST_DECLARED:
         raise ValueError(f"'min_categories' cannot be {str(given)[:40]}: that is too many levels")
     return declared
-
-
-def _text(level: Any) -> str:
-    """A level as tables have it."""
-    return str(level).lower() if isinstance(level, bool | np.bool_) else str(level)
 
 
 def _level_alphas(alpha: Any, statistics: LevelStatistics, n_categories: Int64) -> LevelAlphas:
@@ -192,7 +226,9 @@ def _level_alphas(alpha: Any, statistics: LevelStatistics, n_categories: Int64) 
 
 
 def _of_all(one: Any, j: int, classes: int, known: Levels, k: int) -> OfLevels:
-    """From levels of a feature to (l of each, Σ_j l_j), of an array with all of them."""
+    """From levels of a feature to (l of each, Σ_j l_j), of one number or an array of all levels."""
+    if np.ndim(one) == 0:
+        return lambda levels: (float(one), float(one) * k)
     table = np.atleast_2d(np.asarray(one, np.float64))
     if table.shape not in {(1, k), (classes, k)}:
         raise ValueError(
@@ -206,10 +242,10 @@ def _of_all(one: Any, j: int, classes: int, known: Levels, k: int) -> OfLevels:
 def _of_named(one: Mapping[Any, Any], j: int, classes: int, known: Levels, k: int) -> OfLevels:
     """The same of a dict: its levels are known, and others have 1."""
     named = _levels(one, known, j)
-    said = {_text(level): value for level, value in one.items()}
+    said = {as_text(level): value for level, value in one.items()}
     table = np.ones((classes, len(named) + 1))
     for at, level in enumerate(named.tolist()):
-        value = np.asarray(said[_text(level)], np.float64)
+        value = np.asarray(said[as_text(level)], np.float64)
         if value.shape not in {(), (classes,)}:
             raise ValueError(
                 f"alpha of level {level!r} must be one number, or one for each of the {classes} "

@@ -225,16 +225,24 @@ class Bag:
 class Doubted:
     """The texts of a column, whose sum s is doubted: s_c + log (1 - e + e Σ_k π_k exp(s_k - s_c)).
 
+    Of a text that recurs, s is what recurred. They are known by the sum of the numbers of their
+    terms, each as often as it is met, in the first of `bags`.
+
     Attributes
     ----------
-    base : (C,) what every text has, in nats.
+    base : (C,) what every text has that has terms, in nats.
     bags : what its terms add.
+    numbers : (V,) whole numbers of the terms of the first bag; None if no text recurs.
+    keys, recurring : (R,) and (R, C) the sum of each text that recurs, and what it scores.
     log_prior : (C,) log π_c of the documents that were learned.
     share : e, see `naively.evidence.doubt`.
     """
 
     base: Float64
     bags: list[Bag]
+    numbers: Int64 | None
+    keys: Int64
+    recurring: Float64
     log_prior: Float64
     share: float
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import LARGEST, SMALLEST, ExactArray, Float64, Int64
-from naively.families.base import Family, Parameters
+from naively.families.base import Family, Parameters, SingularCovarianceError
 from naively.families.describing import ClassNumbers
 from naively.families.formula import Formula, Parabola
 from naively.families.virtual_rows import VirtualRows, check_rows
@@ -37,9 +37,9 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
         What the variance is shared across: nothing (σ_ik), the classes (σ_i), the features
         (σ_k), or both (σ).
     ddof : 0 or 1
-        0 for the maximum likelihood variance, 1 for the unbiased one (a class and feature with
-        one value then has variance 0 before the floor). With weights, a row of weight w counts
-        as w rows.
+        0 for the maximum likelihood variance, 1 for the unbiased one, which is refused where it
+        is 0/0: of one value, unless the variance is shared with others, or `alpha` adds virtual
+        rows. With weights, a row of weight w counts as w rows.
     var_smoothing : float
         Portion of a variance of all data seen that is added to every variance.
     floor : "largest" or "feature"
@@ -87,6 +87,11 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
         check_rows(self.alpha)
 
     @property
+    def may_be_singular(self) -> bool:  # type: ignore[override]
+        """Whether the variance of one value is 0/0."""
+        return self.ddof == 1 and self.alpha == 0
+
+    @property
     def by_column(self) -> bool:
         """Whether each column is treated as if it were alone."""
         alone = self.floor == "feature" and self.tie in (None, "classes")
@@ -122,6 +127,8 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
         return GaussianParameters(mean, variance, epsilon, self.tie)
 
     def _variance(self, sums: Moments, virtual: VirtualRows | None) -> Float64:
+        if self.may_be_singular:
+            self._refuse_single(sums)
         if self.tie is None and virtual is None:
             return sums.variance(self.ddof)
         scatter, freedom = sums.scatter(), sums.freedom(self.ddof)
@@ -133,6 +140,20 @@ class Gaussian(Family[PowerStatistics, "GaussianParameters"]):
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             tied = np.where(freedom > 0, scatter / freedom, 0.0)
         return np.array(np.broadcast_to(tied, sums.shape))
+
+    def _refuse_single(self, sums: Moments) -> None:
+        """Raise SingularCovarianceError where an unbiased variance divides by n - 1 = 0."""
+        known, freedom = sums.weight > 0, sums.freedom(1)
+        axis = {None: (), "classes": 0, "features": 1, "both": None}[self.tie]
+        one = known & (freedom.sum(axis=axis, keepdims=True) == 0)
+        if not one.any():
+            return
+        code, feature = np.argwhere(one)[0].tolist()
+        problem = "has no two values in a class: the unbiased variance is 0/0"
+        error = SingularCovarianceError(feature, problem)
+        error.code = code if self.tie in (None, "features") else None
+        error.what, error.advice = "variance", "Learn more rows, or use ddof=0 or alpha > 0"
+        raise error
 
 
 def _sum(values: Float64, axis: int | None) -> Float64:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -16,10 +16,12 @@ from naively.families.base import SCORED, Family, Parameters
 from naively.families.categorical import check_min_categories
 from naively.families.describing import Listed, Section, first_levels
 from naively.families.linear import counts_of, log, valid_alpha
+from naively.remarks import Categories
 from naively.statistics.base import Data
 from naively.statistics.levels import Encoded, Levels, find, spelled_as
 from naively.statistics.row_encoding import (
     Codes,
+    categories,
     distinct,
     encoded,
     from_text,
@@ -122,6 +124,10 @@ class JointParameters(Parameters):
         self._met = np.exp(log_weight - self._log_total)[:, 0]  # the part that is not virtual
         self._marginal = lru_cache(PATTERNS)(self._marginal_of)
         self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
+
+    def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
+        """What rows have in the columns of which text is known, but for some of these."""
+        return categories(self.levels, X, but) if isinstance(X, Encoded) else {}
 
     def chunk(self, X: Data, n_classes: int) -> int:
         """How many rows to score at a time."""

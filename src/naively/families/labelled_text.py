@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from naively.kernels import label_odds as kernel
 from naively.statistics.base import Arrays, two_classes
 from naively.statistics.term_counts import TermCounts
 from naively.text.counting import DocumentRows
+from naively.text.keys import document_keys, term_numbers
 
 if TYPE_CHECKING:
     from naively.evidence.doubt import LabelDoubt
+    from naively.evidence.repeated import RepeatedLabels
     from naively.evidence.scale import Scale
 
 
@@ -81,12 +84,14 @@ class Weighing:
     scale : how much the terms count, with a bias a label.
     group, n_groups : of each term: words, pairs of words and so on.
     doubt : how far documents are doubted to be like those that were learned.
+    repeated : documents that recur.
     """
 
     scale: Scale
     group: Int64
     n_groups: int
     doubt: LabelDoubt
+    repeated: RepeatedLabels
 
     def of_terms(
         self, having: Float64, total: Float64, of_label: Float64, whole: float, columns: Any
@@ -102,7 +107,7 @@ class Weighing:
         kernel.label_weights(
             np.ascontiguousarray(having), np.ascontiguousarray(total), of_label / whole,
             np.log(whole), DOUBTS, np.ascontiguousarray(self.group[columns]), self.scale.weights,
-            found,
+            self.scale.least, self.scale.most, found,
         )  # fmt: skip
         return found
 
@@ -141,7 +146,7 @@ class LabelledParameters(TextParameters):
             self.bias, self.judged = self.scale.bias, self.scale.judged
         if np.ndim(alpha) == 0:  # else terms of the same counts may differ
             self._looked_up = LookedUp(self.scorer, groups)
-        self._apart, self._doubt = apart, None if weighing is None else weighing.doubt
+        self._apart, self._weighing = apart, weighing
 
     def kept(self) -> Arrays:
         """The weights, if there are any."""
@@ -149,11 +154,25 @@ class LabelledParameters(TextParameters):
 
         return {} if self.scale is None else stored_scale(self.scale)
 
-    def _finish(self, rows: DocumentRows, scores: Float64) -> None:
+    @cached_property
+    def key_numbers(self) -> Int64:
+        """Of which the keys of documents are sums, (V,)."""
+        return term_numbers(self.scored.vocabulary, self.summary.buckets)
+
+    def _keys(self, rows: DocumentRows) -> Int64 | None:
+        if self._weighing is None or not len(self._weighing.repeated):
+            return None
+        data = None if self.summary.weighs else rows.data
+        return document_keys(self.key_numbers, data, rows.indices, rows.indptr)
+
+    def _finish(self, rows: DocumentRows, scores: Float64, keys: Int64 | None) -> None:
         """Let the evidence fall with the length, add the biases, and doubt it."""
-        if self.scale is not None and self._doubt is not None:
-            self.scale.fall(scores, rows.data, rows.indptr)
-            self._doubt.odds(scores)
+        if self._weighing is None:
+            return
+        self._weighing.scale.fall(scores, rows.data, rows.indptr)
+        if keys is not None:
+            self._weighing.repeated.replace(keys, scores)
+        self._weighing.doubt.odds(scores)
 
     def of_label(self, label: int) -> TextParameters:
         """The parameters of two classes: documents without a label, and those that have it."""

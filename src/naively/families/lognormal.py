@@ -52,6 +52,11 @@ class LogNormal(Family[PowerStatistics, "LogNormalParameters"]):
     def _of_logarithms(self) -> Gaussian:
         return Gaussian(ddof=self.ddof, var_smoothing=self.var_smoothing, floor="feature")
 
+    @property
+    def may_be_singular(self) -> bool:  # type: ignore[override]
+        """Whether the variance of one value is 0/0."""
+        return self.ddof == 1
+
     def estimate(
         self, statistics: PowerStatistics, class_weight: ExactArray
     ) -> LogNormalParameters:

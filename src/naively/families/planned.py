@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,10 @@ class PlannedParameters(PooledParameters):
     def kept(self) -> Arrays:
         """Nothing: it is estimated at once."""
         return {}
+
+    def structure(self) -> Any:
+        """Nothing: the plan was given."""
+        return None
 
     def fixed(self, classes: Labels) -> FixedPlan:
         """The plan that was given."""

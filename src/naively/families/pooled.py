@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, get_args
 
 import numpy as np
 
 from naively.evidence.bins import Column
+from naively.evidence.declared import as_declared
 from naively.evidence.entries import Entries
 from naively.evidence.fixed import FixedPlan, PlanCounts
 from naively.evidence.keeping import plan_of
 from naively.evidence.recipe import plan
+from naively.evidence.recount import recounted
 from naively.evidence.screening import Interactions
 from naively.exact import ExactArray
 from naively.families.base import Family
@@ -47,12 +49,14 @@ class Pooled(Family[Any, PooledParameters]):
     text : columns whose words are evidence, however short their texts are: by name, and by number
         where columns are estimated from.
     plan : a plan that is given, of other rows: then all rows are counted for it, and none is kept.
+    types : (number, "categorical" or "numeric") of columns that are declared so; see `within`.
     """
 
     interactions: Interactions = "auto"
     limit: int = 1_000_000
     text: tuple[str | int, ...] = ()
     plan: FixedPlan | None = None
+    types: tuple[tuple[int, str], ...] = ()
 
     name = "pooled"
     independent = False
@@ -89,10 +93,14 @@ class Pooled(Family[Any, PooledParameters]):
         if self.plan is not None:
             self.plan.codes(classes)
 
-    def within(self, classes: Labels, names: Sequence[str]) -> Self:
-        """With the plan for some of its classes, and the numbers of the columns of text."""
+    def within(
+        self, classes: Labels, names: Sequence[str], types: Mapping[str, str] | None = None
+    ) -> Self:
+        """With the plan for some of its classes; columns of text, and declared ones, by number."""
         text = tuple(k for k, name in enumerate(names) if name in self.text)
-        return replace(self, text=text, plan=self.plan and self.plan.among(classes))
+        known = tuple((k, types[name]) for k, name in enumerate(names) if types and name in types)
+        plan = self.plan and self.plan.among(classes)
+        return replace(self, text=text, plan=plan, types=known)
 
     @property
     def in_turn(self) -> bool:
@@ -105,8 +113,8 @@ class Pooled(Family[Any, PooledParameters]):
         """The plan of the rows; or what was counted says by the plan that was given."""
         if self.plan is not None:
             return PlannedParameters(self.plan, statistics, class_weight)
-        named = frozenset(int(k) for k in self.text)
-        entries = Entries.of(statistics, class_weight.rounded(), named)
+        statistics = as_declared(statistics.canonical(), dict(self.types))
+        entries, named = self._entries(statistics, class_weight), frozenset(self.text)
         places = entries.columns.tolist()
         text = {k for k, column in enumerate(places) if column in named}
         made = plan(entries, self.interactions, text, workers)
@@ -119,9 +127,28 @@ class Pooled(Family[Any, PooledParameters]):
 
     estimate_on = estimate
 
+    def _entries(self, statistics: Any, class_weight: ExactArray) -> Entries:
+        """The training rows, read as they are declared."""
+        text = frozenset(map(int, self.text))
+        categorical = frozenset(j for j, kind in self.types if kind == "categorical")
+        return Entries.of(statistics, class_weight.rounded(), text, categorical)
+
+    def counted_for(
+        self, structure: Any, statistics: Any, class_weight: ExactArray
+    ) -> PooledParameters:
+        """The plan with the bins of single columns counted anew.
+
+        What several columns, normal densities and words tell is that of the rows at the last
+        choice, as it compares rows with what was expected of them.
+        """
+        statistics = as_declared(statistics.canonical(), dict(self.types))
+        entries = self._entries(statistics, class_weight)
+        return PooledParameters(recounted(structure, entries), statistics)
+
     def restored(self, statistics: Any, class_weight: ExactArray, kept: Arrays) -> PooledParameters:
         """The plan that was kept."""
         if self.plan is not None:
             raise ValueError("a model that was given a plan keeps no estimate")
         classes, columns = statistics.tables["missing"].shape
-        return PooledParameters(plan_of(kept, columns, classes), statistics)
+        made = plan_of(kept, columns, classes)
+        return PooledParameters(made, as_declared(statistics, dict(self.types)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from naively.evidence.bins import FINE, Coded, Column, Lookup
 from naively.evidence.calendars import Calendar, values
 from naively.evidence.dates import seconds
+from naively.evidence.doubt import Doubt
 from naively.evidence.fixed import FixedPlan, PlanStatistics
 from naively.evidence.judged import Judged
 from naively.evidence.keeping import arrays_of
@@ -27,14 +28,21 @@ from naively.families.base import SCORED, Parameters
 from naively.families.describing import Evidence, Evidences, Section, moved
 from naively.families.formula import Formula
 from naively.families.pooled_formula import formula_of
-from naively.families.pooled_texts import ToldTerms, explained_texts, told_texts
+from naively.families.pooled_texts import (
+    ToldTerms,
+    doubt_of_words,
+    doubted,
+    explained_texts,
+    told_texts,
+)
 from naively.invalid import Invalid
 from naively.kernels import lookups
 from naively.labels import Labels
 from naively.markup import counted
+from naively.remarks import Categories
 from naively.statistics.base import Arrays, Data
 from naively.statistics.levels import Encoded, Levels
-from naively.statistics.row_encoding import encoded, texts
+from naively.statistics.row_encoding import categories, encoded, texts
 from naively.statistics.sample import SampleStatistics
 from naively.text.explained import ExplainedTerms
 
@@ -100,6 +108,10 @@ class PooledParameters(Parameters):
         """The plan; the rows are there."""
         return arrays_of(self.plan)
 
+    def structure(self) -> Plan:
+        """The plan."""
+        return self.plan
+
     def fixed(self, classes: Labels) -> FixedPlan:
         """The plan, for other rows."""
         return FixedPlan.of(self.plan, self.levels, self._moves, classes)
@@ -112,23 +124,47 @@ class PooledParameters(Parameters):
             return {}  # numbers
         return unread(self.plan, X, lambda j: self._translated(X)[2][j])
 
+    def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
+        """What rows have in the columns that are cut as categories, but for some of these."""
+        if not isinstance(X, Encoded):
+            return {}
+        cells = [block for block in self.plan.blocks if isinstance(block, Cells)]
+        used = {j for block in cells for j in block.columns}
+        numbers = {j for j, own in enumerate(self.plan.columns) if own.is_number or j not in used}
+        others = numbers | {j for j in used if j in but}
+        return categories(self.levels, X, others)
+
     def chunk(self, X: Data, n_classes: int) -> int:
         """How many rows to score at a time."""
         return max(64, SCORED // max(1, n_classes, X.shape[1]))
 
     def log_prob(self, X: Data, start: int, stop: int, out: Float64) -> None:
-        """Σ_k w_k e_kc(x) for rows start:stop, (C, stop - start)."""
+        """Σ_k w_k e_kc(x) for rows start:stop, (C, stop - start).
+
+        What all words of a row add up to is doubted, by how few texts there were.
+        """
         rows = encoded(X)[start:stop]
         some = self._missing(rows)
         out[:] = self.bias[:, np.newaxis]
-        codes = self._codes(rows)
+        codes, words = self._codes(rows), np.zeros(out.shape if self._doubt else (0, 0))
         for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
             if weight:
-                self._add(block, weight, rows, codes, out)
+                into = words if isinstance(block, Words) and self._doubt else out
+                self._add(block, weight, rows, codes, into)
         if some is not None:
             out[:, some.rows] = 0.0
-            for _, weight, own in self._incomplete(rows[some.rows], some):
-                out[:, some.rows] += weight * own
+            words[:, some.rows if words.size else []] = 0.0
+            for block, weights, own in self._incomplete(rows[some.rows], some):
+                into = words if isinstance(block, Words) and self._doubt else out
+                into[:, some.rows] += weights * own
+        if self._doubt:
+            self._doubt.scores(words)
+            out += words
+
+    @cached_property
+    def _doubt(self) -> Doubt | None:
+        """By how much the words of rows are doubted; None if there are none."""
+        return doubt_of_words(self.plan)
 
     def _add(
         self, block: Block, weight: float, X: Encoded, codes: dict[int, Coded],
@@ -240,7 +276,19 @@ class PooledParameters(Parameters):
             else:
                 for j in block.columns:
                     total[:, :, j] += each * own.T / len(block.columns)
+        for j, own in self._doubted(X).items():
+            total[:, :, j] += own
         return total
+
+    def _doubted(self, X: Encoded) -> dict[int, Float64]:
+        """What the doubt of their words adds to columns of text, (n, C) each."""
+        if self._doubt is None:
+            return {}
+        found = dict[int, Float64]()
+        for block, weight, own in self._each(X):
+            if isinstance(block, Words):
+                found[block.column] = found.get(block.column, 0.0) + (weight * own).T
+        return doubted(found, self._doubt)
 
     def blocks(self) -> list[tuple[int, ...]]:
         """The columns of each block; those of the same columns are one."""
@@ -252,6 +300,8 @@ class PooledParameters(Parameters):
         total = np.zeros((len(X.codes), len(self.bias), len(places)))
         for block, weight, own in self._each(X):
             total[:, :, places[block.columns]] += (weight * own).T
+        for j, own in self._doubted(X).items():
+            total[:, :, places[j,]] += own
         return total
 
     def alone(self, X: Data) -> Float64:
@@ -265,7 +315,9 @@ class PooledParameters(Parameters):
 
     def explained_texts(self, X: Data, i: int) -> dict[int, ExplainedTerms]:
         """What the words of each column of text add, weighed."""
-        return explained_texts(self.plan, encoded(X), i)
+        X = encoded(X)
+        doubt = {j: own[0] for j, own in self._doubted(X[i : i + 1]).items()}
+        return explained_texts(self.plan, X, i, doubt)
 
     def told_texts(self, names: Sequence[str]) -> dict[str, ToldTerms]:
         """What the words of each column of text tell, weighed."""

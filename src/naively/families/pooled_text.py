@@ -8,13 +8,13 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Any, Self
 
-from naively.evidence.doubt import Doubt
 from naively.evidence.kept_scale import read_scale
 from naively.exact import ExactArray
 from naively.families.base import AnyFamily, Family, FeatureError
+from naively.families.distinct_texts import DistinctTexts
 from naively.families.pooled_text_parameters import SHARED, PooledTextParameters
 from naively.families.text import Event, Text
-from naively.families.weighed_text import WeighedText, weighed_together
+from naively.families.weighed_text import WeighedText, grouped_once, weighed_together
 from naively.statistics.base import Arrays
 from naively.statistics.pooled_terms import PooledCounts, PooledTerms
 from naively.text.analysis import WORDS
@@ -124,10 +124,10 @@ class PooledText(Family[PooledTerms, PooledTextParameters]):
         self, statistics: PooledTerms, class_weight: ExactArray, workers: Workers = SERIAL
     ) -> PooledTextParameters:
         """The parameters of the terms of each model, and what all of them count together."""
-        terms, scales = weighed_together(
+        terms, scales, distinct = weighed_together(
             self.models, statistics.parts, statistics.sample, class_weight, workers
         )
-        return self._pooled(terms, scales)
+        return self._pooled(terms, scales, distinct, workers)
 
     estimate_on = estimate
 
@@ -136,21 +136,29 @@ class PooledText(Family[PooledTerms, PooledTextParameters]):
     ) -> PooledTextParameters:
         """The weights that were kept, and the parameters of the terms."""
         shared = {name: kept[name] for name in SHARED if name in kept}
-        terms, scales = [], []
-        for k, (model, counts) in enumerate(zip(self.models, statistics.parts, strict=True)):
+        distinct, terms = grouped_once(
+            self.models, statistics.parts, statistics.sample, class_weight, SERIAL
+        )
+        scales = []
+        for k, (model, grouped) in enumerate(zip(self.models, terms, strict=True)):
             own = {name.removeprefix(f"{k}."): one for name, one in kept.items()
                    if name.startswith(f"{k}.")}  # fmt: skip
-            terms.append(model.grouped(counts, class_weight))
             classes = class_weight.shape[0]
-            scales.append(read_scale(own | shared, terms[-1].n_groups, classes, model.chooses))
-        return self._pooled(terms, scales)
+            scales.append(read_scale(own | shared, grouped.n_groups, classes, model.chooses))
+        return self._pooled(terms, scales, distinct, SERIAL)
 
-    def _pooled(self, terms: Any, scales: Any) -> PooledTextParameters:
+    def _pooled(
+        self, terms: Any, scales: Any, distinct: DistinctTexts, workers: Workers
+    ) -> PooledTextParameters:
         own = [
             model.weighed(grouped, replace(scale, bias=0.0 * scale.bias), None)
             for model, grouped, scale in zip(self.models, terms, scales, strict=True)
         ]
-        return PooledTextParameters(own, scales, Doubt(terms[0].present.rounded()))
+        endings = [
+            distinct.ending(grouped, model.counts, workers)
+            for model, grouped in zip(self.models, terms, strict=True)
+        ]
+        return PooledTextParameters(own, scales, endings)
 
 
 def models_of(

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.doubt import Doubt
 from naively.evidence.kept_scale import stored_scale
 from naively.evidence.scale import Scale
 from naively.exact import Float64, Int64
 from naively.families.base import Parameters
 from naively.families.describing import Events, Listed, Section
+from naively.families.ending import Ending
 from naively.families.formula import Formula
 from naively.families.text_formula import text_formula
 from naively.families.text_parameters import TextParameters
+from naively.families.text_reasons import rest_of
 from naively.families.weighed_text_parameters import WeighedTextParameters
 from naively.statistics.base import Arrays
 from naively.text.documents import Documents
@@ -38,7 +39,7 @@ class PooledTextParameters(Parameters):
     ----------
     models : the parameters of each model, which add no bias.
     scales : of each model, with the biases of all together.
-    doubt : how far documents are doubted to be like those that were learned.
+    endings : what happens to scores at last, of documents as each model knows them.
 
     Attributes
     ----------
@@ -51,15 +52,19 @@ class PooledTextParameters(Parameters):
     not_linear = WeighedTextParameters.not_linear
 
     bias: Float64
-    doubt: Doubt
+    ending: Ending
 
     def __init__(
-        self, models: Sequence[WeighedTextParameters], scales: Sequence[Scale], doubt: Doubt
-    ) -> None:
-        self.scale, self.doubt = tuple(scales), doubt
+        self, models: Sequence[WeighedTextParameters], scales: Sequence[Scale],
+        endings: Sequence[Ending],
+    ) -> None:  # fmt: skip
+        self.scale = tuple(scales)
+        counts = [k for k, scale in enumerate(scales) if scale.counts] or [0]
+        self.ending = endings[counts[0]]
         self.bias, self.judged = scales[0].bias, scales[0].judged
         pairs = zip(models, scales, strict=True)
         self.parts = [own for own, scale in pairs if scale.counts] or [models[0]]
+        self.parts[0].keyed = len(self.ending.repeated) > 0
         self.alpha = tuple(own.alpha for own in models)
         self.n_free = sum(own.n_free for own in models) - len(self.bias) * (len(models) - 1)
 
@@ -84,12 +89,17 @@ class PooledTextParameters(Parameters):
 
     def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
         """The bias, what the terms of each model add, and the doubt; 0 for a missing document."""
-        scores, added = np.empty(out.shape), np.empty(out.shape)
-        scores[:] = self.bias[:, np.newaxis]
-        for part in self.parts:
-            part.log_prob(X, start, stop, added)
+        scores, added = np.zeros(out.shape), np.empty(out.shape)
+        keys = np.zeros(out.shape[1], np.int64)
+        has_terms = np.zeros(out.shape[1], bool)
+        for k, part in enumerate(self.parts):
+            found = part.scored_rows(X, start, stop, added)
             scores += added
-        self.doubt.scores(scores)
+            has_terms |= np.concatenate([own for own, _ in found])
+            if k == 0 and part.keyed:
+                keys = np.concatenate([own for _, own in found])
+        scores[:, has_terms] += self.bias[:, np.newaxis]
+        self.ending.scores(scores, keys)
         out[:] = scores
         if X.valid is not None:
             out[:, ~X.valid[start:stop]] = 0.0
@@ -112,10 +122,8 @@ class PooledTextParameters(Parameters):
             cuts.append((analysis, {one: place + len(terms) for one, place in places.items()}))
             terms += _shown(part, own.terms)
         contributions = np.concatenate([own.contributions for own in found])
-        rest = self.doubt.added(self.bias + contributions.sum(axis=0))
+        rest = rest_of(self, X, i, contributions)
         missing = X.valid is not None and not X.valid[i]
-        if missing:
-            rest = -self.bias  # of which a missing document has none
         return ExplainedTerms(
             X.text(i), terms, np.concatenate([own.counts for own in found]),
             contributions, rest, "missing" if missing else "doubt",
@@ -126,7 +134,7 @@ class PooledTextParameters(Parameters):
         """What each of the terms of all models adds."""
         quarters = [part.scale.quarters for part in self.parts]
         quoted = [*map(_of_characters, self.parts)]
-        return text_formula(self.parts, names[0], quarters, self.bias, quoted, self.doubt)
+        return text_formula(self.parts, names[0], quarters, self.bias, quoted, self.ending)
 
     def sample(self, codes: Int64, generator: np.random.Generator) -> Documents:
         """Documents of the words of one model, if it has single words."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from naively.evidence.doubt import ROUNDING, Doubt
 from naively.evidence.plan import Plan
 from naively.evidence.words import Words
 from naively.exact import Float64
@@ -18,8 +19,39 @@ from naively.text.analysis import Analysis
 from naively.text.explained import ExplainedTerms
 
 
-def explained_texts(plan: Plan, X: Encoded, i: int) -> dict[int, ExplainedTerms]:
+def doubt_of_words(plan: Plan) -> Doubt | None:
+    """By how much what all words of a row tell is doubted; None of a plan without words.
+
+    Of several columns it is that with most texts: a row of a new kind is so in all of its texts.
+    """
+    blocks = [block for own in _weighed(plan).values() for block, _ in own]
+    if not blocks:
+        return None
+    found = max((block.doubt for block in blocks), key=lambda one: one.documents)
+    return found if found.class_weight.sum() > 0 else None
+
+
+def doubted(told: dict[int, Float64], doubt: Doubt) -> dict[int, Float64]:
+    """What the doubt adds to columns of text whose words tell so much, (n, C) each.
+
+    That of all together is shared equally by those that tell something.
+    """
+    whole = np.ascontiguousarray(sum(told.values(), np.zeros(())).T)
+    scores = whole.copy()
+    doubt.scores(scores)
+    more = (scores - whole).T
+    more[np.abs(more) <= ROUNDING * np.abs(whole.T).max(axis=1, keepdims=True)] = 0.0
+    tells = {j: own.any(axis=1, keepdims=True) for j, own in told.items()}
+    among = np.maximum(np.sum([*tells.values()], axis=0), 1)
+    return {j: more * own / among for j, own in tells.items()}
+
+
+def explained_texts(
+    plan: Plan, X: Encoded, i: int, doubt: dict[int, Float64]
+) -> dict[int, ExplainedTerms]:
     """What each term of the texts of row i adds to the score of each class, by column.
+
+    `doubt` is what the doubt adds to each, (C,).
 
     The terms of words and those of characters follow each other; the latter are in quotes.
     """
@@ -27,7 +59,7 @@ def explained_texts(plan: Plan, X: Encoded, i: int) -> dict[int, ExplainedTerms]
     for column, blocks in _weighed(plan).items():
         levels, code = X.levels[column], X.codes[i, column]
         if code < len(levels):
-            texts[column] = _explained(str(levels[code]), blocks)
+            texts[column] = _explained(str(levels[code]), blocks, doubt.get(column, 0.0))
     return texts
 
 
@@ -78,10 +110,10 @@ class ToldTerms:
 
     def events(self, _: Sequence[str]) -> Events:
         """The terms, which tell as much as they weigh, before what falls with the length."""
-        counts = [block.counts.toarray().T for block, _ in self.parts]
+        counts = [block.counts.toarray().T[block.classes] for block, _ in self.parts]
         alpha: list[Any] = [block.scale.alpha for block, _ in self.parts]
         sizes = [len(block.vocabulary) for block, _ in self.parts]
-        totals = np.column_stack([block.of_class for block, _ in self.parts])
+        totals = np.column_stack([block.of_class[block.classes] for block, _ in self.parts])
         slopes: Float64 = np.hstack([
             weight * block.told(np.arange(size)).T
             for (block, weight), size in zip(self.parts, sizes, strict=True)
@@ -114,22 +146,24 @@ def _shown(block: Words, terms: list[str]) -> list[str]:
     return terms if words else [f"'{term}'" for term in terms]
 
 
-def _explained(text: str, blocks: list[tuple[Words, float]]) -> ExplainedTerms:
+def _explained(
+    text: str, blocks: list[tuple[Words, float]], more: Float64 | float
+) -> ExplainedTerms:
     """The terms of one text, of all blocks."""
     terms: list[str] = []
     unknown: list[str] = []
     counts, added = [], []
-    rest = np.zeros(len(blocks[0][0].classes))
+    rest = np.zeros(len(blocks[0][0].classes)) + more
     cuts: list[tuple[Analysis, dict[str, int]]] = []
     for block, weight in blocks:
-        own, times, told, doubt, new = block.of_text(text)
+        own, times, told, besides, new = block.of_text(text)
         analysis = block.event.analysis
         cuts.append((analysis, {term: len(terms) + k for k, term in enumerate(own)}))
         terms += _shown(block, own)
         unknown += _shown(block, new)
         counts.append(times)
         added.append(weight * told)
-        rest += weight * doubt
+        rest += weight * besides
     return ExplainedTerms(
         text=text, terms=terms, counts=np.concatenate(counts), contributions=np.concatenate(added),
         rest=rest, rest_is="doubt", unknown=unknown, cuts=cuts,

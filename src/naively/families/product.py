@@ -5,9 +5,10 @@ Naive Bayes is one block a column; columns whose families are equal share a bloc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ import scipy
 from naively.exact import LARGEST, ExactArray, Float64, Int64
 from naively.families.base import AnyFamily, Family, FeatureError, Parameters
 from naively.invalid import Invalid
+from naively.labels import Labels
+from naively.remarks import Categories
 from naively.statistics.base import Statistics, is_sparse
 from naively.statistics.blocks import BlockPlace, Blocks, BlockStatistics, Summaries, numbered
 from naively.workers import SERIAL, Workers
@@ -70,6 +73,22 @@ class Product(Family[BlockStatistics, "ProductParameters"]):
                 continue
             with _blamed(place.features):
                 family.check(self._of(statistics, place), class_weight)
+
+    def check_named(self, classes: Labels) -> None:
+        """Raise ValueError if hyperparameters name what is none of these classes."""
+        for family, place in zip(self.families, self.places, strict=True):
+            with _blamed(place.features):
+                family.check_named(classes)
+
+    def within(
+        self, classes: Labels, names: Sequence[str], types: Mapping[str, str] | None = None
+    ) -> Product:
+        """The families for these classes and their columns."""
+        families = tuple(
+            family.within(classes, [names[k] for k in place.features], types)
+            for family, place in zip(self.families, self.places, strict=True)
+        )
+        return self if all(map(is_, families, self.families)) else replace(self, families=families)
 
     def doubt(self, statistics: BlockStatistics) -> str | None:
         """What is odd about the first family of which something is."""
@@ -146,6 +165,15 @@ class ProductParameters(Parameters):
             int(place.features[k]): one
             for place, part, own in self._blocks(X) for k, one in part.unread(own).items()
         }  # fmt: skip
+
+    def categories(self, X: Blocks, but: Container[int]) -> dict[int, Categories]:
+        """What rows have in the features of which categories are known, but for some of these."""
+        found: dict[int, Categories] = {}
+        for place, part, own in self._blocks(X):
+            features = place.features.tolist()
+            here = {k for k, j in enumerate(features) if j in but}
+            found |= {features[k]: one for k, one in part.categories(own, here).items()}
+        return found
 
     def log_prob(self, X: Blocks, start: int, stop: int, out: Float64) -> None:
         """Σ_b log p_b(x_b | c); sums beyond the largest float stay there, so that they rank."""

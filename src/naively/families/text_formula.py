@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from naively.evidence.doubt import Doubt
+from naively.families.ending import Ending
 from naively.families.formula import Bag, Doubted, Formula
 from naively.families.linear import IMPOSSIBLE
 
 
 def text_formula(
     models: Sequence[Any], name: str, quarters: Sequence[int], bias: Any,
-    quoted: Sequence[bool] = (False,), doubt: Doubt | None = None,
+    quoted: Sequence[bool] = (False,), ending: Ending | None = None,
 ) -> Formula:  # fmt: skip
     """What the terms of one or several models of the same documents add.
 
@@ -26,7 +26,7 @@ def text_formula(
     quarters : 4 γ of each model, whose evidence is times L^-γ.
     bias : (C,) or 0, what every document has that is not missing, in nats.
     quoted : whether the terms of each model are shown in quotes.
-    doubt : how far documents are doubted to be like those that were learned.
+    ending : what happens to the scores of documents at last.
 
     Raises
     ------
@@ -36,10 +36,15 @@ def text_formula(
     base = np.zeros(classes) + bias
     each = zip(models, quarters, quoted, strict=True)
     first, *others = (_bag(own, name, fall, quotes) for own, fall, quotes in each)
-    bags = [replace(first, missing=-base), *others]
-    if doubt is None or not doubt.share:
-        return Formula(base, [*bags])
-    return Formula(np.zeros(classes), [Doubted(base, bags, doubt.log_prior, doubt.share)])
+    first = replace(first, missing=-base)
+    if ending is None:
+        return Formula(base, [first, *others])
+    known, numbers = ending.repeated, models[0].key_numbers if len(ending.repeated) else None
+    doubted = Doubted(
+        base, [first, *others], numbers, known.keys, known.scores, ending.doubt.log_prior,
+        ending.doubt.share,
+    )  # fmt: skip
+    return Formula(np.zeros(classes), [doubted])
 
 
 def _bag(own: Any, name: str, quarters: int, quoted: bool) -> Bag:

@@ -180,22 +180,32 @@ class TextParameters(Parameters):
 
     def log_prob(self, X: Documents, start: int, stop: int, out: Float64) -> None:
         """Σ over the terms of a document of what each adds; 0 for one that is missing."""
-        looked_up = self._looked_up
+        self.scored_rows(X, start, stop, out)
+
+    def scored_rows(self, X: Documents, start: int, stop: int, out: Float64) -> list[Any]:
+        """As `log_prob`; what `_finish` returns of documents after documents."""
+        looked_up, found = self._looked_up, []
         with self._borrowed() as terms:
             for first, last in X[start:stop].pieces(PIECE):
                 rows = self._rows(terms, X, start + first, start + last)
-                scores = np.empty((len(out), last - first))
+                scores, keys = np.empty((len(out), last - first)), self._keys(rows)
                 if looked_up is None:
                     self.scorer.log_prob(rows, 0, last - first, scores)
                 else:
                     looked_up.score(rows.data, rows.indices, rows.indptr, scores)
-                self._finish(rows, scores)
+                found.append(self._finish(rows, scores, keys))
                 out[:, first:last] = scores
         if X.valid is not None:
             out[:, ~X.valid[start:stop]] = 0.0
+        return found
 
-    def _finish(self, rows: DocumentRows, scores: Float64) -> None:
+    def _keys(self, rows: DocumentRows) -> Int64 | None:
+        """The keys of documents, if they are looked up; rows lose their columns afterwards."""
+        return None
+
+    def _finish(self, rows: DocumentRows, scores: Float64, keys: Int64 | None) -> Any:
         """Change the scores of documents, (C, n), by what these are as a whole."""
+        return None
 
     def added(self, scored: Estimated, columns: Any, values: Float64) -> Float64:
         """What some terms of a document add, that count so much: (k, C)."""

@@ -6,12 +6,26 @@ from typing import Any
 
 import numpy as np
 
+from naively.exact import Float64
 from naively.text import counting
 from naively.text.counting import Members
 from naively.text.documents import Documents
 from naively.text.explained import ExplainedTerms
 from naively.text.vocabulary import Vocabulary
 from naively.workers import SERIAL
+
+ROUNDING = 1e-13
+"""Part of scores that is no more than rounding."""
+
+
+def rest_of(own: Any, X: Documents, i: int, added: Float64) -> Float64:
+    """What the score of document i has besides the bias and what its terms add, (k, C): (C,)."""
+    scores = np.empty((len(own.bias), 1))
+    own.log_prob(X, i, i + 1, scores)
+    terms = own.bias + added.sum(axis=0)
+    rest = scores[:, 0] - terms
+    small = np.abs(rest) <= ROUNDING * np.abs(terms).max(initial=0.0)
+    return np.where(small, 0.0, rest)
 
 
 def explained(own: Any, X: Documents, i: int) -> ExplainedTerms:
@@ -45,9 +59,9 @@ def explained(own: Any, X: Documents, i: int) -> ExplainedTerms:
     if X.valid is not None and not X.valid[i]:
         rest -= own.bias  # of which a missing document has none
         rest_is = "missing"
-    elif own.doubt is not None:
+    elif own.ending is not None:
         rest_is = "doubt"
-        rest += own.doubt.added(own.bias + added.sum(axis=0) + rest)
+        rest = rest_of(own, X, i, added)
     names = [met.vocabulary.term(k) for k in known.tolist()]
     terms: list[list[str]] = [[] for _ in columns]  # those of one bucket together
     for name, place in zip(names, group.tolist(), strict=True):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from naively.evidence.doubt import Doubt
 from naively.evidence.kept_scale import stored_scale
 from naively.evidence.scale import Scale
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.describing import Events
+from naively.families.ending import Ending
 from naively.families.formula import Formula
 from naively.families.linear import LinearParameters, Terms
 from naively.families.looked_up import LookedUp, with_group
@@ -21,6 +22,7 @@ from naively.statistics.base import Arrays
 from naively.statistics.term_counts import TermCounts
 from naively.text.counting import DocumentRows
 from naively.text.documents import Documents
+from naively.text.keys import document_keys, term_numbers
 
 
 class WeighedTerms(LinearParameters):
@@ -61,19 +63,21 @@ class WeighedTextParameters(TextParameters):
     ----------
     scale : Scale
     bias : (C,), what every document has besides log π_c, in nats.
-    doubt : how far documents are doubted to be like those that were learned; None if the scores
-        are a part of others, which are doubted together.
+    ending : what happens to scores at last; None if they are a part of others, to which it happens
+        together.
+    keyed : whether documents are looked up among those that recur.
     """
 
     not_linear = "the evidence of a document falls with its length: no weights are the same for all"
 
     def __init__(
         self, summary: TermCounts, known: Estimated, scale: Scale,
-        group: Int64, n_groups: int, doubt: Doubt | None,
+        group: Int64, n_groups: int, ending: Ending | None,
     ) -> None:  # fmt: skip
         super().__init__(summary, known)
         self.scale, self.bias, self.judged = scale, scale.bias, scale.judged
-        self.doubt = doubt
+        self.ending = ending
+        self.keyed = ending is not None and len(ending.repeated) > 0
         self.scorer = WeighedTerms(known.inner, known.total, scale, group)
         if np.ndim(known.alpha) == 0:  # else terms of the same counts may differ
             self._looked_up = LookedUp(self.scorer, with_group(known.total, group, n_groups))
@@ -88,11 +92,25 @@ class WeighedTextParameters(TextParameters):
         """The weights."""
         return stored_scale(self.scale)
 
-    def _finish(self, rows: DocumentRows, scores: Float64) -> None:
+    @cached_property
+    def key_numbers(self) -> Int64:
+        """Of which the keys of documents are sums, (V,)."""
+        return term_numbers(self.scored.vocabulary, self.summary.buckets)
+
+    def keys(self, rows: DocumentRows) -> Int64:
+        """The keys of documents."""
+        data = None if self.summary.weighs else rows.data
+        return document_keys(self.key_numbers, data, rows.indices, rows.indptr)
+
+    def _keys(self, rows: DocumentRows) -> Int64 | None:
+        return self.keys(rows) if self.keyed else None
+
+    def _finish(self, rows: DocumentRows, scores: Float64, keys: Int64 | None) -> Any:
         """Let the evidence fall with the length, add the bias, and doubt it."""
         self.scale.fall(scores, rows.data, rows.indptr)
-        if self.doubt is not None:
-            self.doubt.scores(scores)
+        if self.ending is not None:
+            self.ending.scores(scores, keys)
+        return np.diff(rows.indptr) > 0, keys
 
     def added(self, scored: Estimated, columns: Any, values: Float64) -> Float64:
         """What some terms of a document add, that count so much: (k, C)."""
@@ -106,7 +124,7 @@ class WeighedTextParameters(TextParameters):
 
     def formula(self, names: Sequence[str]) -> Formula:
         """What each of the terms adds, before it falls with the length."""
-        return text_formula([self], names[0], [self.scale.quarters], self.bias, doubt=self.doubt)
+        return text_formula([self], names[0], [self.scale.quarters], self.bias, ending=self.ending)
 
     def linear(self) -> tuple[Float64, Float64]:
         """Refused: weights fall with the length of a document."""

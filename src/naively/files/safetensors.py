@@ -6,7 +6,8 @@ arrays. All else is one JSON text in the metadata, under the key ``naively``.
 
 Where estimating takes long (`Family.keeps`), the estimate is there too if it was made, with a
 digest of what it was made from. A file without it is as good, but slower to begin with. Equal
-models give equal bytes once both were estimated, or neither; and equal files, as `save` estimates.
+models give equal bytes once both were estimated by all rows, or neither; and equal files, as `save`
+estimates. Where fewer rows chose the structure (`naively.structure`), ``chosen`` is their weight.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ from naively.model import Model
 from naively.multilabel import Multilabel, check_labels
 from naively.prior import Prior
 from naively.statistics.base import Arrays
+from naively.structure import GROWTH
 from naively.workers import Workers
 
 VERSION = 4
@@ -208,11 +210,12 @@ def _integer(digits: str) -> int:
 
 def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
     with saved.model.lock:
-        kept, model = saved.model.kept(), saved.model.canonical()
+        kept, structure = saved.model.kept(), saved.model.structure
+        model = saved.model.canonical()
     weight = model.class_weight
     arrays: Arrays = {"class_weight": np.array(weight.limbs, "<i8", order="C")}
     low = {"class_weight": weight.low}
-    for k, part in enumerate(model.parts):
+    for k, part in enumerate(model.counted_parts):
         low |= encode_statistics(part, arrays, f"statistics.{k}.")
     prior = {one.name: encode(getattr(model.prior, one.name), arrays) for one in fields(Prior)}
     document = {
@@ -224,10 +227,10 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
         "prior": prior,
         "classes": encode_classes(model.classes, arrays),
         "declared": np.flatnonzero(np.isin(model.classes, model.declared)).tolist(),
-        "schema": encode_schema(model.schema, arrays),
+        "schema": encode_schema(model.counted, arrays),
         "rows": model.rows,
         "unlabelled": model.unlabelled,
-        "invalid": encode_invalid(model.invalid),
+        "invalid": encode_invalid(model.unread),
         "target": model.target,
         "low": low,
         "extra": saved.extra,
@@ -237,6 +240,8 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
         document["multilabel"] = True
     if kept:
         arrays |= {ESTIMATE + name: storable(array) for name, array in kept.items()}
+        if structure is not None and structure.weight != model.weight:
+            document["chosen"] = structure.weight
     if saved.parts:
         document["parts"] = encode_parts(saved.parts, arrays)
     return document, arrays
@@ -330,6 +335,17 @@ def _restore(model: Model, document: dict[str, Any], arrays: Arrays, digests: Di
     if not kept:
         raise ValueError("its estimate is not there")
     try:
-        model.restore(kept)
+        model.restore(kept, _chosen(document, model))
     except ValueError as error:
         raise ValueError(f"the estimate in it cannot be true: {error}") from None
+
+
+def _chosen(document: dict[str, Any], model: Model) -> float | None:
+    """The weight of the rows by which the structure was chosen; None if it was by all."""
+    weight = document.get("chosen")
+    if weight is None:
+        return None
+    checks.expect(document, {"chosen": float})
+    if not 0 < weight < model.weight <= weight * (1 + GROWTH):
+        raise ValueError("it was chosen by rows that were never learned, or by too few")
+    return float(weight)

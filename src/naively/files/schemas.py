@@ -7,11 +7,12 @@ from typing import Any, get_args
 
 from naively import __version__
 from naively.families.base import AnyFamily
+from naively.families.inferred import Inferred
 from naively.families.registry import FAMILIES
 from naively.files import checks
 from naively.files.encoding import encode, hyperparameters
 from naively.invalid import Invalid
-from naively.schema import Block, ColumnNumbers, Schema, Why, WhyKind
+from naively.schema import Block, ColumnNumbers, ColumnType, Schema, Why, WhyKind
 from naively.statistics.base import Arrays
 
 
@@ -25,6 +26,7 @@ def encode_schema(schema: Schema, arrays: Arrays) -> dict[str, Any]:
         ],
         "columns": reasons and [[name, one.text, one.kind] for name, one in reasons.items()],
         "missing": list(schema.missing),
+        "types": dict(schema.types),
     }
 
 
@@ -36,7 +38,7 @@ def _names(block: Block) -> Any:
 
 def decode_schema(document: Any, arrays: Arrays) -> Schema:
     """The schema. Raises ValueError if it is none."""
-    checks.expect(document, {"blocks": list, "missing": list})
+    checks.expect(document, {"blocks": list, "missing": list, "types": dict})
     checks.texts(document["missing"], "its spellings of a missing value")
     blocks, columns = [], document.get("columns")
     for one in document["blocks"]:
@@ -53,10 +55,19 @@ def decode_schema(document: Any, arrays: Arrays) -> Schema:
     if not blocks:
         raise ValueError("it has no blocks of columns")
     reasons = None if columns is None else _reasons(columns)
-    schema = Schema(tuple(blocks), reasons, tuple(document["missing"]))
+    types = _types(document["types"])
+    schema = Schema(tuple(blocks), reasons, tuple(document["missing"]), types)
     if reasons is not None and not set(schema.names) <= reasons.keys():
         raise ValueError("the columns of its blocks are not those of its table")
     return schema
+
+
+def _types(document: dict[Any, Any]) -> dict[str, ColumnType]:
+    """The declared types of columns."""
+    kinds = get_args(ColumnType)
+    if not all(kind in kinds for kind in document.values()) or [*document] != sorted(document):
+        raise ValueError("the declared types of its columns are none")
+    return document
 
 
 def _reasons(columns: Any) -> dict[str, Why]:
@@ -84,6 +95,9 @@ def encode_family(family: AnyFamily, arrays: Arrays) -> dict[str, Any]:
 
 def _family(encoded: dict[str, Any], arrays: Arrays) -> AnyFamily:
     name = str(encoded.get("name"))
+    if name == Inferred.name:
+        values = {key: value for key, value in encoded.items() if key != "name"}
+        return hyperparameters(Inferred, values, arrays)
     if name not in FAMILIES:
         raise ValueError(f"naively {__version__} knows no family {name!r}")
     values = {key: value for key, value in encoded.items() if key != "name"}

@@ -74,7 +74,7 @@ class State:
             raise RefusedError(409, "the model knows no class: it forgot everything")
         return self.model.posterior()
 
-    def encoded(self, table: pa.Table) -> tuple[Any, list[str]]:
+    def encoded(self, table: pa.Table, posterior: Posterior | None = None) -> tuple[Any, list[str]]:
         """(rows as the model takes them, what is to be said about them)."""
         schema = self.model.schema
         lacking, _ = other_columns(schema, self.model.target, table.column_names)
@@ -82,7 +82,7 @@ class State:
             raise RefusedError(
                 422, f"the rows have none of the columns that were learned: {few(lacking)}"
             )
-        rows, invalid = encode_for(self.posterior, table, self.without)
+        rows, invalid = encode_for(posterior or self.posterior, table, self.without)
         said = [f"the rows lack {few(lacking)}: counted as missing"] if lacking else []
         return rows, said + unread(self.model, invalid, "read")
 
@@ -91,9 +91,9 @@ class State:
         unsure: float | None = None,
     ) -> tuple[Answer, list[str]]:  # fmt: skip
         """(what is predicted of each row, what is to be said about them)."""
-        posterior = self.posterior
+        posterior = self.posterior.remarking()
         classes, rule = posterior.classes, DecisionRule(unsure=unsure)
-        rows, said = self.encoded(table)
+        rows, said = self.encoded(table, posterior)
         try:
             codes, found = posterior.codes_and_proba(rows)
         except InvalidValueError as error:
@@ -101,7 +101,7 @@ class State:
         first = None if top is None else first_classes(codes, found, top)
         best = None if first is None else (classes[first[0]], first[1])
         labels = rule.labelled(classes, rule.codes(found, codes))
-        return Answer(labels, found if proba else None, best), said
+        return Answer(labels, found if proba else None, best), [*said, *posterior.said]
 
     def explained(self, table: pa.Table, by_block: bool = False) -> tuple[Explanation, list[str]]:
         """(why each row has its scores, what is to be said about them)."""

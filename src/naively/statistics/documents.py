@@ -84,6 +84,11 @@ class DocumentSample(Statistics):
         return len(self.hashes)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether every document that is not too long is here."""
+        return self.threshold == ALL
+
+    @property
     def documents(self) -> Documents:
         """The documents, in the order of their columns."""
         ends = np.append(0, np.cumsum(self.lengths))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Int64
+from naively.numerals import NUMBER
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Statistics
 
 Levels = npt.NDArray[Any]
@@ -226,8 +228,12 @@ def _read_texts(flat: npt.NDArray[Any], lengths: npt.NDArray[Any]) -> Levels:
     return np.array(pieces, np.dtypes.StringDType())
 
 
-TRUTHS = {"false": "0", "true": "1"}
-"""Truth values as levels, and the numbers that stand for them."""
+TRUTHS = ("false", "true")
+NUMBERS = ("0", "1")
+WORDS = (
+    ("no", "yes"), ("No", "Yes"), ("NO", "YES"), ("n", "y"), ("N", "Y"), ("f", "t"), ("F", "T"),
+)  # fmt: skip
+"""Truth values as levels, and the numbers and words that stand for them."""
 
 
 def joined(parts: list[ExactArray], n_classes: int) -> ExactArray:
@@ -281,20 +287,54 @@ def find(known: Levels, levels: Levels) -> tuple[Int64, npt.NDArray[np.bool_]]:
 def spelled_as(known: Levels, levels: Levels) -> Levels:
     """Levels as the known ones are spelled: 1 and 0 among true and false, and the other way round.
 
-    A database without truth values gives numbers for them.
+    A database without truth values gives numbers for them, and one that has them may take a column
+    of yes and no for truth values. A fraction that was rounded to float32 is the known one that it
+    was before, and the other way round.
     """
-    said = twins(known.tolist())
+    said = twins(known.tolist()) or _unrounded(known.tolist(), levels.tolist())
     if not said:
         return levels
     return np.array([said.get(level, level) for level in levels.tolist()], known.dtype)
 
 
+def _unrounded(known: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
+    """The known level of each fraction that differs from it by rounding to float32 alone."""
+    fractions = {level for level in levels if "." in level and NUMBER.fullmatch(level)}
+    fractions -= {*known}
+    if not fractions:
+        return {}
+    others = [level for level in known if "." in level and NUMBER.fullmatch(level)]
+    place = dict(zip(_float32(others), others, strict=True))
+    found = zip(fractions, _float32(fractions), strict=True)
+    return {
+        level: place[narrow] for level, narrow in found if narrow in place and math.isfinite(narrow)
+    }
+
+
+def _float32(texts: Collection[str]) -> list[float]:
+    """Numbers in text, rounded to float32."""
+    with np.errstate(over="ignore"):
+        rounded: list[float] = np.array([*map(float, texts)]).astype(np.float32).tolist()
+    return rounded
+
+
 def twins(known: Sequence[str]) -> dict[str, str]:
-    """What levels are called elsewhere, {"1": "true", "0": "false"}, if no others are known."""
-    for own in (TRUTHS, {number: truth for truth, number in TRUTHS.items()}):
-        if 0 < len(known) <= len(own) and {*known} <= {*own}:
-            return {other: level for level, other in own.items()}
-    return {}
+    """What levels are called elsewhere, {"1": "true", "0": "false"}, if no others are known.
+
+    Words such as y and n are read where truth values are known, but not in place of other words:
+    who knows y and n may have t for a third.
+    """
+    if not 0 < len(known) <= 2:
+        return {}
+    pairs = (TRUTHS, NUMBERS, *WORDS)
+    own = next((pair for pair in pairs if {*known} <= {*pair}), None)
+    others = pairs if own == TRUTHS else (TRUTHS, NUMBERS)
+    if own is None:
+        return {}
+    return {
+        other: level
+        for pair in others if pair != own for other, level in zip(pair, own, strict=True)
+    }  # fmt: skip
 
 
 def _same(a: Levels, b: Levels) -> bool:

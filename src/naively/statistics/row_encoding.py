@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from naively.exact import Int64
+from naively.remarks import Categories
 from naively.statistics.base import Data, dense
-from naively.statistics.levels import Encoded, Levels
+from naively.statistics.levels import Encoded, Levels, find, spelled_as
 
 TEXT = np.dtypes.StringDType()
 IN_FULL = 1e21  # whole numbers below are written with all their digits
@@ -31,6 +32,21 @@ def encoded(X: Data) -> Encoded:
         known, codes[:, k] = np.unique(x[:, k] + 0, return_inverse=True)  # without -0.0
         levels.append(known[known == known])  # NaN, which is the last, is a missing value
     return Encoded(codes, levels)
+
+
+def categories(known: Sequence[Levels], X: Encoded, but: Container[int]) -> dict[int, Categories]:
+    """What rows have in the columns of which text is known, but for some of these."""
+    found = {}
+    for j, (own, given) in enumerate(zip(known, X.levels, strict=True)):
+        if j in but or own.dtype.kind != "T" or not len(own):
+            continue
+        weights = np.bincount(X.codes[:, j], minlength=len(given) + 1)[:-1]
+        there = texts(given)[weights > 0]
+        if len(there):
+            hit = find(own, spelled_as(own, there))[1].any()
+            some = str(own[0]), *map(str, own[1:2])
+            found[j] = Categories(int(weights.sum()), bool(hit), str(there[0]), some)
+    return found
 
 
 def texts(levels: Levels) -> Levels:

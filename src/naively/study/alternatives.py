@@ -168,7 +168,7 @@ class Refits:
         if one.boosts:
             assert self.whole is not None
             (part,) = self.whole.parts
-            X, _ = encode_part(part, self.rows.table, self.whole.missing)
+            X, _ = encode_part(part, self.rows.table, self.whole)
             self.X, categories = plain_columns(X)
             model = clone(one.estimator).set_params(categories=categories)
         else:
@@ -256,7 +256,7 @@ def _told(problem: object) -> str:
 
 def _prepared(rows: LabelledRows, rule: Schema) -> tuple[npt.NDArray[Any], Any]:
     """(the columns as one array, what makes features of them)."""
-    parts = [encode_part(part, rows.table, rule.missing)[0] for part in rule.parts]
+    parts = [encode_part(part, rows.table, rule)[0] for part in rule.parts]
     if len(parts) == 1 and isinstance(parts[0], Documents):
         return _texts(parts[0]), TfidfVectorizer()
     columns: list[npt.NDArray[Any]] = []

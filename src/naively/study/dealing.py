@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from naively.evidence.duplicates import duplicated
+from naively.evidence.repeated import recur_among
 from naively.exact import Float64, Int64
 from naively.hashing import GOLDEN, UInt64, hashed, mixed
 from naively.schema import Schema
@@ -17,6 +17,8 @@ from naively.statistics.base import Data, dense, is_sparse
 from naively.statistics.levels import Encoded, Levels
 from naively.statistics.logs import blocks
 from naively.statistics.row_encoding import TEXT, encoded
+from naively.statistics.term_keys import keys_by_terms
+from naively.workers import SERIAL
 
 COMPARED = 200  # columns by which duplicates are told from rows that recur, at most
 CELLS = 1 << 20  # of dense rows whose keys are made at a time
@@ -28,7 +30,8 @@ def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts:
     The rows of a class are sorted by a hash of what is in them, and dealt to the parts in turn. So
     the order in which rows come does not matter, nor does chance, and each part has its share of
     every class. Which of two equal rows is in which part does depend on their order. But duplicates
-    (`naively.evidence.duplicates`) are in one part.
+    (`naively.evidence.duplicates`) are in one part, and so are documents with the same terms,
+    unless they recur (`naively.evidence.repeated`).
 
     Parameters
     ----------
@@ -48,11 +51,21 @@ def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts:
     counts = np.diff(np.append(np.flatnonzero(first), len(codes))).astype(np.float64)
     copied = np.zeros(len(first), bool)
     if (counts > 1).any():
-        kind = np.cumsum(first) - 1
-        copied = _copied(schema, X, keys, order[first], codes[order[first]], counts)[kind]
+        kind, classes = np.cumsum(first) - 1, codes[order[first]]
+        if schema.is_single and schema.family.summary.takes == "documents":
+            copied = _copied_texts(keys[order[first]], classes, counts)[kind]
+        else:
+            copied = _copied(schema, X, keys, order[first], classes, counts)[kind]
     part = np.empty(len(order), np.int64)
     part[order] = (np.cumsum(first | ~copied) - 1) % parts
     return part
+
+
+def _copied_texts(keys: UInt64, y: Int64, counts: Float64) -> npt.NDArray[np.bool_]:
+    """Which documents of one class each, that are there so often, are copies: they do not recur."""
+    texts, place = np.unique(keys, return_inverse=True)
+    whole = np.bincount(place, counts, len(texts)).astype(np.float64)
+    return ~recur_among(place, y, counts, whole)[place]
 
 
 def _copied(
@@ -72,7 +85,8 @@ def _columns(schema: Schema, X: Data, rows: Int64) -> Iterator[tuple[Int64, Leve
     for part, own in zip(schema.parts, [X] if schema.is_single else X.parts, strict=True):
         few = own[rows]
         if part.summary.takes == "documents":
-            known, codes = np.unique(_document_keys(few), return_inverse=True)
+            keys = _document_keys(part.summary, few)
+            known, codes = np.unique(keys, return_inverse=True)
             yield codes, np.arange(len(known)).astype(TEXT)
             continue
         columns = np.arange(few.shape[1])
@@ -104,7 +118,7 @@ def row_keys(schema: Schema, X: Data) -> UInt64:
     keys = np.zeros(X.shape[0], np.uint64)
     for number, (part, own) in enumerate(zip(schema.parts, rows, strict=True)):
         if part.summary.takes == "documents":
-            found = _document_keys(own)
+            found = _document_keys(part.summary, own)
         elif isinstance(own, Encoded):
             found = _level_keys(own)
         else:
@@ -149,9 +163,9 @@ def _level_keys(X: Encoded) -> UInt64:
     return keys
 
 
-def _document_keys(X: Any) -> UInt64:
-    spans = pairwise(X.offsets.tolist())
-    keys = np.array([hashed(X.data[start:stop].tobytes()) for start, stop in spans], np.uint64)
+def _document_keys(summary: Any, X: Any) -> UInt64:
+    """By the terms of documents, as they are counted: whatever else their bytes are."""
+    keys = keys_by_terms(getattr(summary, "parts", (summary,)), X, SERIAL)
     return keys if X.valid is None else np.where(X.valid, keys, np.uint64(0))
 
 

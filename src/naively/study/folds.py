@@ -127,7 +127,7 @@ class Folds:
         if whole is not None:
             self.classes = whole.classes
             self.codes = np.searchsorted(whole.classes, rows.labels)
-            self.total = replace(whole, classes=np.arange(len(whole.classes)))
+            self.total = whole
         self.learned, self._rows_of = told_apart(learned)
         if refused := self.total.statistics.refused():
             raise ValueError(f"no rows can be left out: {refused}")
@@ -135,7 +135,7 @@ class Folds:
     def _counted(
         self, part: Int64, columns: Int64 | None = None, workers: Workers = SERIAL
     ) -> Model:
-        """A model of some rows alone, whose labels are the numbers of the classes.
+        """A model of some rows alone.
 
         Of sparse rows of counts it may have some columns only, as `met` gives them.
         """
@@ -150,8 +150,9 @@ class Folds:
             places[columns] = np.arange(len(columns))
             shape = len(part), len(columns) + 1
             X = type(X)((X.data, places[X.indices], X.indptr), shape=shape)
+        own, codes = encode_labels(self.codes[part])
         try:
-            model = rows.blank.summarise(X, self.codes[part], weights, workers)
+            model = rows.blank.summarise(X, (self.classes[own], codes), weights, workers)
         except InvalidValueError as error:
             raise self._placed(error, part) from None
         return model if columns is None else _met(model, np.arange(len(columns)))
@@ -169,7 +170,7 @@ class Folds:
 
     @cached_property
     def total(self) -> Model:
-        """The model of all rows; its labels are the numbers of the classes."""
+        """The model of all rows."""
         if is_sparse(self.rows.X) and _met_only(self.rows.blank.schema):
             return self._counted(np.arange(len(self.codes)), workers=self.workers)
         return self._sum(np.arange(len(self._rows_of)))
@@ -208,7 +209,7 @@ class Folds:
     @cached_property
     def _known(self) -> Model:
         """All rows, with what their columns add up to."""
-        return replace(self.total, statistics=self.total.statistics.with_events())  # type: ignore[attr-defined]
+        return replace(self.total, sums=self.total.statistics.with_events())  # type: ignore[attr-defined]
 
     def _met(self, split: int, columns: Int64) -> Model:
         """As `model`, of some columns, and of all columns together: for its sums alone."""
@@ -237,12 +238,12 @@ class Folds:
         places[columns] = which
         shape = len(test), sums.tables["sum"].shape[1]
         X = type(X)((X.data, places[X.indices], X.indptr), shape=shape)
-        return replace(model, statistics=sums), X
+        return replace(model, sums=sums), X
 
     def _named(self, model: Model) -> Model:
         """A model with its labels, and without classes that it has not met."""
         model = self._readable(model)
-        return replace(model, statistics=model.statistics.canonical())
+        return replace(model, sums=model.statistics.canonical())
 
     def _readable(self, model: Model) -> Model:
         """The same, to be asked and let go of: nobody else has these sums."""
@@ -251,8 +252,8 @@ class Folds:
         if len(kept) < len(model.classes):
             sums = sums.gather_classes(kept)
         return replace(
-            model, classes=self.classes[model.classes[kept]],
-            class_weight=model.class_weight.gather(0, kept), statistics=sums.readable(),
+            model, classes=model.classes[kept],
+            class_weight=model.class_weight.gather(0, kept), sums=sums.readable(),
         )  # fmt: skip
 
     def ask(
@@ -290,11 +291,13 @@ class Folds:
     ) -> Unlearned:
         """What a model says, over all classes."""
         schema, prior = reading
+        if len(model.classes) < len(self.classes):
+            prior = prior.among(self.classes, np.searchsorted(self.classes, model.classes))
         own = model.schema
         parts = _read(own, schema, [X] if own.is_single else X.parts)
         sums = schema.statistics(_read(own, schema, model.parts))
-        model = replace(model, schema=schema, prior=prior, statistics=sums)
-        model.check(workers)
+        model = replace(model, counted=schema, prior=prior, sums=sums)
+        model.check(workers, self.classes)
         posterior = model.posterior(workers)
         parts = silenced(schema, parts, unvaried_in(posterior))
         rows = schema.rows(parts, len(test))
@@ -321,7 +324,7 @@ def _met_only(schema: Schema) -> bool:
 
 def _met(model: Model, columns: Int64) -> Model:
     """Some columns of a model, and all columns together: for its sums alone."""
-    return replace(model, statistics=model.statistics.met(columns))  # type: ignore[attr-defined]
+    return replace(model, sums=model.statistics.met(columns))  # type: ignore[attr-defined]
 
 
 def _read(own: Schema, other: Schema, wholes: list[Any]) -> list[Any]:

@@ -97,7 +97,7 @@ def features(schema: Schema, table: pa.Table) -> tuple[list[Feature], dict[str, 
     for part in schema.parts:
         if part.summary.takes == "documents":
             continue  # see `naively.study.words`
-        data, unread = encode_part(part, table, schema.missing)
+        data, unread = encode_part(part, table, schema)
         invalid |= unread
         for k, name in enumerate(part.names):
             if part.summary.takes == "levels":

@@ -130,7 +130,7 @@ def kinds(
     levels: dict[str, int] = {}
     for part in rule.parts:
         if part.summary.takes == "levels":
-            known = encode_part(part, rows.table, rule.missing)[0].levels
+            known = encode_part(part, rows.table, rule)[0].levels
             levels |= dict(zip(part.names, map(len, known), strict=True))
         elif part.summary.takes == "truths":
             levels |= dict.fromkeys(part.names, 2)

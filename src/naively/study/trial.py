@@ -95,7 +95,7 @@ class Sums:
     def __init__(self, trial: Trial, part: Counted) -> None:
         start = time.perf_counter()
         self.part = part
-        X, _ = encode_part(part, trial.rows.table, trial.rule.missing)
+        X, _ = encode_part(part, trial.rows.table, trial.rule)
         self.X = _numbered(X) if part.summary.takes == "levels" else X
         self.classes = np.arange(len(trial.rows.classes))
         self.parts: list[Statistics] = []

@@ -27,7 +27,7 @@ def words(schema: Schema, rows: LabelledRows, workers: Workers) -> dict[str, lis
     return {
         part.names[0]: _words(
             schema.known[part.names[0]], part.names[0],
-            encode_part(part, rows.table, schema.missing)[0], rows.codes, workers,
+            encode_part(part, rows.table, schema)[0], rows.codes, workers,
         )
         for part in schema.parts
         if part.summary.takes == "documents"

@@ -218,7 +218,8 @@ class Arff(LinesPart):
             self._nominal(name, column, block) if name in self.levels else column
             for name, column in zip(batch.schema.names, batch.columns, strict=True)
         ]
-        return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+        batch = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+        return inputs.marked(batch, {*batch.schema.names} - {*self.levels}, inputs.ENCODED)
 
     def _nominal(self, name: str, column: Any, block: LineBlock) -> Any:
         levels = self.levels[name]

@@ -13,6 +13,7 @@ import pyarrow as pa
 from naively.tables import inputs
 from naively.tables.columnar import BYTES, ROWS
 from naively.tables.inputs import TableError, Task
+from naively.tables.objects import refuse_objects
 from naively.tables.parts import Part
 from naively.tables.values import bytes_of
 from naively.tables.views import without_views
@@ -113,6 +114,7 @@ def _manner(X: Any) -> Manner | None:
     if isinstance(X, pa.RecordBatchReader):
         return partial(_once, X), lambda: X.schema.names, False
     if has("collect_batches"):
+        refuse_objects(X)
         return partial(_frames, X), lambda: X.collect_schema().names(), True
     if has("scanner"):
         return partial(_scanned, X), lambda: X.schema.names, True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,8 @@ from naively.families.poisson import Poisson
 from naively.hashing import GOLDEN, mixed
 from naively.model import Model
 from naively.prior import Prior
-from naively.schema import Block, Schema, Why
+from naively.schema import Block, Schema, Why, together
 from naively.tables import values
-from naively.tables.blocks import together
 from naively.tables.targets import LabelCodes
 
 ROWS = 6000  # rows that are looked at, taken by chance
@@ -70,7 +70,7 @@ def chosen(
             continue
         blocks.append(Block(family, (name,)))
     blocks += [block for block in schema.blocks if {*asked} & {*block.names}]
-    return Schema(together(blocks), reasons, schema.missing)
+    return replace(schema, blocks=together(blocks), reasons=reasons)
 
 
 def choose(X: Float64, codes: Int64, classes: int) -> list[tuple[AnyFamily, float]]:

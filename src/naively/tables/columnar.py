@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from naively.tables import inputs
-from naively.tables.inputs import ENCODED, Stream, TableError, Task
+from naively.tables.inputs import DECLARED, ENCODED, Stream, TableError, Task
 from naively.tables.parts import FilePart
 from naively.tables.untrusted import UnreadableTypeError, checked
 from naively.tables.values import is_text
@@ -77,6 +78,7 @@ class Parquet(Columnar):
             found = parquet.ParquetFile(file)
             self.names = inputs.checked_names(self.name, found.schema_arrow.names)
             self._texts = {field.name for field in found.schema_arrow if is_text(field.type)}
+            self._declared = _declared(found)
             # buffers, because a column of a row group may be large
             return parquet.ParquetFile(
                 file, metadata=found.metadata, read_dictionary=list(self._texts),
@@ -90,7 +92,23 @@ class Parquet(Columnar):
         for batch in reader.iter_batches(count, columns=self.columns, use_threads=True):
             rows += batch.num_rows
             self._done = rows / max(reader.metadata.num_rows, 1)
-            yield inputs.marked(batch, self._texts, ENCODED)
+            batch = inputs.marked(batch, self._texts, ENCODED)
+            yield inputs.marked(batch, self._declared, DECLARED)
+
+
+def _declared(file: Any) -> set[str]:
+    """The columns that were dictionaries when they were written: Arrow restores only those of text.
+
+    Others are numbers in the file, as pandas' categories of numbers are.
+    """
+    written = (file.metadata.metadata or {}).get(b"ARROW:schema")
+    if written is None:
+        return set()
+    try:
+        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(written)))
+    except (pa.ArrowException, ValueError, OSError):
+        return set()
+    return {one.name for one in schema if pa.types.is_dictionary(one.type)}
 
 
 def _bytes_of_row(metadata: Any) -> int:

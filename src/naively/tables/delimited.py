@@ -12,7 +12,7 @@ import io
 import re
 from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,11 @@ Positions = npt.NDArray[np.int64]
 QUOTE, LF, CR = b'"\n\r'
 NONE = np.zeros(0, np.int64)
 DELIMITERS = b",;\t|"
+SEPARATOR = re.compile(rb'"?sep=([ -~\t])"?\r?\n')
+"""A first line by which Excel is told the delimiter."""
+LOOKED_AT, TAIL = 50, 4096
+"""Rows after the header that are looked at, and bytes at the end of a file."""
+SQUEEZED = (".gz", ".zst", ".xz", ".bz2")
 BAD_COUNT = re.compile(r"CSV parse error:(?: Row #(\d+):)? Expected (\d+) columns, got (\d+)")
 
 
@@ -52,7 +57,10 @@ class Delimited(LinesPart):
         while True:
             text = data.lstrip(b"\r\n")
             self.newline = inputs.newline_of(text)
-            self.delimiter = self.options.delimiter or sniffed(text, self.newline)
+            said = SEPARATOR.match(text)
+            text = text[said.end() :].lstrip(b"\r\n") if said else text
+            delimiter = self.options.delimiter or (said[1].decode() if said else None)
+            self.delimiter = delimiter or sniffed(text, self.newline)
             starts, ends = quoted(text, self.delimiter.encode())
             end = first_end(text, starts, ends, self.newline)
             if end or len(data) > inputs.LONGEST:
@@ -67,6 +75,7 @@ class Delimited(LinesPart):
             self._check_closed(text, starts, ends, line)
         header = text[: end or len(text)]
         where = f"{self.name}, line {line} (the header)"
+        headers.refuse_fasttext(self.name, header)
         if b"\0" in header:
             raise TableError(f"{where}: holds a NUL byte; save the table as text in UTF-8")
         inputs.check_utf8(where, header)
@@ -75,8 +84,14 @@ class Delimited(LinesPart):
             fields = next(python_csv.reader(lines, delimiter=self.delimiter))
         except python_csv.Error as error:
             raise TableError(f"{where}: {error}") from None
+        rows = self._first_rows(text[len(header) :])
+        if len(fields) == 1 and delimiter is None:
+            headers.refuse_blanks(self.name, fields[0], [row[0] for row in rows])
         fields = [column.strip() or f"Unnamed: {i}" for i, column in enumerate(fields)]
-        self.hint = headers.doubt(fields)
+        self.hint = headers.doubt(fields, rows)
+        # a row that is taken for the header may well come again
+        self._header = header.rstrip(b"\r\n") if len(fields) > 1 and not self.hint else b""
+        self.hint = self.hint or headers.odd_lines(rows, self._last_row())
         try:
             self.names = inputs.checked_names(self.name, fields)
         except TableError as error:
@@ -84,6 +99,28 @@ class Delimited(LinesPart):
         stream.unread(text[len(header) :])
         line += header.count(self.newline)
         return self._blocks(stream, line + self._described(stream))
+
+    def _first_rows(self, data: bytes) -> list[list[str]]:
+        """The first whole rows after the header, as far as they were read with it."""
+        lines = data[: data.rfind(self.newline) + 1].decode(errors="replace").splitlines()
+        try:
+            rows = [*islice(python_csv.reader(lines, delimiter=self.delimiter), LOOKED_AT)]
+        except python_csv.Error:
+            return []
+        return [row for row in rows if row]
+
+    def _last_row(self) -> list[str]:
+        """The last row of a file that can be looked at before it is read; else none."""
+        path, size = self.source.path, self.size or 0
+        if path is None or not self.source.again or path.suffix in SQUEEZED:
+            return []
+        with path.open("rb") as file:
+            file.seek(max(0, size - TAIL))
+            lines = file.read().decode(errors="replace").splitlines()
+        try:
+            return next(python_csv.reader(lines[-1:], delimiter=self.delimiter), [])
+        except python_csv.Error:
+            return []
 
     def _described(self, stream: Stream) -> int:
         """Leave out the two lines that follow the names in Orange's files; how many these are."""
@@ -127,7 +164,23 @@ class Delimited(LinesPart):
         """The rows of a block: the text of each field, as it stands."""
         return inputs.marked(inputs.one_batch(self._read(block, kinds)), kinds, UNTYPED)
 
+    def _without_headers(self, data: bytes) -> bytes:
+        """The rows without lines that repeat the header, as those of files that were joined do.
+
+        They become blank, so that the numbers of other lines stay.
+        """
+        if not self._header or self._header not in data:
+            return data
+        again = re.compile(rb"^(?:%s)?%s(?=\r?$)" % (BOM, re.escape(self._header)), re.M)
+        inside = quoted(data, self.delimiter.encode())
+        found = [match.span() for match in again.finditer(data)]
+        kept = {*_outside(np.array([start for start, _ in found], np.int64), *inside).tolist()}
+        for start, end in reversed([span for span in found if span[0] in kept]):
+            data = data[:start] + data[end:]
+        return data
+
     def _read(self, block: LineBlock, kinds: dict[str, Any]) -> Any:
+        block = block._replace(data=self._without_headers(block.data))
         data = block.data
         if len(data) >= plain_rows.ENOUGH:
             found = plain_rows.columns_of(data, block.lines, self.delimiter, self.names, kinds)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from naively.tables import inputs, mail
+from naively.tables import headers, inputs, mail
 from naively.tables.inputs import BOM, DIGEST, Input, Stream, TableError, Task
 from naively.tables.parts import FilePart, Options, Part
 from naively.tables.places import SQUEEZED, Place, suffix
@@ -65,7 +65,8 @@ class DocumentPart(Part):
                 codes = pa.array(np.zeros(len(columns[0]), np.int32))
                 encoded = pa.DictionaryArray.from_arrays(codes, encoded.dictionary)
             found[name] = encoded
-        return pa.RecordBatch.from_arrays([found[n] for n in self.columns], names=self.columns)
+        batch = pa.RecordBatch.from_arrays([found[n] for n in self.columns], names=self.columns)
+        return inputs.marked(batch, (LABEL, FILE), inputs.ENCODED)
 
     def _parsed(self, documents: list[Document]) -> pa.RecordBatch:
         """The rows of documents."""
@@ -85,6 +86,7 @@ class InFile(DocumentPart, FilePart[bytes]):
         if not head:
             raise TableError(f"{self.name} is empty")
         inputs.check_narrow(self.name, head)
+        headers.refuse_fasttext(self.name, head)
         self.names = self._all_names(self.options)
         self.label = self.options.label or ""
         return head

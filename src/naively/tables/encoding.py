@@ -45,7 +45,7 @@ def encode(
     invalid: dict[str, Invalid] = {}
     parts = []
     for part in schema.parts:
-        data, unread = encode_part(part, batch, schema.missing, without)
+        data, unread = encode_part(part, batch, schema, without)
         parts.append(data)
         invalid |= unread
     return schema.rows(parts, batch.num_rows), invalid
@@ -70,26 +70,27 @@ def encode_for(
 ) -> tuple[Any, dict[str, Invalid]]:  # fmt: skip
     """The same of rows to be asked about: what the estimate of a column cannot take counts too."""
     rows, invalid = encode(posterior.schema, batch, without)
+    if posterior.remarks is not None:
+        posterior.remarks.look(posterior.parameters, rows)
     unread, names = posterior.parameters.unread(rows), posterior.schema.names
     add_invalid(invalid, {names[k]: one for k, one in unread.items()})
     return rows, invalid
 
 
 def encode_part(
-    part: Counted, batch: pa.RecordBatch | pa.Table, missing: Collection[str],
-    without: Collection[str] = (),
-) -> tuple[Any, dict[str, Invalid]]:  # fmt: skip
+    part: Counted, batch: pa.RecordBatch | pa.Table, schema: Schema, without: Collection[str] = ()
+) -> tuple[Any, dict[str, Invalid]]:
     """(some columns as their summary takes them, what it cannot take): see `encode`."""
     here = {*batch.schema.names} - {*without}
     given = {name: batch.column(name) for name in part.names if name in here}
-    rows = batch.num_rows
+    rows, missing = batch.num_rows, schema.missing
     if part.summary.takes == "documents":
         return prose.documents(given.get(part.names[0], pa.nulls(rows)), missing), {}
     flat = {name: values.flat(column) for name, column in given.items()}
     if part.summary.takes == "levels":
         return _levels(part, flat, rows, missing), {}
     if part.summary.takes == "cells":
-        data, invalid = _cells(part, flat, rows, missing)
+        data, invalid = _cells(part, flat, rows, missing, schema.types)
         unread = part.summary.unread(data)
         add_invalid(invalid, {part.names[k]: one for k, one in unread.items()})
         return data, invalid
@@ -108,7 +109,7 @@ def _levels(part: Counted, given: Arrays, rows: int, missing: Collection[str]) -
 
 
 def _cells(
-    part: Counted, given: Arrays, rows: int, missing: Collection[str]
+    part: Counted, given: Arrays, rows: int, missing: Collection[str], types: Mapping[str, str]
 ) -> tuple[Encoded, dict[str, Invalid]]:
     codes = np.zeros((len(part.names), rows), np.int32)
     levels: list[Levels] = []
@@ -116,7 +117,13 @@ def _cells(
     for k, name in enumerate(part.names):
         known: Levels = np.empty(0)
         if name in given:
-            numbers = _plain_numbers(given[name], missing)
+            if types.get(name) == "numeric":
+                read = values.numbers(given[name], missing)
+                numbers: Float64 | None = read.values
+                if read.example is not None:
+                    invalid[name] = Invalid(int(read.invalid.sum()), str(read.example), "numeric")
+            else:
+                numbers = _plain_numbers(given[name], missing)
             if numbers is None:
                 codes[k], known, unread = _finite(*_cut(*values.levels(given[name], missing)))
                 invalid |= {name: unread} if unread else {}
@@ -124,7 +131,7 @@ def _cells(
                 infinite = np.isinf(numbers)
                 if infinite.any():
                     example = str(min(np.unique(numbers[infinite]).tolist(), key=str))
-                    invalid[name] = Invalid(int(infinite.sum()), example)
+                    add_invalid(invalid, {name: Invalid(int(infinite.sum()), example)})
                     numbers[infinite] = np.nan
                 known, codes[k] = np.unique(numbers + 0.0, return_inverse=True)  # without -0.0
                 known = known[: np.searchsorted(known, np.inf)]  # NaN is the last

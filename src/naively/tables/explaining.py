@@ -80,7 +80,8 @@ def explain(posterior: Posterior, batch: Any, rows: Any, by_block: bool = False)
     if blocks is None:
         added = added[:, :, [place[name] for name in names]]
     else:
-        blocks = [tuple(sorted(names.index(schema.names[j]) for j in own)) for own in blocks]
+        rank = {name: k for k, name in enumerate(names)}
+        blocks = [tuple(sorted(rank[schema.names[j]] for j in own)) for own in blocks]
     whole = replace(
         whole, features=names, cells=cells_of(batch, names, schema.missing),
         contributions=added, blocks=blocks,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from os import PathLike
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from naively.tables import values
 from naively.tables.arrow_streams import is_stream
+from naively.tables.objects import refuse_objects
 from naively.tables.views import without_views
 
 ONE_ROW = "one row give a frame of one row, as frame.iloc[[0]], or a list with its dict, [{...}]"
@@ -65,6 +66,7 @@ def to_arrow(X: Any) -> pa.Table:
             f"a {type(X).__name__} is read in batches, and this needs all rows in memory: pass "
             "naively.scan(...).to_table()"
         )
+    refuse_objects(X)
     if isinstance(X, pa.Table):
         table = X
     elif isinstance(X, pa.RecordBatch):
@@ -77,6 +79,8 @@ def to_arrow(X: Any) -> pa.Table:
         table = _from_stream(X)
     elif hasattr(X, "__arrow_c_array__"):
         table = pa.Table.from_batches([_from_array(X)])
+    elif _fields(X) and X.ndim == 1:  # a structured array
+        table = _columns((name, X[name]) for name in _fields(X))
     elif isinstance(X, list) and X and isinstance(X[0], Mapping):
         names = list(dict.fromkeys(name for row in X for name in row))
         table = _columns((name, [row.get(name) for row in X]) for name in names)
@@ -88,8 +92,15 @@ def to_arrow(X: Any) -> pa.Table:
     return table
 
 
+def _fields(X: Any) -> tuple[str, ...]:
+    """The names of the fields of a structured array of NumPy."""
+    return getattr(getattr(X, "dtype", None), "names", None) or ()
+
+
 def is_named(X: Any) -> bool:
     """Whether a table's columns have names of their own."""
+    if _fields(X):
+        return True
     if isinstance(X, list):
         return bool(X) and isinstance(X[0], Mapping)
     named = ("columns", "column_names", "__arrow_c_stream__", "__arrow_c_array__")
@@ -103,12 +114,24 @@ def array_names(columns: int) -> list[str]:
 
 def _rows(X: Any) -> pa.Table:
     refuse_path(X)
+    if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X):
+        _check_even(X)
     cells = np.asarray(X) if hasattr(X, "__array__") else np.asarray(X, dtype=object)
     if isinstance(X, np.ma.MaskedArray):
         cells = X  # its columns know what is missing
     if cells.ndim != 2:
         raise _no_table(X, cells.ndim)
     return _columns(zip(array_names(cells.shape[1]), cells.T, strict=True))
+
+
+def _check_even(rows: Sequence[Sequence[Any]]) -> None:
+    """Raise ValueError if some rows have more values than others."""
+    for k, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ValueError(
+                f"row 0 of X has {len(rows[0])} values, row {k} has {len(row)}: the rows of a "
+                "table are of one length"
+            )
 
 
 def refuse_path(X: Any) -> None:
@@ -135,6 +158,8 @@ def _refuse_row(columns: Mapping[Any, Any]) -> None:
 def _no_table(X: Any, dimensions: int) -> ValueError:
     """What to say of something that has no rows and columns."""
     hint = f"; for {ONE_ROW}" if dimensions == 1 else ""
+    if dimensions > 2:  # such as images
+        hint = ": pass X.reshape(len(X), -1)"
     return ValueError(
         f"Reshape your data: a table has rows and columns, but this {type(X).__name__} has "
         f"{dimensions} dimension{'s'[: dimensions != 1]}{hint}"
@@ -179,6 +204,7 @@ def to_array(column: Any, name: str = "y") -> pa.Array:
     """
     if isinstance(column, pa.Array | pa.ChunkedArray):
         return column
+    refuse_objects(column)
     if getattr(getattr(column, "dtype", None), "kind", "") == "c":
         raise ValueError(f"Complex data not supported: column {name!r} must hold real numbers")
     if isinstance(column, np.ndarray):

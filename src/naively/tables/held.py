@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from naively.exact import Float64
+from naively.tables.inputs import DECLARED, is_declared
 
 
 @dataclass
@@ -55,5 +56,6 @@ def compact(table: pa.Table, needed: Collection[str | None]) -> pa.Table:
         if one.name in needed:
             column, kind = table.column(k), one.type
             columns.append(column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column)
-            fields.append(one.with_type(columns[-1].type))
+            mark = DECLARED if is_declared(one) else one.metadata
+            fields.append(pa.field(one.name, columns[-1].type, metadata=mark))
     return pa.table(columns, schema=pa.schema(fields))

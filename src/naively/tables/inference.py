@@ -1,68 +1,50 @@
-"""Which family fits a column: a rule over the first rows of a table.
-
-==================================================  ==============================================
-the column holds                                    its family
-==================================================  ==============================================
-true and false                                      Bernoulli
-text, 6 words or more on average, mostly different  Text
-other text, categories                              Categorical
-whole numbers, at most 20 different ones (below 20  Categorical
-rows, half as many as rows)
-whole numbers >= 0 of a variance of half to twice   Poisson
-their mean
-other numbers                                       Gaussian, or the family that was asked for
-a sparse matrix of counts (of other numbers)        Multinomial (Gaussian), one block
-one value only, or none                             Categorical, left out of the product until
-                                                    a second value is met
-text of which more than 9 in 10 are different       left out: like an identifier
-whole numbers, each once, half of their range       left out: like an identifier
-dates and times, lists, structures                  left out
-==================================================  ==============================================
-
-A family of levels that was asked for, as ``Categorical(alpha=0)``, is also that of categories and
-of true and false. With ``auto``, columns of numbers that would be Gaussian or Poisson get the
-family that predicts the class best on rows held out of those first ones (see
-`naively.tables.choice`).
-"""
+"""Which columns are learned from: what people say of them, and what is found out."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from naively.exact import Float64
 from naively.families.base import AnyFamily
-from naively.families.bernoulli import Bernoulli
 from naively.families.categorical import Categorical
 from naively.families.categorical_parameters import Unseen
 from naively.families.gaussian import Gaussian
+from naively.families.inferred import Inferred
 from naively.families.multinomial import Multinomial
-from naively.families.poisson import Poisson
 from naively.families.text import Text
 from naively.model import Model
-from naively.schema import ASKED, CONSTANT, NO_VALUES, Block, Schema, Why
+from naively.prior import Prior
+from naively.recounting import with_types
+from naively.schema import (
+    ASKED,
+    Block,
+    ColumnType,
+    Schema,
+    Why,
+    declared_categorical,
+    together,
+)
 from naively.tables import prose, values
-from naively.tables.blocks import together
 from naively.tables.choice import chosen
+from naively.tables.declared import declared_types
 from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
 from naively.tables.names import named, names_of, no_column
+from naively.tables.summarising import slices, summarise
 from naively.tables.targets import LabelCodes
-from naively.tables.union import counts, is_few, with_families
-from naively.tables.written import written
+from naively.tables.union import merge
 
 ROWS, CELLS = 100_000, 50_000_000
 """Rows from which families are inferred: the first ones; and their cells, at most."""
 
-ROUNDED = Gaussian(floor="feature", resolution=1.0)
-TRUTHS = Why("true or false", "truths")
-COUNTS = Why("counts, variance about the mean", "counts")
 EVIDENCE, PROSE = Why("evidence"), Why("text of many words")
-FEW = 20  # different whole numbers that are levels rather than amounts; in few rows, half as many
-MANY = 20  # rows from which on they are many, and a column of different values an identifier
+OPEN = Why("as its values are")
 
 FamilyChoice = AnyFamily | str
 """A family, the name of one, or "skip"."""
@@ -78,24 +60,30 @@ class Wishes:
     columns : families, names of families or "skip", by column or tuple of columns (one block).
     numeric : Family of the columns of numbers; None for the rule.
     auto : whether that is the family that predicts held-out rows best.
-    alpha, unseen : of the columns of levels whose families are inferred.
+    alpha, unseen : of the columns of levels whose families are inferred; alpha may be a dict by
+        column, of numbers or of what `Categorical` takes as a dict.
     missing : spellings of a missing value.
     whole : Family that takes all columns together; None for a family each.
     alone : Family of a column of text that there is nothing beside, in place of that; or None.
     documents : names of columns that are text without looking at them.
+    types : columns that are declared categorical or numeric, whatever their source says.
     """
 
     columns: Columns
     numeric: AnyFamily | None = None
     auto: bool = False
-    alpha: float = 1.0
+    alpha: Any = 1.0
     unseen: Unseen = "smooth"
     missing: tuple[str, ...] = MISSING
     whole: AnyFamily | None = None
     alone: AnyFamily | None = None
     documents: tuple[str, ...] = ()
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name, kind in self.types.items():
+            if name in self.text or name in self.asked:
+                raise ValueError(f"column {name!r} is declared {kind}, and named as something else")
         numeric = self.numeric
         if numeric is not None and numeric.summary.takes == "documents":
             raise ValueError("text is no family of numbers; name its columns in `columns`")
@@ -118,9 +106,47 @@ class Wishes:
     @property
     def levels(self) -> AnyFamily | None:
         """The family that was asked for, if it is one of levels and no plain one."""
-        asked = self.numeric
-        known = asked is not None and asked.summary.of_levels
-        return asked if known and repr(asked) != repr(Categorical()) else None
+        return self.inferred.levels
+
+    @property
+    def inferred(self) -> Inferred:
+        """What stands for the families of columns that are not named or declared."""
+        return Inferred(self.alpha, self.unseen, self.numeric)
+
+    def alpha_of(self, name: str) -> Any:
+        """The smoothing of one column; 1 of those that a dict does not name."""
+        return self.inferred.alpha_of(name)
+
+    def check_alpha(self, names: Sequence[str]) -> None:
+        """Raise ValueError if alpha is by column, and names others than these, or no numbers."""
+        for name, one in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
+            if name not in names:
+                raise ValueError(f"`alpha` is by column: {no_column(str(name), names)}")
+            if name in self.asked:
+                raise ValueError(
+                    f"`alpha` names column {name!r}, whose family is in `columns`: give it there, "
+                    "as Categorical(alpha=2)"
+                )
+            if not isinstance(one, Mapping | Real) or isinstance(one, bool) or one == {}:
+                raise ValueError(
+                    f"alpha of column {name!r} must be a number, or a dict by category, not {one!r}"
+                )
+
+    def check_smoothed(self, families: Mapping[str, AnyFamily]) -> None:
+        """Raise ValueError if alpha names columns whose families have no use for it."""
+        for name, one in self.alpha.items() if isinstance(self.alpha, Mapping) else ():
+            family: Any = families.get(name)
+            if family is None:
+                why = "is left out"
+            elif family.alpha_is_rows or "alpha" not in vars(family):
+                why = f"has the family {family.name}: it has no virtual counts"
+            elif isinstance(one, Mapping) and not isinstance(family, Categorical | Text):
+                why = f"has the family {family.name}: its alpha is one number"
+            elif isinstance(family, Categorical) and family is self.levels:
+                why = "has the family that `family` names: give it alpha there"
+            else:
+                continue
+            raise ValueError(f"`alpha` names column {name!r}, which {why}")
 
     def settled(self, names: Sequence[str]) -> set[str]:
         """The columns, to be learned among these, of which nothing has to be found out."""
@@ -138,7 +164,7 @@ class Wishes:
         return self.alone if len(rest) == 1 else None
 
     def schema(self, table: pa.Table, names: Sequence[str] | None = None) -> Schema:
-        """The schema for some columns (by default all) of a table, from its first rows.
+        """What to count of some columns (by default all) of a table, given its first rows.
 
         Raises ValueError if `columns` or `text` name one that is not there, unless only some were
         asked about; or if a column of text holds something else.
@@ -149,7 +175,12 @@ class Wishes:
         blocks: list[Block] = []
         reasons: dict[str, Why] = {}
         alone = self._alone({*names} - {*given})
+        inferred = self.inferred
+        open_: list[str] = []
         self._check_text(table, known, alone is not None)
+        types = self._types(table, names, known)
+        if known is not None:
+            self.check_alpha(known)
         for name in names:
             if name in given:
                 key, choice = given[name]
@@ -159,21 +190,43 @@ class Wishes:
                 continue
             family, reasons[name] = self.whole, EVIDENCE
             if family is None:
-                family, reasons[name] = self._rule(table.column(name))
+                family, reasons[name] = inferred, OPEN
+                if (odd := values.no_plain_values(table.schema.field(name).type)) is not None:
+                    family, reasons[name] = None, Why(f"no plain values but {odd}")
+                elif types.get(name) == "categorical":
+                    family, reasons[name] = declared_categorical(inferred, name)
             elif alone and name in self.text:
                 family, reasons[name] = alone, ASKED
-            elif alone and prose.is_prose(table.column(name), self.missing):
+            elif alone and name not in types and prose.is_prose(table.column(name), self.missing):
                 family, reasons[name] = alone, PROSE
-            if family is not None:
+            if family is inferred:
+                open_.append(name)
+            elif family is not None:
                 blocks.append(Block(family, (name,)))
-        return Schema(together(blocks, self.whole or self.numeric), reasons, self.missing)
+        blocks = [*together(blocks, self.whole or self.numeric)]
+        if open_:
+            blocks.insert(0, Block(inferred, tuple(open_)))
+        return Schema(tuple(blocks), reasons, self.missing, types)
+
+    def _types(
+        self, table: pa.Table, names: Sequence[str], known: Sequence[str] | None
+    ) -> dict[str, ColumnType]:
+        """The declared types of these columns: what the user says, then what their source does."""
+        for name in self.types:
+            if known is not None and name not in known:
+                raise ValueError(f"`{self.types[name]}`: {no_column(name, known)}")
+        open_ = {*names} - {*self.text, *self.asked, *self.documents}
+        found = declared_types(table, open_, self.missing)
+        found |= {name: kind for name, kind in self.types.items() if name in names}
+        return dict(sorted(found.items()))
 
     def _check_text(self, table: pa.Table, known: Sequence[str] | None, alone: bool) -> None:
         """Raise ValueError if a column that is named as text is not there, or is none."""
+        given = {*table.column_names}
         for name in self.text:
-            if known is not None and name not in known:
+            if known is not None and name not in given:
                 raise ValueError(f"`text`: {no_column(name, known)}")
-            if name in table.column_names and name not in self.documents and not alone:
+            if name in given and name not in self.documents and not alone:
                 prose.check_text(name, table.column(name), self.missing)
 
     def _given(
@@ -181,12 +234,12 @@ class Wishes:
     ) -> dict[str, tuple[tuple[str, ...], AnyFamily | None]]:
         """For each named column: its block's columns and family; None to leave it out."""
         given: dict[str, tuple[tuple[str, ...], AnyFamily | None]] = {}
-        wanted = set(names)
+        wanted, there = set(names), {*known} if known else set()
         for key, choice in self.columns.items():
             block = names_of(key)
             family = named(choice)
             for name in block:
-                if known is not None and name not in known:
+                if known is not None and name not in there:
                     raise ValueError(f"`columns`: {no_column(name, known)}")
                 if name in given:
                     raise ValueError(f"`columns` names {name!r} more than once")
@@ -194,139 +247,91 @@ class Wishes:
                     given[name] = block, family
         return given
 
-    def _rule(
-        self, given: pa.Array | pa.ChunkedArray, counted: bool = False
-    ) -> tuple[AnyFamily | None, Why]:
-        """(family of a column, or None to leave it out; the reason).
-
-        Few numbers whose levels have been counted stay levels, even if none was met twice.
-        """
-        # first, as documents are large and need no copy; none of them is a number
-        if prose.is_prose(given, self.missing):
-            return Text(alpha=self.alpha), PROSE
-        column = values.flat(given)
-        kind, declared = column.type, pa.types.is_dictionary(column.type)
-        kind = kind.value_type if declared else kind
-        text = values.is_text(kind)
-        plain = text or values.is_number(kind) or pa.types.is_boolean(kind)
-        if not (plain or pa.types.is_null(kind) or pa.types.is_temporal(kind)):
-            return None, Why(f"no plain values but {kind}")
-        if not declared:
-            read = values.numbers(column, self.missing)
-            if not (read.truths or read.invalid.any() or (text and values.any_code(column))):
-                distinct = np.unique(read.values[np.isfinite(read.values)])
-                if _told_apart(distinct, column, self.missing):
-                    return self._number_rule(read.values, distinct, counted)
-        return self._level_rule(column)
-
-    def _level_rule(self, column: pa.Array) -> tuple[AnyFamily | None, Why]:
-        codes, known = values.levels(column, self.missing)
-        counts = np.bincount(codes, minlength=len(known) + 1)[:-1]
-        met = [level for level, count in zip(known.tolist(), counts, strict=True) if count]
-        levels, present = len(met), int(counts.sum())  # slices know more levels
-        if levels < 2:
-            return self._constant(levels)
-        if self.levels is None and {*met} <= {"true", "false"}:
-            return Bernoulli(self.alpha, binarize=None), TRUTHS
-        if all(level and values.MOMENT.fullmatch(level) for level in met):
-            return None, Why("dates or times")
-        if present >= MANY and levels > 0.9 * present:
-            how = written(met)
-            like = f"like an identifier: {levels:,} different values in {present:,} rows"
-            return None, Why(f"{like}; {how}" if how else like)
-        family = self.levels or Categorical(self.alpha, unseen=self.unseen)
-        return family, Why(
-            f"text, {levels:,} level{'s' * (levels != 1)}", "levels" if self.levels else "rule"
-        )
-
-    def _constant(self, levels: int) -> tuple[AnyFamily, Why]:
-        """Of a column that may yet turn out to be anything: its value is counted."""
-        family = Categorical(self.alpha, unseen=self.unseen)
-        return family, CONSTANT if levels else NO_VALUES
-
-    def _number_rule(self, x: Any, distinct: Any, counted: bool) -> tuple[AnyFamily | None, Why]:
-        """The same of numbers, of which these are different."""
-        x = x[np.isfinite(x)]
-        if len(distinct) < 2:
-            return self._constant(len(distinct))
-        whole = (x == np.floor(x)).all() and np.abs(distinct[[0, -1]]).max() <= 2**53
-        if not whole:
-            return self.numeric or Gaussian(floor="feature"), Why("numbers")
-        span = distinct[-1] - distinct[0] + 1
-        if len(x) >= MANY and len(distinct) == len(x) >= span / 2:
-            return None, Why("like an identifier: whole numbers, each once")
-        if self.numeric is not None:
-            plain = self.numeric == Gaussian(floor="feature")
-            return ROUNDED if plain else self.numeric, Why("whole numbers")
-        if len(distinct) <= (FEW if counted or len(x) >= MANY else max(2, len(x) // 2)):
-            few = Why(f"whole numbers, {len(distinct)} different", "few numbers")
-            return Categorical(self.alpha, unseen=self.unseen), few
-        if distinct[0] >= 0 and 0.5 <= x.var() / x.mean() <= 2:
-            return Poisson(self.alpha), COUNTS
-        return ROUNDED, Why("whole numbers")
-
-
-def _told_apart(distinct: Any, column: pa.Array, missing: tuple[str, ...]) -> bool:
-    """Whether numbers are different ones as float64 too, as those from 2**53 on may not be."""
-    if len(distinct) == 0 or np.abs(distinct[[0, -1]]).max() < 2**53:
-        return True
-    return len(values.levels(column, missing)[1]) <= len(distinct)
-
 
 def first_rows(columns: int) -> int:
     """The number of rows from which the families of so many columns are inferred."""
     return max(1000, min(ROWS, CELLS // max(1, columns)))
 
 
-def infer(
+def counting(
     wishes: Wishes,
     table: pa.Table | SparseTable,
     labels: LabelCodes,
     names: Sequence[str] | None = None,
 ) -> Schema:
-    """The schema for some columns of a table (all by default), from its first rows.
+    """What to count of some columns of a table (all by default), given its first rows.
+
+    The types of columns that are not declared follow from all rows that are learned: see
+    `naively.column_types`. With `auto`, families of numbers are chosen on these first ones.
 
     Raises ValueError if `columns` names one that is not there.
     """
-    table = table.slice(0, first_rows(len(table.column_names if names is None else names)))
     if isinstance(table, SparseTable):
-        return _of_matrix(wishes, table)
+        return _of_matrix(wishes, table.slice(0, first_rows(len(table.column_names))))
+    table = table.slice(0, first_rows(len(table.column_names if names is None else names)))
     schema = _referring(wishes.schema(table, names), table)
-    return chosen(schema, table, labels, wishes.asked, wishes.missing) if wishes.auto else schema
-
-
-def reconsidered(wishes: Wishes, model: Model) -> Model:
-    """The model with the families that the rule gives for what has been counted since.
-
-    A column of one value, or of few whole numbers, is counted as levels. Once there are others,
-    the rule looks at what was counted, and the counts become the statistics of its family.
-    """
-    schema = model.schema
-    changed: dict[str, tuple[AnyFamily, Why]] = {}
-    for part, counted in zip(schema.parts, model.parts, strict=True):
-        if not part.summary.of_levels:
-            continue
-        offsets = counted.offsets
-        for k, name in enumerate(part.names):
-            levels = len(counted.levels[k])
-            if levels < 2:
-                continue
-            if schema.reason(name).open or (is_few(schema, name) and levels > FEW):
-                family, why = wishes._rule(_column_of(counted, k, offsets), counted=True)
-                if family is None:  # an identifier or dates, as far as they were counted
-                    family, why = schema.known[name], Why(f"{levels} levels")
-                changed[name] = family, why
-    return with_families(model, changed) if changed else model
-
-
-def _column_of(part: Any, k: int, offsets: Any) -> pa.Array:
-    """A column with as many of each level as were counted; fewer, if they are very many."""
-    levels, codes, _, weights = counts(part, k, offsets)
-    total = np.bincount(codes, weights, len(levels) + 1)[:-1]
-    total *= min(1.0, ROWS / max(total.sum(), 1.0))
-    return pa.array(levels.tolist(), pa.string()).take(
-        pa.array(np.repeat(np.arange(len(levels)), np.ceil(total).astype(np.int64)))
+    numeric = wishes.numeric
+    joint = numeric is not None and not numeric.summary.by_column
+    if schema.open is None or not (wishes.auto or joint):
+        return schema
+    family: Any = schema.open.family
+    fixed: dict[str, Any]
+    if joint:  # whose columns are counted together: which they are is decided now
+        alone = replace(family, numeric=Gaussian(floor="feature"))
+        probe = Block(alone, schema.open.names), *schema.declared
+        found = _typed(replace(schema, blocks=probe), table, labels)
+        fixed = {name: numeric for name in schema.open.names if _of_numbers(found, name)}
+        family = replace(family, numeric=None)
+    else:
+        found = _typed(schema, table, labels)
+        found = chosen(found, table, labels, wishes.asked, wishes.missing)
+        fixed = {
+            name: found.known[name] for name in schema.open.names
+            if name in found.known and found.reason(name).kind == "chosen"
+        }  # fmt: skip
+    known = schema.reasons or {}
+    reasons = {name: found.reason(name) if name in fixed else why for name, why in known.items()}
+    rest = tuple(name for name in schema.open.names if name not in fixed)
+    own = [Block(one, (name,)) for name, one in fixed.items()]
+    blocks = [Block(family, rest)] if rest else []
+    return replace(
+        schema, blocks=(*blocks, *schema.declared, *together(own, numeric)), reasons=reasons
     )
+
+
+def _of_numbers(schema: Schema, name: str) -> bool:
+    """Whether a column has a family of numbers."""
+    return name in schema.known and schema.known[name].summary.takes == "numbers"
+
+
+def infer(
+    wishes: Wishes,
+    table: pa.Table | SparseTable,
+    labels: LabelCodes,
+    weights: Float64 | None = None,
+) -> Schema:
+    """The columns of a table with the families that its rows have, which may weigh something.
+
+    Raises ValueError if `columns` names one that is not there.
+    """
+    schema = counting(wishes, table, labels)
+    if schema.open is not None:
+        schema = _typed(schema, table, labels, weights)
+    wishes.check_smoothed(schema.known)
+    return schema
+
+
+def _typed(
+    schema: Schema, table: pa.Table, labels: LabelCodes, weights: Float64 | None = None
+) -> Schema:
+    """A schema with the families that these rows have."""
+    total = Model(schema, Prior())
+    classes, codes = labels
+    for at, rows in slices(table):
+        part = slice(at, at + rows.num_rows)
+        own = None if weights is None else weights[part]
+        total = merge(total, summarise(total.blank(), rows, (classes, codes[part]), own))
+    return with_types(total.counted, total.sums)
 
 
 def _referring(schema: Schema, table: pa.Table) -> Schema:
@@ -341,7 +346,7 @@ def _referring(schema: Schema, table: pa.Table) -> Schema:
 
 def _of_matrix(wishes: Wishes, table: SparseTable) -> Schema:
     """One block: Multinomial for counts, Gaussian for other numbers, or what was asked for."""
-    if wishes.columns:
+    if wishes.columns or isinstance(wishes.alpha, Mapping):
         raise ValueError("the columns of a sparse matrix share one family: name it as `family`")
     data = table.matrix.data
     counts = bool((data >= 0).all() and (data == np.floor(data)).all())

@@ -24,7 +24,9 @@ from naively.tables.names import first_names
 MISSING = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "#N/A")
 """How a missing value is written, unless somebody says otherwise."""
 BLOCK = 6 << 20
-"""Bytes of text in one task, about."""
+"""Bytes of text in one task, about,"""
+COLUMNS = 1000
+"""of so many columns; of more there are more, as each batch costs the same for each column."""
 LONGEST = 64 << 20
 """Bytes of the longest row that is believed; a longer one is an open quote."""
 HEAD = 1 << 16
@@ -37,6 +39,7 @@ MOST = 16 << 20
 """Bytes asked for at once: memory is set aside for them before it is known that they exist."""
 BOM = b"\xef\xbb\xbf"
 TEXT = pa.dictionary(pa.int32(), pa.string())
+DECLARED = {b"naively": b"declared"}  # of a column that its source declares categorical
 ENCODED = {b"naively": b"encoded"}  # of a column of text: no categories that somebody declared
 UNTYPED = {b"naively": b"untyped"}  # the same, and what is text may be a number or truth value
 LOOKED_AT = 4096  # values of a column
@@ -48,6 +51,11 @@ Task = Callable[[], pa.RecordBatch]
 
 class TableError(ValueError):
     """A table that cannot be read; the message says where, and what to do."""
+
+
+def block_bytes(columns: int) -> int:
+    """Bytes of text in one task, for a table of so many columns."""
+    return min(BLOCK * max(1, columns // COLUMNS), max(BLOCK, LONGEST))
 
 
 class Raw(io.RawIOBase):
@@ -235,6 +243,8 @@ class Input:
         if self.used and not self.again:
             raise TableError(f"{self.name}: can be read only once; save it in a file first")
         self.used = True
+        if self.path is None and sys.stdin is None:
+            raise TableError("standard input is closed, where rows are expected")
         file: Any = self.path.open("rb", buffering=0) if self.path else sys.stdin.buffer
         file = getattr(file, "raw", file)  # a buffer would wait until it is full
         live = self.live and not self.again
@@ -272,6 +282,15 @@ def marked(
 def is_encoded(field: pa.Field) -> bool:
     """Whether a column is text that may be encoded because it repeats itself."""
     return field.metadata in (ENCODED, UNTYPED)
+
+
+def is_declared(field: pa.Field) -> bool:
+    """Whether the source of a column declares it categorical, as the dictionaries of Arrow do.
+
+    These are pandas' categories, the Enum and Categorical of polars, and nominal columns of ARFF.
+    """
+    dictionary = pa.types.is_dictionary(field.type) and not is_encoded(field)
+    return bool(field.metadata == DECLARED) or dictionary
 
 
 def is_untyped(field: pa.Field) -> bool:

@@ -7,30 +7,36 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from naively.tables import values
-from naively.tables.inputs import UNTYPED, is_encoded, is_untyped
+from naively.tables.inputs import DECLARED, UNTYPED, is_declared, is_encoded, is_untyped
 
 
 def together(tables: Sequence[pa.Table]) -> pa.Table:
     """One table of several whose columns may differ in type: then they become numbers or text.
 
-    What is text of a file in all of them is marked so: blanks about it are none of a label.
+    What is text of a file in all of them is marked so: blanks about it are none of a label. So is
+    what one of them declares categorical.
     """
-    names = list(dict.fromkeys(name for table in tables for name in table.column_names))
-    columns = [_joined([_column(table, name) for table in tables]) for name in names]
-    fields = []
-    for name, column in zip(names, columns, strict=True):
-        own = [table.schema.field(name) for table in tables if name in table.column_names]
-        mark = UNTYPED if all(map(is_untyped, own)) else None
+    columns, fields = [], []
+    # each schema is read once: reading the names for every column is quadratic in columns
+    schemas = [{field.name: (at, field) for at, field in enumerate(t.schema)} for t in tables]
+    for name in dict.fromkeys(name for known in schemas for name in known):
+        own = [known.get(name) for known in schemas]
+        column = _joined([_column(*one) for one in zip(tables, own, strict=True)])
+        there = [one[1] for one in own if one is not None]
+        mark = UNTYPED if all(map(is_untyped, there)) else None
+        mark = DECLARED if any(map(is_declared, there)) else mark
+        columns.append(column)
         fields.append(pa.field(name, column.type, metadata=mark))
     return pa.table(columns, schema=pa.schema(fields))
 
 
-def _column(table: pa.Table, name: str) -> pa.Array:
-    at = table.schema.get_field_index(name)
-    if at < 0:
+def _column(table: pa.Table, place: tuple[int, pa.Field] | None) -> pa.Array:
+    """A column by its place and field; missing values if the table has none."""
+    if place is None:
         return pa.nulls(table.num_rows)
+    at, field = place
     column = table.column(at)
-    if is_encoded(table.schema.field(at)) and pa.types.is_dictionary(column.type):
+    if is_encoded(field) and pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return values.flat(column)
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import ast
+import csv
 import json
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from io import StringIO
+from itertools import pairwise
+from token import STRING
+from tokenize import TokenError, generate_tokens
 from typing import Any
 
 import numpy as np
@@ -28,9 +34,10 @@ USUAL = ";"
 class LabelCells:
     """How labels are written in cells.
 
-    Cells are lists; text of a list, as JSON or Python has it; or text that a separator parts.
-    Blanks about a label are none of it, and an empty cell is a row without labels. A cell of text
-    that is spelled as a missing value does not say which labels the row has.
+    Cells are lists; text of a list or a set, as JSON, Python, NumPy or PostgreSQL write it, or of
+    an object whose values are true and false; or text that a separator parts. Blanks about a label
+    are none of it, and an empty cell is a row without labels. A cell of text that is spelled as a
+    missing value does not say which labels the row has.
 
     Attributes
     ----------
@@ -77,15 +84,14 @@ class LabelCells:
         rows, invalid = encode(blank.schema, batch.take(pa.array(kept)))
         own = None if weights is None else weights[kept]
         model = blank.summarise(rows, labels.some(kept), own)  # type: ignore[arg-type]
-        model.unlabelled, model.invalid = batch.num_rows - len(kept), invalid
+        model.unlabelled, model.unread = batch.num_rows - len(kept), invalid
         return model
 
     def _labels(self, cell: Any) -> list[str]:
         """The labels in a cell."""
         if isinstance(cell, str):
             text = cell.strip()
-            bracketed = text.startswith("[") and text.endswith("]")
-            parts = _listed(text) if bracketed else text.split(self.separator)
+            parts = _listed(text) if _is_bracketed(text) else text.split(self.separator)
         elif isinstance(cell, list | tuple):
             parts = list(cell)
         else:
@@ -110,9 +116,18 @@ def notice(head: Sequence[pa.Table], target: str) -> str:
         column = values.flat(table.column(target))
         if values.is_text(column.type) or pa.types.is_dictionary(column.type):
             known = values.encoded(column)[1].to_pylist()
-            plain = (one for one in known if isinstance(one, str) and not one.startswith("["))
+            plain = (one for one in known if isinstance(one, str) and not _is_bracketed(one))
             met |= {sign for one in plain for sign in SEPARATORS if sign in one}
     return next((sign for sign in SEPARATORS if sign in met), USUAL)
+
+
+def _literal(text: str) -> Any:
+    """What Python reads; NumPy writes the texts of an array without commas, which Python joins."""
+    tokens = [one for one in generate_tokens(StringIO(text).readline) if one.string.strip()]
+    pieces = [
+        one.string + "," * (one.type == after.type == STRING) for one, after in pairwise(tokens)
+    ]
+    return ast.literal_eval(" ".join([*pieces, tokens[-1].string]))
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -124,13 +139,36 @@ def _says_nothing(cell: Any, spelled: Collection[str]) -> bool:
     return isinstance(cell, str) and cell.strip() in spelled
 
 
+BRACKETS = {"[": "]", "{": "}"}
+ARRAY = re.compile(r"""\{((?:"[^"]*"|[^{},":\s][^{},":]*)(?:,(?:"[^"]*"|[^{},":]+))*)?\}""")
+"""An array as PostgreSQL writes it: {a,"b c"}."""
+
+
+def _is_bracketed(text: str) -> bool:
+    """Whether text is written as a list or a set is, or as an object."""
+    text = text.strip()
+    return text in ("set()", "frozenset()") or BRACKETS.get(text[:1]) == text[-1:]
+
+
 def _listed(text: str) -> list[Any]:
-    """The list that text is of. Raises ValueError if it is none."""
-    for read in (json.loads, ast.literal_eval):
+    """The list that text is of: JSON's, Python's, NumPy's or PostgreSQL's.
+
+    A set is one, too, and an object whose values say which of its keys are labels.
+
+    Raises ValueError if it is none.
+    """
+    if text in ("set()", "frozenset()"):
+        return []
+    for read in (json.loads, _literal):
         try:
             found = read(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError, TokenError):
             continue
-        if isinstance(found, list):
-            return found
-    raise ValueError(f"the labels {text[:60]!r} begin as a list does, and are none")
+        if isinstance(found, dict) and all(one in (0, 1) for one in found.values()):
+            return [label for label, has in found.items() if has]
+        if isinstance(found, list | set):
+            return sorted(found, key=str) if isinstance(found, set) else found
+    if ARRAY.fullmatch(text):
+        return next(csv.reader([text[1:-1]]), [])
+    what = "list" if text[0] == "[" else "set or an object"
+    raise ValueError(f"the labels {text[:60]!r} begin as a {what} does, and are none")

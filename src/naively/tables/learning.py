@@ -16,14 +16,14 @@ from naively.multilabel import Multilabel
 from naively.prior import Prior
 from naively.schema import Schema
 from naively.tables import prose, union, values
-from naively.tables.inference import Wishes, first_rows, infer, reconsidered
+from naively.tables.inference import Wishes, counting, first_rows
 from naively.tables.inputs import TableError, is_untyped
 from naively.tables.joining import together
 from naively.tables.label_cells import LabelCells
 from naively.tables.names import no_column
 from naively.tables.relabelling import with_labels_alike
 from naively.tables.summarising import summarise as summarise_rows
-from naively.tables.targets import LabelCodes, coded, typed
+from naively.tables.targets import LabelCodes, coded, spelled_missing, typed
 
 Inferred = Callable[[pa.Table, LabelCodes], Schema]
 """The columns to learn from, given the first rows and their labels."""
@@ -104,7 +104,7 @@ def plan(
     _check(names, question)
     if question.cells is not None:
         schema = question.wishes.schema(head[0], features_of(names, question))
-        schema = schema if known is None else known.schema
+        schema = schema if known is None else known.counted
         return Plan(Multilabel(schema, question.prior, target=question.target), question)
     settled = question.wishes.settled(features_of(names, question))
     seen = together([_without(table, settled) for table in head])
@@ -120,7 +120,7 @@ def plan(
     elif known is None:
         schema = _schema(seen, features, question)
     else:
-        schema = known.schema
+        schema = known.counted
     schema.check_any("learn from")
     blank = Model(schema, question.prior, target=question.target, untyped=untyped)
     return Plan(blank, question, None if known is None else known.classes)
@@ -139,7 +139,10 @@ def summarise(plan: Plan, batch: pa.Table) -> Model:
         except ValueError as error:
             raise LearningError(f"the target column {question.target!r}: {error}") from None
     labels = labelled(batch, question.target, missing, plan.like)
-    return summarise_rows(plan.blank, batch, labels, weights)
+    model = summarise_rows(plan.blank, batch, labels, weights)
+    if model.unlabelled and question.target in batch.column_names:
+        model.skipped = spelled_missing(values.flat(batch.column(question.target)), missing)
+    return model
 
 
 def merge(model: Model, part: Model) -> Model:
@@ -148,7 +151,7 @@ def merge(model: Model, part: Model) -> Model:
 
 
 def settled(made: Plan, total: Model) -> Model:
-    """All that was counted for a plan, under the families that the rule gives for it by now.
+    """All that was counted for a plan, checked.
 
     Raises
     ------
@@ -158,7 +161,7 @@ def settled(made: Plan, total: Model) -> Model:
     check_classes(as_read(total.classes, total.untyped), question)
     if question.repeated and question.cells is None and made.like is None:
         check_repeated(question.target, len(total.classes), total.rows)
-    return reconsidered(question.wishes, total) if made.like is None else total
+    return total
 
 
 def check_classes(labels: Labels, question: Question) -> None:
@@ -209,8 +212,10 @@ def _without(table: pa.Table, columns: Collection[str]) -> pa.Table:
 def _with_nulls(table: pa.Table, names: Sequence[str]) -> pa.Table:
     """These columns of a table, with nothing in those that it lacks."""
     nothing = pa.nulls(table.num_rows)
-    there = {*table.column_names}
-    return pa.table({name: table.column(name) if name in there else nothing for name in names})
+    there = {field.name: field for field in table.schema}
+    columns = [table.column(name) if name in there else nothing for name in names]
+    fields = [there.get(name) or pa.field(name, pa.null()) for name in names]
+    return pa.table(columns, schema=pa.schema(fields))
 
 
 def features_of(names: Sequence[str], question: Question) -> list[str]:
@@ -239,7 +244,7 @@ def _schema(table: pa.Table, names: list[str], question: Question) -> Schema:
             pa.array(weights_of(first, question.weight, question.wishes.missing) > 0)
         )
     wishes = question.wishes
-    return infer(wishes, first, labelled(first, question.target, wishes.missing), names)
+    return counting(wishes, first, labelled(first, question.target, wishes.missing), names)
 
 
 def settled_by(table: pa.Table, question: Question) -> bool:
@@ -248,8 +253,8 @@ def settled_by(table: pa.Table, question: Question) -> bool:
     Of delimited text a header tells the columns; a column is of long text by its first values.
     """
     names = features_of(table.column_names, question)
-    given = question.wishes.settled(names)
-    open_ = [table.column_names.index(name) for name in names if name not in given]
+    given, places = question.wishes.settled(names), {n: k for k, n in enumerate(table.column_names)}
+    open_ = [places[name] for name in names if name not in given]
     known = all(is_untyped(table.schema.field(k)) for k in open_)
     enough = table.num_rows >= prose.PROSE_ROWS and question.weight is None
     missing = question.wishes.missing

@@ -189,7 +189,7 @@ class LinesPart(FilePart[Iterator[LineBlock | None]]):
         while not final:
             if stream.pauses():
                 yield None
-            chunk = stream.some(inputs.BLOCK)
+            chunk = stream.some(inputs.block_bytes(len(self.names)))
             final = stream.ended
             data = carry + chunk if carry else chunk
             zero = data.find(b"\0", len(carry))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,15 @@ FORMATS = {
 }  # fmt: skip
 """Formats by suffix, and by what a user may call them."""
 DOCUMENTS = ("text", "mail")
+DUCKDB = "ask DuckDB for its rows: --database duckdb: --sql \"select * from {}_scan('{{}}')\""
+SYSTEMS = (
+    ("_delta_log", "Delta Lake", DUCKDB.format("delta")),
+    ("metadata/*.metadata.json", "Iceberg", DUCKDB.format("iceberg")),
+    (".hoodie", "Hudi", "read it with Spark, and save its rows as Parquet"),
+)
+"""What is inside tables of other systems: which that is, and what to do."""
+PARTITION = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.+)")
+"""A folder that names a column, and the value that it has in the files below."""
 SQUEEZED = re.compile(r"\.(gz|zst|xz|bz2)$", re.I)
 LOOKED_AT, NEARLY = 50, 0.9
 """Files that are looked at, at most, and the part of them that must look like mails."""
@@ -79,6 +88,10 @@ def listed(
     for place in found:
         if place.path and not place.documents and stems[place.label] > 1:  # reviews.pos, .neg
             place.label = place.path.name
+    folders = {place.path.parent for place in found if place.path and not place.documents}
+    for folder in folders:
+        _refuse_foreign(folder)
+    _refuse_partitions(folders)
     together: list[Place] = []
     for place in found:  # a thousand .eml files are read together
         last = together[-1] if together else Place(None)
@@ -140,6 +153,38 @@ def _name(folder: Path) -> str:
     return folder.name if folder.name not in ("", "..") else folder.resolve().name
 
 
+# ---- tables of other systems ---------------------------------------------------------------------
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Raise TableError for a folder that is a table of another system.
+
+    Its files also hold rows that were removed, or replaced, since.
+    """
+    for log, system, remedy in SYSTEMS:
+        if any(folder.glob(log)):
+            raise TableError(
+                f"{folder}: this is a table of {system}, whose files also hold rows that were "
+                f"removed since: {remedy.format(folder)}"
+            )
+
+
+def _refuse_partitions(folders: Collection[Path]) -> None:
+    """Raise TableError for files of several folders that name a column, which these files lack."""
+    known: dict[tuple[Path, str], str] = {}
+    for folder in sorted(folders):
+        for each in (folder, *folder.parents):
+            match = PARTITION.fullmatch(each.name)
+            if match and known.setdefault((each.parent, match[1]), match[2]) != match[2]:
+                raise TableError(
+                    f"{each.parent}: the column {match[1]!r} is in the names of folders, such as "
+                    f"{each.name}, and not in the files: pass naively.scan(pyarrow.dataset.dataset("
+                    f"'{each.parent}', partitioning='hive')), or ask DuckDB: --database duckdb: "
+                    f"--sql \"select * from read_parquet('{each.parent}/**/*.parquet', "
+                    'hive_partitioning=true)"'
+                )
+
+
 # ---- folders -----------------------------------------------------------------------------------
 
 
@@ -150,6 +195,7 @@ def _folder(folder: Path, format: str | None, kind: str | None) -> list[Place]:
     least two if there are files of text beside them, which may well describe them; or these files.
     Where documents are known to be mails, files of other names are mails too.
     """
+    _refuse_foreign(folder)
     inside = sorted(folder.iterdir())
     files = [each for each in inside if each.is_file() and each.name[:1] not in "._"]
     tables = [each for each in files if _is_table(each) and format not in DOCUMENTS]
@@ -159,6 +205,9 @@ def _folder(folder: Path, format: str | None, kind: str | None) -> list[Place]:
         folders = [each for each in inside if each.is_dir() and each.name[:1] != "."]
         if kind != "text" and {"cur", "new"} <= {each.name for each in folders}:
             return [_maildir(folder)]
+        parts = [each for each in folders if PARTITION.fullmatch(each.name)]
+        if kind is None and any(_is_table(file) for each in parts for file in _under(each)):
+            _refuse_partitions(parts)
         if kind == "text" or not mails:
             documents = [(each.name, file) for each in folders for file in _under(each)]
             labels = len({label for label, _ in documents})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,20 @@ def coded(column: pa.Array, missing: Collection[str], like: Labels | None = None
     return found, remap[places]
 
 
+def spelled_missing(column: pa.Array, missing: Collection[str]) -> str:
+    """A label that is text and means a missing value, such as None or NA; empty if there is none.
+
+    Parameters
+    ----------
+    column : as `naively.tables.values.flat` makes it.
+    """
+    _, known = values.encoded(column)
+    if not values.is_text(known.type):
+        return ""
+    spelled = {text.strip() for text in known.to_pylist() if text} & {*missing}
+    return min(spelled - {""}, default="")
+
+
 def are_text(labels: Labels) -> bool:
     """Whether labels are text rather than numbers or truth values."""
     return labels.dtype.kind in "OUT"
@@ -94,7 +108,8 @@ def as_text(labels: Labels) -> Labels:
 def typed(labels: Labels) -> Labels:
     """Labels of a file of text as what all of them read as: whole numbers, numbers, truth values.
 
-    Text stays text, and so do digits with leading zeros. Two texts may read as the same label.
+    Text stays text, and so do digits with leading zeros, and fractions of which two are one number
+    (`_versions`). Two texts may read as the same label, as 1 and 1.0.
     """
     texts = [text.strip() for text in labels.tolist()]
     if all(WHOLE.fullmatch(text) for text in texts):
@@ -103,10 +118,20 @@ def typed(labels: Labels) -> Labels:
             return np.array(numbers, np.int64)
         return labels  # as numbers some might be the same
     if all(NUMBER.fullmatch(text) for text in texts):
-        return np.array([float(text) for text in texts])
+        read = np.array([float(text) for text in texts])
+        return labels if _versions(texts, read.tolist()) else read
     if all(text in values.TRUTH for text in texts):
         return np.array([values.TRUTH[text] == 1.0 for text in texts])
     return labels
+
+
+def _versions(texts: Sequence[str], read: Sequence[float]) -> bool:
+    """Whether fractions are names, as versions are: 2.1 and 2.10 are different ones.
+
+    1.0 is the same label as 1.
+    """
+    named = {(text, value) for text, value in zip(texts, read, strict=True) if value % 1}
+    return len({value for _, value in named}) < len({text for text, _ in named})
 
 
 def positions(labels: Labels, classes: Labels) -> Int64:

@@ -40,7 +40,8 @@ def turned(before: Mapping[str, str], after: Model) -> list[str]:
 
 
 def _levels(model: Model) -> Iterator[tuple[str, Levels]]:
-    """The levels of each column whose values are told apart as they are cut."""
+    """The levels of each column that is cut as its values are, if no type is declared."""
     for part, counted in zip(model.schema.parts, model.parts, strict=True):
         if part.summary.takes == "cells":
-            yield from zip(part.names, counted.levels, strict=True)
+            pairs = zip(part.names, counted.levels, strict=True)
+            yield from (one for one in pairs if one[0] not in model.schema.types)

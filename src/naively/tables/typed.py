@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from naively.tables import values
-from naively.tables.inputs import MISSING, UNTYPED, is_untyped
+from naively.tables.inputs import DECLARED, MISSING, UNTYPED, is_declared, is_untyped
 from naively.tables.joining import together
 from naively.tables.targets import are_text, typed
 
@@ -28,6 +28,7 @@ def with_types(tables: Sequence[pa.Table]) -> pa.Table:
         if name in untyped and values.is_text(column.type):
             column = _typed(column)
         mark = UNTYPED if name in untyped and values.is_text(column.type) else None
+        mark = DECLARED if is_declared(found.schema.field(name)) else mark
         columns.append(column)
         fields.append(pa.field(name, column.type, metadata=mark))
     return pa.table(columns, schema=pa.schema(fields))

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from naively.exact import Float64
-from naively.numerals import ANY, NUMBER, WHOLE
+from naively.numerals import ANY, MOMENT, NUMBER, WHOLE
 from naively.statistics.levels import Levels
 from naively.statistics.row_encoding import number_text
 from naively.tables import moments
@@ -33,12 +33,10 @@ from naively.tables.views import unviewed
 Codes = npt.NDArray[np.int32]
 TEXT = np.dtypes.StringDType()
 ENDLESS = re.compile(r"[-+]?(inf(inity)?|nan)", re.I)
-MOMENT = re.compile(
-    r"(?:((?:\d|[-+]\d+)\d{3}-\d\d-\d\d)(?:[T ](?=\d)|$))?"
-    r"(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?", re.ASCII
-)  # fmt: skip
 EXACT = re.compile(r"\+?(-?[1-9][0-9]*)(\.[0-9]*)")
 TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
+NUL = "\N{SYMBOL FOR NULL}"
+"""What stands for NUL in a level: NumPy compares text up to the first NUL only."""
 LONG = 400  # digits of a Decimal that are all written
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of durations, a second
 
@@ -63,6 +61,23 @@ def is_number(kind: pa.DataType) -> bool:
         types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
         or types.is_duration(kind)
     )  # fmt: skip
+
+
+def no_plain_values(kind: pa.DataType) -> pa.DataType | None:
+    """The type of what a column holds, if these are no numbers, texts, truth values or moments."""
+    types = pa.types
+    while True:
+        if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+            kind = kind.value_type
+        elif isinstance(kind, pa.BaseExtensionType):
+            kind = pa.bool_() if kind == pa.bool8() else kind.storage_type
+        else:
+            break
+    plain = (
+        is_text(kind) or is_number(kind) or types.is_boolean(kind) or types.is_null(kind)
+        or types.is_temporal(kind) or types.is_interval(kind)
+    )  # fmt: skip
+    return None if plain else kind
 
 
 def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -276,8 +291,8 @@ def level_text(value: Any, missing: Collection[str]) -> str | None:
         text = "true" if value else "false"
     elif isinstance(value, Integral):
         text = str(int(value))
-    elif isinstance(value, Real):  # np.float32(0.1) is 0.1, as it is written
-        text = _number_text(_as_written(value) if isinstance(value, np.floating) else float(value))
+    elif isinstance(value, Real):  # np.float32(0.1) is 0.10000000149011612: sums are of values
+        text = _number_text(float(value))
     elif isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) < LONG:
         text = _canonical(f"{value:f}")
     elif isinstance(value, timedelta):
@@ -286,6 +301,8 @@ def level_text(value: Any, missing: Collection[str]) -> str | None:
         text = _canonical(value.decode(errors="backslashreplace").strip())
     else:
         text = None if is_nothing(value) else _canonical(str(value).strip())
+    if text is not None and "\0" in text:
+        text = text.replace("\0", NUL)
     return None if text in missing else text
 
 
@@ -316,9 +333,19 @@ def _canonical(text: str) -> str:
     return text
 
 
-def _as_written(value: Any) -> float:
-    """A NumPy number as it is written: 0.1 of four bytes is 0.1; whole numbers as they are."""
-    return float(value if value == np.floor(value) else str(value))
+def number_of(text: str) -> float | None:
+    """The number that the text of a level is; None if it is none, as truth values and codes.
+
+    Nor are whole numbers beyond 2**53 of which float64 has not all digits: they are names.
+    """
+    if text[:1].isalpha() or not NUMBER.fullmatch(text):
+        return None
+    value = float(text)
+    if not math.isfinite(value):
+        return None
+    if abs(value) >= 2**53 and WHOLE.fullmatch(text) and int(text) != int(value):
+        return None
+    return value + 0.0
 
 
 def _number_text(value: float) -> str | None:
@@ -345,6 +372,4 @@ def level_texts(
     places, known = encoded(column)
     if types.is_temporal(known.type):
         known = known.cast(pa.string())
-    narrow = types.is_float32(known.type) or types.is_float16(known.type)
-    met = list(known.to_numpy(zero_copy_only=False)) if narrow else known.to_pylist()
-    return places, [level_text(value, missing) for value in met]
+    return places, [level_text(value, missing) for value in known.to_pylist()]

@@ -44,6 +44,8 @@ class Documents:
     def of(cls, texts: Any) -> Documents:
         """Of an Arrow array of text (without copying it), or a sequence of str, bytes and None.
 
+        A table of one column is that column.
+
         Raises TypeError if there is something else in it, saying where; ValueError if a document is
         too long.
         """
@@ -219,6 +221,8 @@ def to_array(texts: Any) -> pa.Array:
             "pass naively.scan(path)"
         )
     names = getattr(texts, "column_names", getattr(texts, "columns", None))
+    if names is not None and len(names) == 1:  # as meta-estimators of scikit-learn make them
+        return to_array(texts[names[0]])
     if isinstance(texts, Mapping) or names is not None:
         raise _table_error(list(texts if names is None else names))
     if hasattr(texts, "__arrow_c_stream__"):
@@ -229,6 +233,8 @@ def to_array(texts: Any) -> pa.Array:
         if len(found) and not (pa.types.is_integer(found.type) or pa.types.is_floating(found.type)):
             return found
     if isinstance(texts, np.ndarray):
+        if texts.ndim == 2 and texts.shape[1] == 1:
+            texts = texts[:, 0]
         if texts.ndim != 1:
             raise ValueError(f"documents must be a flat sequence, not of shape {texts.shape}")
         if texts.dtype.kind in "SU":

@@ -1,0 +1,182 @@
+"""The different documents of a sample, and the counts in which each counts once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.evidence.doubt import Doubt, doubt_of
+from naively.evidence.label_scale import RecurringLabels
+from naively.evidence.repeated import Repeated, RepeatedLabels, once, recur, weights_of
+from naively.exact import Float64, Int64
+from naively.families.ending import Ending
+from naively.families.text_parameters import Estimated, TextParameters
+from naively.statistics.base import Batch
+from naively.statistics.documents import ROOM, DocumentSample
+from naively.statistics.term_counts import TermCounts
+from naively.statistics.term_keys import keys_by_terms
+from naively.statistics.terms import TermStatistics
+from naively.text.documents import Documents
+from naively.text.keys import document_keys, term_numbers
+from naively.workers import Workers
+
+WEIGHED, TEACHING = 8192, ROOM * 2 // 5
+"""Documents that weights are learned from, at most, and their bytes; twice as many are kept."""
+MANY, REPORTED, WEIGHTS = 0.06, 50, 100
+"""Part of all documents that are copies of others from which on they are reported, and how many of
+them; but not of documents that weigh more on average: these are weights, no copies."""
+
+
+@dataclass(frozen=True)
+class DistinctTexts:
+    """Documents that differ in their terms, in an order that follows from these.
+
+    Attributes
+    ----------
+    texts : (n,) documents.
+    counts : (n, C) the weight of each in each class.
+    whole : (n,) its weight in all.
+    complete : whether these are all that there are: so many that weights are learned from all.
+    """
+
+    texts: Documents
+    counts: Float64
+    whole: Float64
+    complete: bool
+
+    @classmethod
+    def of(
+        cls, sample: DocumentSample, models: Sequence[TermCounts], workers: Workers,
+        labels: bool = False,
+    ) -> Self:  # fmt: skip
+        """The documents of a sample, those with the same terms of all models being one.
+
+        With `labels` class 0 is all documents.
+        """
+        sample = sample.canonical()
+        few = sample.first(WEIGHED, TEACHING)
+        complete = sample.is_complete and few == len(sample)
+        texts = sample.documents[:few]
+        keys = keys_by_terms(models, texts, workers)
+        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        kept = np.asarray(sample.tables["kept"].rounded()).T[:few]
+        counts = np.zeros((len(first), kept.shape[1]))
+        np.add.at(counts, place, kept)
+        whole = counts[:, 0] if labels else counts.sum(axis=1)
+        return cls(texts[first], counts, whole, complete)
+
+    @cached_property
+    def once(self) -> Float64:
+        """(n, C) what each weighs if it counts once."""
+        return once(self.counts, self.whole)
+
+    @cached_property
+    def recur(self) -> npt.NDArray[np.bool_]:
+        """(n,) which documents recur."""
+        return recur(self.counts, self.whole)
+
+    @property
+    def different(self) -> float:
+        """The part of all documents that is left where each counts once."""
+        whole = float(self.whole.sum())
+        return float(np.minimum(self.whole, 1.0).sum()) / whole if whole > 0 else 1.0
+
+    def weights(self, class_weight: Float64) -> tuple[Float64, Float64]:
+        """(what each weighs in training, and in evaluation), (n, C).
+
+        Where copies count once, classes still have the shares of all documents, (C,): of those that
+        do not recur, which are predicted by their terms. Documents that recur count in evaluation
+        as often as they are there.
+        """
+        whole = self.counts.sum(axis=0)
+        single = np.where(self.recur[:, np.newaxis], 0.0, self.counts).sum(axis=0)
+        there = np.divide(single, whole, out=np.zeros_like(whole), where=whole > 0)
+        own = np.where(self.recur[:, np.newaxis], 0.0, self.once)
+        weights = weights_of(own, class_weight * there)
+        training = np.where(self.recur[:, np.newaxis], self.once, weights)
+        often = single.sum() / own.sum() if own.any() else 1.0
+        evaluation = np.where(self.recur[:, np.newaxis], self.counts, weights * often)
+        return training, evaluation
+
+    def ending(self, own: Any, model: TermCounts, workers: Workers) -> Ending:
+        """What happens to the scores of documents by their terms, as `Grouped` has them."""
+        present = own.present.rounded()
+        repeated = Repeated.of(*self.recurring(own.known, model, workers), present)
+        return Ending(Doubt(present, float(present.sum()) * self.different), repeated)
+
+    def recurring(
+        self, known: Estimated, model: TermCounts, workers: Workers
+    ) -> tuple[Int64, Float64]:
+        """(keys of the documents that recur by known terms, their weights in each class)."""
+        rows = np.flatnonzero(self.recur)
+        if not len(rows):
+            return np.empty(0, np.int64), self.counts[rows]
+        numbers = term_numbers(known.vocabulary, model.buckets)
+        matrix = TextParameters(model, known).matrix(self.texts[rows], workers)
+        data = None if model.weighs else matrix.data
+        return document_keys(numbers, data, matrix.indices, matrix.indptr), self.counts[rows]
+
+    def recurring_labels(self, present: Float64, rows: Int64) -> RecurringLabels | None:
+        """How documents with labels are predicted that recur; None if none do.
+
+        `rows` are those that weights are learned from.
+        """
+        known = np.flatnonzero(self.recur)
+        if not len(known):
+            return None
+        texts = RepeatedLabels(known, self.counts[known], present)
+        loss = texts.loss(texts.counts, doubt_of(float(present[0]) * self.different))
+        others = ~self.recur
+        different = float(np.minimum(self.whole[others], 1.0).sum())
+        often = float(self.whole[others].sum()) / max(different, 1e-300)
+        places = np.flatnonzero(self.recur[rows])
+        return RecurringLabels(float(loss.sum()), float(texts.counts[:, 0].sum()), places, often)
+
+    def more_odds(self, present: Float64) -> Float64:
+        """(L,) by how much the log-odds of labels are more than those of π if nothing recurs."""
+        others = np.where(self.recur[:, np.newaxis], 0.0, self.counts).sum(axis=0)
+        some = (others[1:] > 0) & (others[1:] < others[0]) & (present[1:] < present[0])
+        if not self.recur.any():
+            some[:] = False
+        found = np.zeros(len(some))
+        own, all_ = others[1:][some] / others[0], present[1:][some] / present[0]
+        found[some] = np.log(own / (1 - own)) - np.log(all_ / (1 - all_))
+        return found
+
+    def counted_once(
+        self, statistics: TermStatistics, model: TermCounts, workers: Workers
+    ) -> TermStatistics:
+        """Counts in which each document counts once."""
+        copied = np.flatnonzero((self.counts != self.once).any(axis=1))
+        if not len(copied):
+            return statistics
+        vocabulary: Any = statistics.vocabulary and statistics.vocabulary.copy()
+        tables = {name: table.copy() for name, table in statistics.tables.items()}
+        found = TermStatistics(tables, vocabulary, statistics.presence)
+        for table, sign in ((self.counts, -1), (self.once, 1)):
+            row, code = np.nonzero(table[copied])
+            starts = np.searchsorted(row, np.arange(len(copied) + 1))
+            batch = Batch(code, table.shape[1], table[copied[row], code], starts)
+            own = model.summarise(self.texts[copied], batch, workers)
+            found.accumulate(own, np.arange(table.shape[1]), sign)
+        return found
+
+
+def copies_of(sample: DocumentSample) -> str | None:
+    """What `fit` says where many documents are copies of others."""
+    counts = np.asarray(sample.tables["kept"].rounded()).T
+    copied = ~recur(counts, counts.sum(axis=1))
+    whole, own = float(counts.sum()), counts[copied].sum(axis=1)
+    more = float(np.maximum(own - 1, 0).sum())
+    if more < max(MANY * whole, REPORTED) or whole > WEIGHTS * len(counts):
+        return None
+    about = "" if sample.is_complete else "about "
+    return (
+        f"{about}{more / whole:.0%} of the documents are copies of others: the words of such a "
+        "document count once, and its copies are left out together"
+    )
