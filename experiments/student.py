@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import data as shared
-from naively.tables.blocks import together
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from naively import Gaussian, Student
 from naively.engines.threads import workers
 from naively.families.base import AnyFamily
-from naively.schema import Schema
+from naively.schema import Schema, together
 from naively.study.margins import margin
 from naively.study.rows import LabelledRows, of_any
 from naively.study.rungs import Rung
