@@ -49,6 +49,22 @@ def test_a_number_by_column_is_of_this_column_alone():
     assert model.alpha_ == alpha
 
 
+def test_smoothing_by_column_is_that_of_all_rows_in_any_batches():
+    """Whatever the first batch looked like: the family, and its smoothing, follow from all rows."""
+    rows = {"size": [1, 2, *[1] * 10], "shop": [*"uv", *"uuvvvvvvvv"]}
+    labels = np.array([*"ab"] * 6)
+    alpha = {"size": {1: {"a": 2}, 2: 5}, "shop": 3}
+    whole, batches = NaiveBayes(alpha=alpha).fit(rows, labels), NaiveBayes(alpha=alpha)
+    for at in (slice(8, None), slice(0, 3), slice(3, 8)):
+        part = {name: values[at] for name, values in rows.items()}
+        batches.partial_fit(part, labels[at])
+    assert batches.model_ == whole.model_
+    assert_array_equal(batches.predict_proba(rows), whole.predict_proba(rows))
+    families = {"size": Categorical(alpha["size"]), "shop": Categorical(3)}
+    given = NaiveBayes(families).fit(rows, labels)
+    assert_array_equal(given.predict_proba(rows), whole.predict_proba(rows))
+
+
 def test_virtual_examples_by_category_and_class(tmp_path):
     model = NaiveBayes(alpha=VIRTUAL).fit(CATEGORIES, Y)
     pairs = as_pairs(VIRTUAL) | {"size": {"s": (1, 2), "l": (3, 0.5), "m": (1, 1)}}

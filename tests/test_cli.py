@@ -154,18 +154,22 @@ def test_fit_learns_what_the_estimator_does(folder, capsys):
 
 @pytest.mark.parametrize("data", ["mixed.csv", "mixed.parquet"])
 def test_fit_on_a_mixed_table_tells_families_and_what_is_left_out(data, mixed, capsys):
-    found = json.loads(fitted(capsys, "--weight", "weight", "--json", data=data, target="rich")[0])
+    asked = ["--skip", "weight", "--json"]
+    found = json.loads(fitted(capsys, *asked, data=data, target="rich")[0])
     assert {one["name"]: one["family"] for one in found["columns"]} == {
-        "job": "categorical", "age": "gaussian", "children": "poisson", "rooms": "categorical",
+        "job": "categorical", "age": "gaussian", "children": "gaussian", "rooms": "categorical",
         "height": "gaussian", "owner": "bernoulli",
     }  # fmt: skip
     out = found["left_out"]
+    assert out.pop("weight") == "as asked"
     assert list(out) == ["id", "name", "born", "planet", "void"]
     assert "identifier" in out["id"]
     assert "identifier" in out["name"]
     assert out["born"] == "dates or times"
     assert out["planet"] == "constant"
     assert out["void"] == "no values"
+    found = json.loads(fitted(capsys, "--weight", "weight", "--json", data=data, target="rich")[0])
+    assert list(found["left_out"]) == ["born", "planet", "void"]  # 2 rows a name and more
     assert (found["rows"], found["skipped"], found["target"]) == (400, 0, "rich")
     missing = {one["name"]: one["missing"] for one in found["columns"]}
     weight = mixed["weight"].to_numpy()
@@ -463,13 +467,14 @@ def test_models_that_cannot_be_merged_or_updated(mixed, capsys):
     fitted(capsys, data="one.csv", target="rich")
     fitted(capsys, data="one.csv", target="owner", output="n")
     fitted(capsys, "--columns", "age=poisson", data="one.csv", target="rich", output="p")
+    fitted(capsys, "--columns", "age=gaussian", data="one.csv", target="rich", output="d")
     naively.GaussianNB().fit([[1.0], [2.0]], [0, 1]).save("g")
     for tokens, code, said in [
         (["merge", "m", "-o", "q"], 2, "two or more"),
         (["merge", "m", "none", "-o", "q"], 1, "no such model file"),
         (["merge", "m", "n", "-o", "q"], 1, "its target is 'owner'"),
         (["merge", "m", "g", "-o", "q"], 1, "GaussianNB"),
-        (["merge", "m", "p", "-o", "q"], 1, "--columns"),
+        (["merge", "d", "p", "-o", "q"], 1, "--columns"),
         (["merge", "m", "m", "-o", "none/q"], 1, "there is no folder 'none'"),
         (["update", "g", "one.csv"], 1, "learns from arrays in Python"),
         (["forget", "g", "one.csv"], 1, "learns from arrays in Python"),
@@ -1123,7 +1128,7 @@ def test_mistakes_with_files(folder, capsys):
         "data.csv", "data.csv.gz", "data.parquet", "folder", "m",
     ]  # fmt: skip
     whole = Path("m").read_bytes()
-    for damaged in (whole[:-1], whole[:100], whole.replace(b"gaussian", b"gauSSian"), b""):
+    for damaged in (whole[:-1], whole[:100], whole.replace(b"inferred", b"infeRRed"), b""):
         Path("m").write_bytes(damaged)
         for tokens in (["inspect", "m"], ["predict", "m", "data.csv"], ["update", "m", "data.csv"]):
             err = naive(capsys, *tokens, code=1)[1]

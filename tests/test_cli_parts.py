@@ -95,7 +95,7 @@ def test_parts_are_forgotten_and_replaced_without_their_rows(folder, options, ca
 def test_a_class_and_columns_that_only_one_part_had(folder, options, capsys):
     pd.read_csv("0.csv").assign(few=np.arange(40) % 3).to_csv("0.csv", index=False)
     done("fit", "0.csv", "--target", "y", "-o", "m", "--part", "a", *options)
-    wider = rows(30, 7, ("west", "north")).assign(y="maybe", size=np.arange(30) / 7)
+    wider = rows(30, 7, ("west", "north")).assign(y="maybe", size=np.arange(30) ** 2 / 7)
     wider.assign(few=np.arange(30) / 3).to_csv("wider.csv", index=False)
     done("fit", "wider.csv", "--target", "y", "-o", "other", "--part", "b", *options)
     held = naively.load("m").model_

@@ -130,18 +130,37 @@ def test_declared_once_is_declared(first, second, tmp_path):
         assert (declared_left.predict_proba(PLAIN) == of_first.predict_proba(PLAIN)).all()
 
 
-def test_a_plain_product_has_no_levels_of_what_it_learned_as_numbers():
-    model = NaiveBayes().fit({"k": CODES[FIRST]}, Y[FIRST])
+def test_a_plain_product_has_no_levels_of_what_it_learned_as_very_many_numbers():
+    many = RNG.integers(0, 5000, 3000) * 1.0  # more than are stored one by one
+    model = NaiveBayes().fit({"k": many}, many > 2000)
     before = model.predict_proba(PLAIN)
     rest = in_memory["pandas"](REST, None)
     with pytest.raises(ValueError, match="'k' is declared categorical here, and was learned as"):
-        model.partial_fit(rest, Y[REST])
+        model.partial_fit(rest, Y[REST] == 1)
     assert (model.predict_proba(PLAIN) == before).all()
     with pytest.raises(ValueError, match="column 'k' is"):
-        model + NaiveBayes().fit(rest, Y[REST])
-    both = NaiveBayes().fit(in_memory["pandas"](FIRST, None), Y[FIRST])
-    both.partial_fit({"k": CODES[REST]}, Y[REST])
-    np.testing.assert_allclose(both.predict_proba(PLAIN)[:, 1], by_hand(), rtol=1e-12)
+        model + NaiveBayes().fit(rest, Y[REST] == 1)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_plain_product_has_the_levels_of_all_its_rows(first):
+    """Whichever rows declare the column, it is categorical, and was never anything else."""
+    given = [in_memory["pandas"](FIRST, None), {"k": CODES[REST]}]
+    if not first:
+        given = [{"k": CODES[FIRST]}, in_memory["pandas"](REST, None)]
+    batches = NaiveBayes().fit(given[0], Y[FIRST]).partial_fit(given[1], Y[REST])
+    added = NaiveBayes().fit(given[0], Y[FIRST]) + NaiveBayes().fit(given[1], Y[REST])
+    whole = NaiveBayes(categorical=["k"]).fit(PLAIN, Y)
+    for model in (batches, added):
+        np.testing.assert_allclose(model.predict_proba(PLAIN)[:, 1], by_hand(), rtol=1e-12)
+        assert model.model_.canonical() == whole.model_.canonical()
+        assert dict(model.model_.schema.types) == {"k": "categorical"}
+    plain = NaiveBayes().fit(PLAIN, Y)
+    plain.forget(in_memory["pandas"](REST, None), Y[REST])  # learned as undeclared rows
+    assert plain.model_ == NaiveBayes().fit({"k": CODES[FIRST]}, Y[FIRST]).model_
+    left = added.forget(given[1], Y[REST])
+    of_first = NaiveBayes(categorical=["k"]).fit({"k": CODES[FIRST]}, Y[FIRST])
+    np.testing.assert_array_equal(left.predict_proba(PLAIN), of_first.predict_proba(PLAIN))
 
 
 @pytest.mark.parametrize("first", [[7] * 30, [1, 2, 3] * 10])

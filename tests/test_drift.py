@@ -248,9 +248,9 @@ def test_a_plan_that_was_given():
 
 
 def test_rows_of_great_weight_are_no_more_rows():
-    rows = people(400, 6)
-    plain = NaiveBayes().fit(rows, "rich")
-    heavy = NaiveBayes().fit(rows, "rich", sample_weight=np.full(400, 50.0))
+    rows, columns = people(400, 6), {"note": "text"}  # texts that come 50 times are categories
+    plain = NaiveBayes(columns).fit(rows, "rich")
+    heavy = NaiveBayes(columns).fit(rows, "rich", sample_weight=np.full(400, 50.0))
     new = changed()
     a, b = drift(plain, new), drift(heavy, new)
     assert b.learned == 20_000

@@ -537,7 +537,7 @@ def test_rows_left_out_of_a_model_that_learned_others_too():
 
 def test_columns_of_one_level_are_left_out_of_a_split_too():
     """Levels that only other rows have spoke for the class with fewer missing values."""
-    X = {"l": ["z", "z", "z", "x", None, "z", "y", "x"], "n": [1, 2, 1, 2, 1, 3, 2, 1]}
+    X = {"l": ["z", "z", "z", "x", None, "z", "y", "x"], "n": [1, 2, 1, 2, 1, 1, 2, 1]}
     y = np.array([0, 0, 1, 1, 1, 0, 1, 0])
     rows = [dict(zip(X, row, strict=True)) for row in zip(*X.values(), strict=True)]
     splits = [([0, 1, 2, 4, 5], [3, 6, 7]), ([0, 2, 3, 6], [1, 4, 5, 7])]

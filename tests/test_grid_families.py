@@ -156,7 +156,7 @@ def test_forgetting_undoes_learning_up_to_the_grid(most, data):
         reached = both.statistics.exponents
         both.forget(part)
         if (reached > FINEST).any():
-            alone.statistics = alone.statistics.coarsened(reached)
+            alone.sums = alone.sums.coarsened(reached)
         assert both == alone
         with pytest.raises(ValueError, match="never learned"):
             both.forget(fitted(FAMILIES["mdl"], X, y, weights))

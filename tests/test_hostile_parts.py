@@ -156,7 +156,7 @@ def test_a_flag_that_was_constant_in_one_part(tmp_path, monkeypatch, capsys):
 
 def test_a_column_of_one_value_is_left_out_until_it_varies(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    X = {"flag": [0] * 30, "x": np.arange(30) * 0.5}
+    X = {"flag": [0] * 30, "x": np.arange(30) ** 2 * 0.5}
     y = ["a", "b", "b"] * 10
     model = fitted(X, y)
     assert left_out(model.model_) == {"flag": "constant"}
@@ -185,28 +185,45 @@ def test_a_table_in_which_nothing_varies_is_a_shard_all_the_same(tmp_path, monke
         NaiveBayes().fit({"id": [f"k{i}" for i in range(40)]}, ["a", "b"] * 20)
 
 
-def test_what_one_model_left_out_and_the_other_learned_is_refused(tmp_path, monkeypatch, capsys):
+def test_what_one_model_skips_and_the_other_learned_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     y = ["a", "b"] * 20
-    x = np.arange(40) * 0.5
-    keys = fitted({"k": [f"id{i}" for i in range(40)], "x": x}, y)
+    x = (np.arange(40) ** 2 * 0.5).tolist()
     words = fitted({"k": ["u", "v"] * 20, "x": x}, y)
     skipped = fitted({"k": ["u", "v"] * 20, "x": x}, y, columns={"k": "skip"})
-    for other, why in ((keys, "like an identifier"), (skipped, "as asked")):
-        for a, b in ((other, words), (words, other)):
-            with pytest.raises(ValueError, match=rf"'k' was left out of one model .{why}.*skip it"):
-                a + b
-            before = a.model_.copy()
-            assert a.model_ == before
-    assert left_out((keys + keys).model_)["k"].startswith("like an identifier")
-    empty = fitted({"k": [None] * 40, "x": x}, y)
-    assert "k" not in (keys + empty).model_.schema.known, "nothing that it told is lost"
-    assert (words + empty).model_.schema.known["k"].name == "categorical"
-    for name, model in (("keys", keys), ("words", words)):
+    for a, b in ((skipped, words), (words, skipped)):
+        with pytest.raises(ValueError, match=r"'k' was left out of one model .as asked.*skip it"):
+            a + b
+        before = a.model_.copy()
+        assert a.model_ == before
+    for name, model in (("skipped", skipped), ("words", words)):
         model.save(tmp_path / name)
-    assert run(["merge", "keys", "words", "-o", "m"]) == 1
+    assert run(["merge", "skipped", "words", "-o", "m"]) == 1
     assert "column 'k' was left out of one model" in capsys.readouterr().err
     assert not (tmp_path / "m").exists()
+
+
+def test_what_looked_like_an_identifier_is_judged_by_all_rows():
+    """Keys of one part and levels of another are what they are in one fit of both."""
+    y = ["a", "b"] * 20
+    x = (np.arange(40) ** 2 * 0.5).tolist()
+    ids, levels = [f"id{i}" for i in range(40)], ["u", "v"] * 20
+    keys = NaiveBayes().partial_fit({"k": ids, "x": x}, y)
+    words = fitted({"k": levels, "x": x}, y)
+    assert left_out(keys.model_)["k"].startswith("like an identifier: 40 different values in 40")
+    for both in (keys + words, words + keys):
+        whole = fitted({"k": ids + levels, "x": x + x}, y + y)
+        assert both.model_ == whole.model_
+        assert both.model_.schema.why == whole.model_.schema.why == {
+            "k": "text, 42 levels", "x": "numbers"
+        }  # fmt: skip
+    gone = fitted({"k": ids, "x": x}, y)  # one fit stores nothing of what it has left out
+    for a, b in ((gone, words), (words, gone)):
+        with pytest.raises(ValueError, match=r"'k' was left out of one model .like an ident.*skip"):
+            a + b
+    for one in (keys, gone):
+        both = one + fitted({"k": [None] * 40, "x": x}, y)
+        assert left_out(both.model_)["k"].startswith("like")
 
 
 def test_counts_of_levels_become_the_statistics_of_any_family():
@@ -288,31 +305,29 @@ def test_parts_that_are_fitted_like_another(tmp_path, monkeypatch, capsys):
     assert "none of the columns that the model learned" in capsys.readouterr().err
 
 
-REFUSED = {  # (one part, the other, whether a sum may be had all the same)
-    "an identifier": (["x"] * 100, [f"id{i}" for i in range(100)]),
-    "a key of whole numbers": ([5] * 100, list(range(1000, 1100))),
-    "counts of another variance": (
-        [1000] * 100,
-        [*range(30, 55)] * 4,
-    ),
-    "a code": (["007"] * 100, [str(k / 7) for k in range(100)]),
-    "a truth value": (["true"] * 100, [str(k / 7) for k in range(100)]),
+SUMS = {  # one part, the other, what all of it is
+    "an identifier": (["x"] * 100, [f"id{i}" for i in range(100)], "text, 101 levels"),
+    "a key of whole numbers": ([5] * 100, list(range(1000, 1100)), "whole numbers"),
+    "counts": ([1000] * 100, [*range(30, 55)] * 4, "whole numbers"),
+    "a code": (["007"] * 100, [str(k * k / 7) for k in range(100)], "text, 101 levels"),
+    "a truth value": (["true"] * 100, [str(k * k / 7) for k in range(100)], "text, 101 levels"),
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_counts_cannot_tell_is_refused(name):
-    """The rule would see something else in all rows than in either part."""
-    one, other = REFUSED[name]
-    z, y = (np.arange(100) * 0.5).tolist(), ["a", "b"] * 50
-    a, b = fitted({"x": one, "z": z}, y), fitted({"x": other, "z": z}, y)
-    for first, second in ((a, b), (b, a)):
-        with pytest.raises(ValueError, match=r"column 'x' .*(columns|like)"):
-            first + second
+@pytest.mark.parametrize("name", SUMS)
+def test_a_sum_is_what_all_rows_are(name):
+    """The rule sees something else in all rows than in either part: the sum is one fit of all."""
+    one, other, why = SUMS[name]
+    z, y = (np.arange(100) ** 2 * 0.5).tolist(), ["a", "b"] * 50
+    a, b = (NaiveBayes().partial_fit({"x": x, "z": z}, y) for x in (one, other))
+    whole = fitted({"x": one + other, "z": z + z}, y + y)
+    for both in (a + b, b + a):
+        assert both.model_ == whole.model_
+        assert both.model_.schema.why["x"] == why
 
 
 def test_a_sum_has_the_hyperparameters_of_the_left_model():
-    z, y = (np.arange(40) * 0.5).tolist(), ["a", "b"] * 20
+    z, y = (np.arange(40) ** 2 * 0.5).tolist(), ["a", "b"] * 20
     a = fitted({"x": ["u"] * 40, "z": z}, y)
     b = fitted({"x": ["u", "v"] * 20, "z": z}, y, alpha=7.0, unseen="ignore")
     with pytest.warns(UserWarning, match="alpha=1.0, not 7.0, unseen='smooth', not 'ignore'"):
@@ -323,8 +338,12 @@ def test_a_sum_has_the_hyperparameters_of_the_left_model():
 def test_a_stray_value_stops_no_learning():
     model = fitted({"x": [5.0] * 40}, ["a", "b"] * 20)
     model.partial_fit({"x": [1.5, np.inf, 2.5]}, ["a", "b", "b"])
+    assert model.model_.schema.why["x"] == "numbers, 3 different"
+    numbers = [k * k / 7 for k in range(40)]
+    with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be learned"):
+        model = NaiveBayes().fit({"x": [*numbers, np.inf]}, ["a", "b"] * 20 + ["a"])
     assert model.model_.schema.known["x"].name == "gaussian"
-    with pytest.warns(UserWarning, match="1 value such as inf cannot be learned"):
+    with pytest.warns(UserWarning, match="1 value such as 'inf' cannot be learned"):
         model.partial_fit({"x": [np.inf]}, ["a"])
 
 

@@ -20,7 +20,7 @@ ROWS = pd.DataFrame({
 OTHERS = ROWS.drop(columns=["mail", "code"])
 
 
-@pytest.mark.parametrize("kind", [AutoBayes, lambda: NaiveBayes(weights="auto")])
+@pytest.mark.parametrize("kind", [AutoBayes, lambda: NaiveBayes(weights="auto"), NaiveBayes])
 def test_identifiers_are_in_no_file_and_have_no_influence(kind, tmp_path):
     """All of them were in the file, and probabilities were others than without the column."""
     model, without = kind().fit(ROWS, LABELS), kind().fit(OTHERS, LABELS)
@@ -52,6 +52,21 @@ def test_dates_texts_and_what_goes_on_learning_are_kept():
     assert not twice.model_.schema.skipped  # as if nine rows came twice
     learning = AutoBayes().partial_fit(ROWS, LABELS)  # later rows may have the same values
     assert not learning.model_.schema.skipped
+
+
+def test_batches_keep_what_may_recur():
+    """The type is that of all rows; what a fit has left out adds to nothing that was stored."""
+    half, rest = ROWS[:120], ROWS[120:]
+    batches = NaiveBayes().partial_fit(half, LABELS[:120]).partial_fit(rest, LABELS[120:])
+    assert [*batches.model_.schema.skipped] == ["mail", "code"]
+    twice = NaiveBayes().partial_fit(ROWS, LABELS).partial_fit(ROWS, LABELS)
+    assert twice.model_.schema.known["mail"].name == "categorical"
+    parts = [NaiveBayes().fit(half, LABELS[:120]), NaiveBayes().fit(rest, LABELS[120:])]
+    total, expected = parts[0] + parts[1], NaiveBayes().fit(OTHERS, LABELS)
+    assert [*total.model_.schema.skipped] == ["mail", "code"]
+    np.testing.assert_array_equal(total.predict_proba(ROWS), expected.predict_proba(OTHERS))
+    with pytest.raises(ValueError, match=r"'mail' was left out of one model .like an identifier"):
+        parts[0] + NaiveBayes().partial_fit(rest, LABELS[120:])
 
 
 def test_the_command_leaves_out_what_python_does(tmp_path, capsys):

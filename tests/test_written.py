@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import naively
 from naively import AutoBayes
 from naively.cli.main import run
-from naively.tables.written import written
+from naively.written import written
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,17 @@ from naively.invalid import Invalid, add_invalid, less_invalid
 from naively.labels import Coded, Labels, encode_labels, merge_labels, narrow
 from naively.posterior import Posterior, naming
 from naively.prior import Prior
+from naively.recounting import gathered, typed
 from naively.schema import Schema
-from naively.statistics.base import FORGOTTEN, Arrays, Batch, Data, InvalidValueError, Statistics
+from naively.statistics.base import (
+    FORGOTTEN,
+    NOT_LEARNED,
+    Arrays,
+    Batch,
+    Data,
+    InvalidValueError,
+    Statistics,
+)
 from naively.statistics.sums import class_weights
 from naively.structure import Structure
 from naively.workers import SERIAL, Workers
@@ -36,29 +45,28 @@ class Model:
 
     Attributes
     ----------
-    schema, prior : the columns with their families, and the class prior; parameters follow from
-        both.
+    counted, prior : the columns with what is counted of them, and the class prior.
     classes : (C,) the labels met so far, sorted.
     class_weight : ExactArray (C,), total weight of the rows of each class.
-    statistics : Statistics, what was counted.
+    sums : Statistics, what was counted.
     declared : labels that were named before any of their rows was met, sorted.
     rows, unlabelled : int, rows that were learned, and those left out for want of a label.
-    invalid : values that their columns' families could not take, by column.
+    unread : values that could not be counted, by column.
     target : name of the column of labels, if it has one.
     skipped : a spelling of a missing value that a row without a label has for one; else empty.
     untyped : whether the labels are text of a file, and may be numbers: see `tables.relabelling`.
     lock : held while what was learned changes, or is read where it must not change meanwhile.
     """
 
-    schema: Schema
+    counted: Schema
     prior: Prior
     classes: Labels = field(default_factory=lambda: np.empty(0, np.int64))
     class_weight: ExactArray = field(default_factory=lambda: ExactArray.zeros((0,)))
-    statistics: Statistics = field(default=None)  # type: ignore[assignment]
+    sums: Statistics = field(default=None)  # type: ignore[assignment]
     declared: Labels = field(default_factory=lambda: np.empty(0, np.int64))
     rows: int = 0
     unlabelled: int = 0
-    invalid: dict[str, Invalid] = field(default_factory=dict)
+    unread: dict[str, Invalid] = field(default_factory=dict)
     target: str | None = None
     untyped: bool = False
     skipped: str = field(default="", repr=False)
@@ -66,12 +74,58 @@ class Model:
     _estimate: Posterior | None = field(default=None, init=False, repr=False)
     _structure: Structure | None = field(default=None, init=False, repr=False)
     """What was chosen by fewer rows, and is kept; None where all is to be estimated anew."""
+    _typed: tuple[Schema, Statistics] | None = field(default=None, init=False, repr=False)
+    """The columns with the families that their values have, and the sums of these."""
     _lent: bool = field(default=False, init=False, repr=False)
     """Whether a copy that is being pickled may refer to the sums, so that these stay."""
 
     def __post_init__(self) -> None:
-        if self.statistics is None:
-            self.statistics = self.schema.summary.empty(0, len(self.schema.names))
+        if self.sums is None:
+            self.sums = self.counted.summary.empty(0, len(self.counted.names))
+
+    @property
+    def schema(self) -> Schema:
+        """The columns with their families, as all that was learned has it."""
+        return self._read()[0]
+
+    @property
+    def statistics(self) -> Statistics:
+        """What these families are estimated from."""
+        return self._read()[1]
+
+    def _read(self) -> tuple[Schema, Statistics]:
+        if self.counted.open is None:
+            return self.counted, self.sums
+        found = self._typed  # read once: it may be gone the next moment
+        if found is None:
+            with self.lock:
+                found = self._typed = self._typed or typed(
+                    self.counted, self.sums, self.class_weight
+                )
+        return found
+
+    @property
+    def invalid(self) -> dict[str, Invalid]:
+        """Values that their columns' families cannot take, by column."""
+        return self.invalid_in(self.schema) if len(self.class_weight.limbs) else self.unread
+
+    def invalid_in(self, schema: Schema) -> dict[str, Invalid]:
+        """The same, where columns have the families of a schema."""
+        found = self.strays(schema)
+        add_invalid(found, self.unread)
+        return found
+
+    def strays(self, schema: Schema) -> dict[str, Invalid]:
+        """Texts among the numbers of columns that have a family of numbers in a schema."""
+        if self.counted.open is None:
+            return {}
+        parts = zip(self.counted.parts, self.counted_parts, strict=True)
+        counted = next(own for part, own in parts if part.summary.takes == "values")
+        return {
+            name: Invalid(count, example)
+            for name, (count, example) in zip(self.counted.open.names, counted.strays, strict=True)
+            if count and name in schema.known and schema.known[name].summary.takes == "numbers"
+        }
 
     @property
     def family(self) -> AnyFamily:
@@ -94,6 +148,11 @@ class Model:
         return float(self.class_weight.summed(0).rounded())
 
     @property
+    def counted_parts(self) -> list[Any]:
+        """What was counted, for each part of what is counted."""
+        return self.counted.parts_of(self.sums)
+
+    @property
     def parts(self) -> list[Any]:
         """What was counted, for each of the schema's parts."""
         return self.schema.parts_of(self.statistics)
@@ -107,7 +166,7 @@ class Model:
 
     def blank(self, schema: Schema | None = None) -> Model:
         """A model of the same kind, or of another schema, that has learned nothing."""
-        new, kind = schema or self.schema, type(self)
+        new, kind = schema or self.counted.bare, type(self)
         return kind(new, self.prior, target=self.target, untyped=self.untyped)
 
     def summarise(
@@ -129,13 +188,13 @@ class Model:
         classes, codes = y if isinstance(y, tuple) else encode_labels(y)
         batch = Batch(codes, len(classes), np.empty(0) if weights is None else weights)
         try:
-            statistics = self.schema.summary.summarise(X, batch, workers or SERIAL)
+            statistics = self.counted.summary.summarise(X, batch, workers or SERIAL)
         except InvalidValueError as error:
             if kept is not None:
                 error.row = int(kept[error.row])
             raise error.named(self.feature_names) from None
         return Model(
-            self.schema, self.prior, classes, class_weights(batch), statistics, rows=len(codes),
+            self.counted, self.prior, classes, class_weights(batch), statistics, rows=len(codes),
             target=self.target, untyped=self.untyped,
         )  # fmt: skip
 
@@ -149,24 +208,24 @@ class Model:
         added; then self is unchanged.
         """
         with self.lock:
-            schema, prior = schema or self.schema, prior or self.prior
-            schema.refuse_unlike(other.schema)
-            schema = schema.declaring(other.schema.types)
+            schema, prior = schema or self.counted, prior or self.prior
+            schema.refuse_unlike(other.counted)
+            schema = schema.declaring(other.counted.types)
             classes = merge_labels(self.classes, other.classes)
             prior.check_room(classes)
             schema.family.check_room(classes)
             self._own()
-            self.statistics = self._laid_out(schema)
-            self.schema, self.prior = schema, prior
+            self.sums = self._laid_out(schema)
+            self.counted, self.prior = schema, prior
             self._scatter_classes(classes)
             self.declared = merge_labels(self.declared, other.declared)
             positions = np.searchsorted(self.classes, other.classes)
             self.class_weight = self.class_weight.accumulate(other.class_weight, rows=positions)
-            self.statistics.accumulate(other._laid_out(schema), positions)
+            self.sums.accumulate(other._laid_out(schema), positions)
             self.rows += other.rows
             self.unlabelled += other.unlabelled
             self.skipped = min(filter(None, (self.skipped, other.skipped)), default="")
-            add_invalid(self.invalid, other.invalid)
+            add_invalid(self.unread, other.unread)
 
     def forget(self, other: Model) -> None:
         """Subtract what another model learned, in place; classes without weight are forgotten.
@@ -176,26 +235,50 @@ class Model:
         ValueError : if self did not learn that, as far as the sums can tell; self is unchanged.
         """
         with self.lock:
+            other = self._alike(other)
             left = self._less(other)
             weighty = left.class_weight.nonzero()
             kept = np.flatnonzero(weighty | np.isin(self.classes, self.declared))
             weight = left.class_weight.gather(0, kept).trimmed()
-            statistics = left.statistics.gather_classes(kept).canonical()
+            statistics = left.sums.gather_classes(kept).canonical()
             classes = narrow(self.classes[kept])
-            self.classes, self.class_weight, self.statistics = classes, weight, statistics
-            self._estimate = self._structure = None
-            self._lent = False
+            self.classes, self.class_weight, self.sums = classes, weight, statistics
+            self._changed()
             self.rows = max(0, self.rows - other.rows)
             self.unlabelled -= other.unlabelled
-            self.invalid = less_invalid(self.invalid, other.invalid)
+            self.unread = less_invalid(self.unread, other.unread)
+
+    def _alike(self, other: Model) -> Model:
+        """Another model, counted as this one; ValueError if it cannot have learned a part of it."""
+        if self.counted.open is None or other.counted.open is None:
+            return other
+        for mine, theirs in zip(self.counted.summed, other.counted.summed, strict=True):
+            if not theirs <= mine:
+                raise ValueError(f"{NEVER}{NOT_LEARNED}")
+        return other.under(self.counted)
+
+    def under(self, schema: Schema) -> Model:
+        """The same, as another schema counts these columns; those that are new have no values.
+
+        Raises
+        ------
+        ValueError : if a column was counted otherwise, and its values are not all there.
+        """
+        if [one.names for one in schema.parts] == [one.names for one in self.counted.parts] and [
+            one.summary for one in schema.parts
+        ] == [one.summary for one in self.counted.parts]:
+            return replace(self, counted=schema, sums=self._laid_out(schema))
+        sources = list(zip(self.counted.parts, self.counted_parts, strict=True))
+        parts = [gathered(part, sources, self.class_weight) for part in schema.parts]
+        return replace(self, counted=schema, sums=schema.statistics(parts))
 
     def _less(self, other: Model) -> Model:
         """A copy that learned less, with all of the classes; ValueError if that cannot be."""
-        self.schema.refuse_unlike(other.schema)
+        self.counted.refuse_unlike(other.counted)
         known = self.classes.tolist()
         if absent := [label for label in other.classes.tolist() if label not in known]:
             raise ValueError(f"{NEVER}no class {absent[0]!r}")
-        if refused := self.statistics.refused():
+        if refused := self.sums.refused():
             raise ValueError(f"{NEVER}{refused}")
         if (more := other.unlabelled - self.unlabelled) > 0:
             raise ValueError(f"{NEVER}{more:,} row{'s' * (more != 1)} without a label")
@@ -207,14 +290,14 @@ class Model:
 
     def impossible(self) -> str | None:
         """Why no rows can have what was counted, or None if some might."""
-        return self.statistics.impossible(self.class_weight)
+        return self.sums.impossible(self.class_weight)
 
     def less(self, other: Model) -> Model:
         """A copy without what another one surely learned, with all classes; nothing is checked."""
         places = np.searchsorted(self.classes, other.classes)
         left = self.copy()
         left.class_weight = left.class_weight.accumulate(other.class_weight, rows=places, sign=-1)
-        left.statistics.accumulate(other._laid_out(self.schema), places, sign=-1)
+        left.sums.accumulate(other._laid_out(self.counted), places, sign=-1)
         return left
 
     def decay(self, gamma: float) -> None:
@@ -223,16 +306,15 @@ class Model:
             raise ValueError(f"gamma must be above 0 and at most 1, not {gamma!r}")
         with self.lock:
             self.class_weight = self.class_weight.scaled(gamma)
-            self.statistics = self.statistics.scaled(gamma)
-            self._estimate = self._structure = None
-            self._lent = False
+            self.sums = self.sums.scaled(gamma)
+            self._changed()
 
     def copy(self) -> Model:
         """A copy that shares nothing that changes."""
         with self.lock:
             return replace(
-                self, class_weight=self.class_weight.copy(), statistics=self.statistics.copy(),
-                invalid=dict(self.invalid),
+                self, class_weight=self.class_weight.copy(), sums=self.sums.copy(),
+                unread=dict(self.unread),
             )  # fmt: skip
 
     def canonical(self) -> Model:
@@ -240,45 +322,46 @@ class Model:
         model = self.copy()
         model.classes = narrow(model.classes)
         model.class_weight = model.class_weight.trimmed()
-        model.statistics = model.statistics.canonical()
+        model.sums = model.sums.canonical()
         return model
 
     def read_as(self, schema: Schema) -> Model:
         """A copy under other families or names; ValueError unless they read the same statistics."""
-        schema.refuse_unlike(self.schema)
+        schema.refuse_unlike(self.counted)
         model = self.copy()
-        model.schema, model.statistics = schema, model._laid_out(schema)
+        model.counted, model.sums = schema, model._laid_out(schema)
         return model
 
     def read_anew(self, schema: Schema, prior: Prior, statistics: Statistics | None = None) -> None:
         """Go on under other families and another prior, in place; see `_laid_out`."""
         with self.lock:
-            known = self._estimate if schema is self.schema else None
-            self._structure = self._structure if schema is self.schema else None
-            self.statistics = statistics or self._laid_out(schema)
-            self.schema, self.prior = schema, prior
-            self._estimate, self._lent = None, True  # the last posterior may refer to the sums
+            known = self._estimate if schema is self.counted else None
+            structure = self._structure if schema is self.counted else None
+            self.sums = statistics or self._laid_out(schema)
+            self.counted, self.prior = schema, prior
+            self._changed()
+            self._structure, self._lent = structure, True  # the last posterior may refer to them
             if known is not None:
                 with suppress(ValueError):  # a prior of classes that are yet to come
                     self._estimate = self._estimated(SERIAL, known.parameters)
 
     def _laid_out(self, schema: Schema) -> Statistics:
         """The statistics as a schema has them that counts the same: alone, or part beside part."""
-        alike = schema.is_single == self.schema.is_single
-        return self.statistics if alike else schema.statistics(self.parts)
+        alike = schema.is_single == self.counted.is_single
+        return self.sums if alike else schema.statistics(self.counted_parts)
 
     def __eq__(self, other: object) -> bool:
         """Whether both counted the same, bit for bit; families may read it in different ways."""
         if not isinstance(other, Model):
             return NotImplemented
         try:
-            self.schema.refuse_unlike(other.schema)
+            self.counted.refuse_unlike(other.counted)
         except ValueError:
             return False
         return (
             self.classes.tolist() == other.classes.tolist()
             and self.class_weight == other.class_weight
-            and self.statistics.canonical() == other._laid_out(self.schema).canonical()
+            and self.sums.canonical() == other._laid_out(self.counted).canonical()
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -291,6 +374,11 @@ class Model:
             self._scatter_classes(merge_labels(self.classes, declared))
             self.declared = merge_labels(self.declared, declared)
 
+    def _changed(self) -> None:
+        """Drop what followed from the sums that were there."""
+        self._estimate = self._structure = self._typed = None
+        self._lent = False
+
     def _own(self) -> None:
         """Drop the estimate; copy the sums, which are about to change, if others refer to them.
 
@@ -299,12 +387,12 @@ class Model:
         asked = []
         if self._estimate is not None:
             whole = self._estimate.parameters
-            asked = [ref(one) for one in (whole, *self.schema.parts_of(whole))]
+            asked = [ref(one) for one in (whole, *self._estimate.schema.parts_of(whole))]
             del whole
-        self._estimate = self._structure = None
+        self._estimate = self._structure = self._typed = None
         if self._lent or any(one() is not None for one in asked):
             self.class_weight = self.class_weight.copy()
-            self.statistics = self.statistics.copy()
+            self.sums = self.sums.copy()
             self._lent = False
 
     def _scatter_classes(self, classes: Labels) -> None:
@@ -312,14 +400,20 @@ class Model:
         if len(classes) > len(self.classes):
             positions = np.searchsorted(classes, self.classes)
             self.class_weight = self.class_weight.scatter(0, positions, len(classes))
-            self.statistics = self.statistics.scatter_classes(positions, len(classes))
+            self.sums = self.sums.scatter_classes(positions, len(classes))
         self.classes = classes
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the parameters, which follow from the rest, but with what is kept of them."""
         with self.lock:
             self._lent = True  # what is pickled, or copied, afterwards must not change
-            return {**vars(self), "_estimate": None, "lock": None, "kept": self.kept()}
+            return {
+                **vars(self),
+                "_estimate": None,
+                "_typed": None,
+                "lock": None,
+                "kept": self.kept(),
+            }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, lock=RLock())

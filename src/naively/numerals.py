@@ -1,4 +1,4 @@
-"""Numbers as people write them."""
+"""Numbers, dates and times as people write them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ ANY = rf"[-+]?{DIGITS}"
 NUMBER = re.compile(rf"[-+]?(?!0[0-9]){DIGITS}")
 """A number; text with leading zeros, such as 02139, is a code."""
 WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+MOMENT = re.compile(
+    r"(?:((?:\d|[-+]\d+)\d{3}-\d\d-\d\d)(?:[T ](?=\d)|$))?"
+    r"(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?", re.ASCII
+)  # fmt: skip
+"""A date, a time of the day, or both, as ISO 8601 has them."""
 LONG = 18
 """Characters from which on a whole number may not be one of 64 bits."""
 

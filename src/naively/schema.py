@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -23,7 +23,7 @@ from naively.statistics.blocks import (
 
 WhyKind = Literal[
     "rule", "asked", "array", "chosen", "constant", "no values", "few numbers", "counts", "truths",
-    "levels",
+    "levels", "identifier",
 ]  # fmt: skip
 ColumnType = Literal["categorical", "numeric"]
 """What a column is declared to be, by its source or by the user."""
@@ -52,6 +52,10 @@ ASKED = Why("as asked", "asked")
 ARRAY = Why("array", "array")
 CONSTANT = Why("constant", "constant")
 NO_VALUES = Why("no values", "no values")
+
+
+class NoColumnError(ValueError):
+    """All columns of a table are left out."""
 
 
 class ColumnNumbers(Sequence[str]):
@@ -268,6 +272,53 @@ class Schema:
             return [rows]
         return [rows.of(k, place) for k, place in enumerate(self.places)]
 
+    # ---- columns whose type follows from their values --------------------------------------------
+
+    @cached_property
+    def open(self) -> Block | None:
+        """The columns whose type is not declared; None if there are none."""
+        return next((block for block in self.blocks if block.family.name == "inferred"), None)
+
+    @cached_property
+    def declared(self) -> tuple[Block, ...]:
+        """The blocks of all other columns."""
+        names = {*self.open.names} if self.open else set()
+        return tuple(block for block in self.blocks if names.isdisjoint(block.names))
+
+    @cached_property
+    def bare(self) -> Schema:
+        """The same, of columns that have few different values, all of which are counted."""
+        return self.counting((), ())
+
+    def counting(self, numbers: Iterable[str], texts: Iterable[str]) -> Schema:
+        """The same, where the sums of some columns of numbers, and of texts, are counted, too.
+
+        These have so many different values that they are not all kept.
+        """
+        if self.open is None:
+            return self
+        family: Any = self.open.family
+        many, long = {*numbers}, {*texts}
+        blocks = [self.open, *self.declared]
+        if own := tuple(name for name in self.open.names if name in many):
+            blocks.append(Block(family.of_numbers, own))
+        blocks += [
+            Block(family.of_texts(name), (name,)) for name in self.open.names if name in long
+        ]
+        if [one.names for one in blocks] == [one.names for one in self.blocks]:
+            return self
+        return replace(self, blocks=tuple(blocks))
+
+    @property
+    def summed(self) -> tuple[set[str], set[str]]:
+        """The columns of numbers, and of texts, whose sums are counted beside their values."""
+        own = {*self.open.names} if self.open else set()
+        found: tuple[set[str], set[str]] = set(), set()
+        for block in self.blocks:
+            if block is not self.open and not own.isdisjoint(block.names):
+                found[block.family.summary.takes == "documents"].update(block.names)
+        return found
+
     # ---- other schemas -----------------------------------------------------------------------
 
     def declaring(self, types: Mapping[str, ColumnType]) -> Schema:
@@ -283,7 +334,27 @@ class Schema:
                     f"column {name!r} was declared {self.types[name]} in one model and {kind} in "
                     "the other: declare the same in both"
                 )
-        return replace(self, types=dict(sorted({**self.types, **types}.items())))
+        found = replace(self, types=dict(sorted({**self.types, **types}.items())))
+        return found if self.open is None else found._settled()
+
+    def _settled(self) -> Schema:
+        """The same, where columns that are declared categorical are no longer open."""
+        assert self.open is not None
+        gone = {n for n in self.open.names if self.types.get(n) == "categorical"}
+        if not gone:
+            return self
+        family: Any = self.open.family
+        rest = tuple(name for name in self.open.names if name not in gone)
+        found = {
+            name: declared_categorical(family, name) for name in self.open.names if name in gone
+        }
+        declared = [*self.declared, *(Block(one, (name,)) for name, (one, _) in found.items())]
+        blocks = [Block(family, rest)] if rest else []
+        reasons = (self.reasons or {}) | {name: why for name, (_, why) in found.items()}
+        summed = self.summed
+        blocks += together(declared, family.numeric)
+        settled = replace(self, blocks=tuple(blocks), reasons=reasons)
+        return settled.counting(*(names - gone for names in summed))
 
     def refuse_unlike(self, other: Schema) -> None:
         """Raise ValueError, saying why, unless the two count the same of the same columns."""
@@ -336,10 +407,39 @@ class Schema:
         return replace(self, blocks=tuple(block for block in blocks if block.names))
 
     def check_any(self, purpose: str) -> None:
-        """Raise ValueError, saying for what, if no column is left."""
+        """Raise NoColumnError, saying for what, if no column is left."""
         if not self.blocks:
             left_out = brief_reasons(self.why) or "there are none"
-            raise ValueError(f"no column is left to {purpose} ({left_out})")
+            raise NoColumnError(f"no column is left to {purpose} ({left_out})")
+
+
+def declared_categorical(family: Any, name: str) -> tuple[AnyFamily, Why]:
+    """(the family of a column that is declared categorical, why), beside an `Inferred` one."""
+    return family.categorical(name), Why(
+        "declared categorical", "rule" if family.levels is None else "levels"
+    )
+
+
+def together(blocks: Iterable[Block], numeric: AnyFamily | None = None) -> tuple[Block, ...]:
+    """Single columns of equal families in one block, for speed; and all those of `numeric`.
+
+    Whole rows have their columns sorted, so that no bit of a plan depends on their order in the
+    table.
+    """
+    shared: list[tuple[AnyFamily, list[str]]] = []
+    for block in blocks:
+        own = block.family
+        alone = len(block.names) == 1 and own.by_column
+        for family, names in shared:
+            if own is numeric is family or (alone and family.by_column and family == own):
+                names.extend(block.names)
+                break
+        else:
+            shared.append((own, list(block.names)))
+    return tuple(
+        Block(family, tuple(sorted(names) if family.summary.takes == "cells" else names))
+        for family, names in shared
+    )
 
 
 def brief_reasons(left_out: Mapping[str, str]) -> str:

@@ -241,7 +241,7 @@ def test_postgresql_is_a_source_too(postgresql, frame, tmp_path, capsys):
     assert run(command("fit", *rows, "--target", "label", "--naive", "-o", file)) == 0
     families = naively.load(file).model_.schema.known
     assert {name: one.name for name, one in families.items()} == {
-        "wage": "gaussian", "mood": "categorical"
+        "wage": "categorical", "mood": "categorical"
     }  # fmt: skip
     capsys.readouterr()
     for sql, text in (

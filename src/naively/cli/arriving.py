@@ -14,14 +14,11 @@ from naively.cli import models, progress, work
 from naively.cli.amounts import Amount
 from naively.cli.errors import UsageError, UserError
 from naively.cli.followed import Followed, Version
-from naively.cli.options import wishes_of
 from naively.engines.threads import workers
 from naively.files.safetensors import Saved
 from naively.model import Model
 from naively.study.progressive import Progressive
-from naively.tables.inference import reconsidered
 from naively.tables.learning import Plan, Question, merge, plan, summarise
-from naively.tables.union import under
 
 STEPS = 16
 """Steps in which what was learned loses half of its weight."""
@@ -105,7 +102,7 @@ class Arriving:
         """
         table, at, labelled = pa.Table.from_batches([batch]), 0, 0
         made = self._made
-        if made is None or made.blank.schema is not self.now.model.schema:
+        if made is None or made.blank.counted is not self.now.model.counted:
             made = self._made = plan([table], question, self.now.model)
         self._fade_by_time()
         while at < table.num_rows:
@@ -174,8 +171,6 @@ class Arriving:
         try:
             self._made = None  # the labels of another file may be of another type
             learn()
-            self.now.model = reconsidered(wishes_of(self.saved), self.now.model)
-            self.now.own = under(self.now.own, self.now.model.schema, strict=False)
         except BaseException:
             self.now, self.test = before, test
             raise
@@ -204,10 +199,9 @@ class Arriving:
             if there.model is not now.model and not self._joined(there):
                 self._begin(there)
                 return False
-            there.model = reconsidered(wishes_of(there), there.model)
             self.now.notes.note(there.extra)
             models.write(there, self.path)
-        models.unread(now.own, now.own.invalid, "learned")
+        models.unread(there.model, now.own.invalid_in(there.model.schema), "learned")
         self.total += now.rows
         self.files += len(self._taken)
         self._begin(there)
@@ -238,7 +232,7 @@ def _sum(model: Model, own: Model) -> Model:
     except ValueError:
         if not own.schema.why.keys() <= model.schema.why.keys():
             raise
-        return merge(model, under(own, model.schema))
+        return merge(model, own.under(model.counted))
 
 
 def _step(half_life: int) -> int:

@@ -24,7 +24,7 @@ from naively.study.pairs import ColumnPair
 from naively.tables import values
 from naively.tables.learning import Question
 from naively.tables.wordy import said, wordy
-from naively.tables.written import written
+from naively.written import written
 
 KINDS = "numbers", "levels", "words"
 NAMES = 30  # characters of two names of columns, at least

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from naively.column_types import MANY
 from naively.evidence.dates import as_dates
 from naively.families.describing import Evidences, Section
 from naively.model import Model
 from naively.statistics.levels import Levels
 from naively.tables import left_out as leaving_out
 from naively.tables.identifiers import IDENTIFIER, identifiers
-from naively.tables.inference import MANY
 from naively.tables.telling import bits, missing_weight, nearly_all
 from naively.tables.wordy import short_texts
-from naively.tables.written import written
+from naively.written import written
 
 WEIGHED = ("weighed_text", "pooled_text")
 """Families of documents whose evidence is weighed."""

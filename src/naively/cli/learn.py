@@ -34,8 +34,8 @@ def fit(
     tell more: an `AutoBayes`. The file holds the rows, each distinct one once.
 
     With --naive each column gets the family that fits it, and all are multiplied:
-    long text is a bag of words, short text categorical, numbers are normal, counts
-    Poisson, and so on; constants and identifiers are left out. The report says
+    long text is a bag of words, short text and few different numbers are categories,
+    other numbers are normal; constants and identifiers are left out. The report says
     which; `inspect --json` also says why.
 
     Of documents, words are weighed, and pairs of words where files have up to 64 MB, so that the
@@ -161,7 +161,7 @@ def update(
 ) -> None:
     """Learn more rows: the model is the one that had seen them all at once.
 
-    Families that the first rows have settled stay; what they cannot take counts as missing.
+    What a column is follows from all rows; what its family cannot take counts as missing.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def update(
         old = parting.expired(now, part, keep) if part and keep else []
         parting.forgotten(now, old)
         models.write(now, output)
-    models.unread(fitted.model, fitted.model.invalid, "learned")
+    models.unread(now.model, fitted.model.invalid_in(now.model.schema), "learned")
     for said in turned(before, now.model):
         progress.note(said)
     more = {"replaced": gone, "expired": parting.named(old)}

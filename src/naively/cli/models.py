@@ -11,7 +11,6 @@ import numpy as np
 from naively.cli import followed, progress
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.layout import clean
-from naively.cli.options import wishes_of
 from naively.engines.threads import workers
 from naively.files import locks, parted, safetensors
 from naively.files.safetensors import Saved
@@ -24,7 +23,6 @@ from naively.posterior import Posterior
 from naively.serve.log import LogError
 from naively.serve.store import pending
 from naively.tables import union, values
-from naively.tables.inference import reconsidered
 from naively.tables.inputs import MISSING
 from naively.tables.names import hinted
 from naively.tables.summarising import other_columns
@@ -138,8 +136,6 @@ def merged(paths: Sequence[Path]) -> Saved:
         except ValueError as error:
             said = str(error).replace("in `columns`", "with --columns in `naively fit`")
             raise UserError(f"{path}: {said}") from None
-    if total.schema.reasons is not None:
-        total = reconsidered(wishes_of(saved[0]), total)
     extra = followed.joined([one.extra for one in saved], paths)
     extra.pop(safetensors.SERVED, None)
     parts = parted.merged(total, saved)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from naively.cli.layout import clean
+from naively.column_types import MANY
 from naively.model import Model
 from naively.numerals import NUMBER
-from naively.tables.inference import MANY
 
 MOST = 0.9
 """Part of the labels that are numbers, from which on they may be amounts."""

@@ -32,7 +32,6 @@ from naively.tables.documents import LABEL
 from naively.tables.encoding import encode_for
 from naively.tables.held import Held
 from naively.tables.identifiers import without_identifiers
-from naively.tables.inference import reconsidered
 from naively.tables.learning import (
     ALL_OTHERS,
     HEAD,
@@ -109,8 +108,6 @@ def fit(
         made = Plan(model.blank(), question, None if known is None else known.classes)
         for part in held.tables:
             model = merge(model, summarise(made, part))
-        if known is None:
-            model = reconsidered(question.wishes, model)
     model = with_typed_labels(model)
     if known is None:
         model = without_identifiers(model)
@@ -122,6 +119,7 @@ def fit(
 
 def check_learned(name: str, model: Model, question: Question) -> None:
     """Refuse what was learned for parameters that do not fit it, and tell what is odd about it."""
+    question.wishes.check_smoothed(model.schema.known)
     model.check()
     model.posterior(workers(None))
     if said := odd(model):

@@ -59,7 +59,7 @@ def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:
     if learned.schema.reasons is None:
         rows = model._rows(X)
         if learned.schema.summary.takes == "documents":
-            learned = replace(learned, schema=learned.schema.named(TEXTS, ()))
+            learned = replace(learned, counted=learned.schema.named(TEXTS, ()))
         return examine(learned, posterior, rows, rows, jobs, level)
     names = learned.schema.names
     if len(names) == 1 and learned.schema.parts[0].summary.takes == "documents" and is_flat(X):

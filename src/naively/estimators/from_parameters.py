@@ -203,7 +203,7 @@ class FromDice(NaiveBayesClassifier):
         model = given.model(estimator, np.zeros((counts[0], len(dice))))
         tables = {"count": given.summed(np.hstack(dice))}
         tables["missing"] = model.statistics.tables["missing"]
-        model.statistics = LevelStatistics(tables, [np.arange(size) for size in sizes])
+        model.sums = LevelStatistics(tables, [np.arange(size) for size in sizes])
         return kept(estimator, model)
 
 

@@ -89,10 +89,10 @@ class Learning(Rereads):
     ) -> Self:  # fmt: skip
         """Learn from more rows. New classes may appear in any call; so may levels and columns.
 
-        Any split of the rows into calls gives the same sums, bit for bit; of a table once all
-        columns are known or named, for a family is inferred when its column is first met. Bins,
-        interactions and weights that were chosen are kept while rows grow by a tenth at most: see
-        `reestimate`.
+        Any split of the rows into calls gives the same model, bit for bit, of a table with the
+        same families of columns (but for ``family="auto"``, which chooses on the first rows).
+        Bins, interactions and weights that were chosen are kept while rows grow by a tenth at
+        most: see `reestimate`.
 
         Parameters
         ----------

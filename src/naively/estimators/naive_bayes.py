@@ -22,10 +22,10 @@ from naively.tables.names import named
 class NaiveBayes(TableClassifier):
     """Naive Bayes for any table: mixed columns, missing values, unseen levels.
 
-    The independence assumption lets each column have a family of its own. Which one is inferred
-    from the first 100,000 rows by the rule in `naively.tables.inference`, told by
-    ``model_.schema.why``, and overruled by `columns`. Values that a column's family cannot take
-    count as missing, with a warning.
+    The independence assumption lets each column have a family of its own. Which one follows from
+    all rows that were learned, in any order and batches, by the rule in `naively.column_types`;
+    ``model_.schema.why`` says why, and `columns` overrules it. Values that a column's family cannot
+    take count as missing, with a warning.
 
     Parameters
     ----------

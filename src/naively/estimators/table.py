@@ -49,7 +49,7 @@ from naively.tables.encoding import decode, encode, encode_for
 from naively.tables.explaining import explain
 from naively.tables.frames import SparseTable, array_width, to_arrow
 from naively.tables.identifiers import learnable_without, without_identifiers
-from naively.tables.inference import Wishes, infer, reconsidered
+from naively.tables.inference import Wishes, counting, infer
 from naively.tables.left_out import odd, unvaried_in
 from naively.tables.likeness import like as known_of
 from naively.tables.names import few
@@ -61,8 +61,8 @@ from naively.tables.turned import kinds, turned
 
 Given = tuple[Any, LabelCodes, Float64 | None, Kind]
 """(table without the target, labels, weights, the kind of table that X is)."""
-Source = tuple[Any, LabelCodes]
-"""(table, labels)."""
+Source = tuple[Any, LabelCodes, Float64 | None]
+"""(table, labels, weights)."""
 
 
 class TableClassifier(AnswersInBatches, AsksWhyNot):
@@ -113,6 +113,7 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         learned, noted = chosen._summarise(X, y, sample_weight, known)
         if like is None:
             learned = without_identifiers(learned)
+            self._wishes().check_smoothed(learned.schema.known)
             learned.check(workers(self.n_jobs))
             for said in self._odd(learned):
                 warnings.warn(said, UserWarning, stacklevel=2)
@@ -128,10 +129,11 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         before = object.__new__(type(self))  # one that says what this one said
         before.__dict__.update(self._read)
         anew = reread(model, before._wishes(), self._wishes(), changed)
-        model.read_anew(anew.schema, self._prior(), anew.statistics)
+        model.read_anew(anew.counted, self._prior(), anew.sums)
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
-        total = reconsidered(self._wishes(), union.merge(self.model_.copy(), delta))
+        total = union.merge(self.model_.copy(), delta)
+        self._warn(delta.strays(total.schema), "learned", total.schema)
         for said in turned(kinds(self.model_), total):
             warnings.warn(said, UserWarning, stacklevel=4)
         self._keep(total, noted)
@@ -140,7 +142,7 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         if (source := streamed(X)) is not None:
             return self._counted(source, y, sample_weight, self.model_, new=False)
         table, labels, weights, _ = self._given(X, y, sample_weight, self.model_)
-        return self._summed(self.model_, table, labels, weights)
+        return self._summed(self.model_, table, labels, weights, declares=False)
 
     def _given(self, X: Any, y: Any, sample_weight: Any, known: Model | None) -> Given:
         """What there is to learn, checked."""
@@ -164,17 +166,18 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
             if learned.unlabelled:
                 column = values.flat(apart(self._as_table(X, None, y), y)[1])
                 learned.skipped = spelled_missing(column, self.missing)
-            if known is None:  # what came after the first rows may be other than they were
-                learned = reconsidered(self._wishes(), learned)
-                if name := target_within(table, labels, getattr(y, "name", None)):
-                    said = f"column {name!r} of X holds the labels y: leave it out"
-                    warnings.warn(said, UserWarning, stacklevel=3)
+            if known is None and (name := target_within(table, labels, getattr(y, "name", None))):
+                said = f"column {name!r} of X holds the labels y: leave it out"
+                warnings.warn(said, UserWarning, stacklevel=3)
         if learned.unlabelled:
             said = f"{learned.unlabelled} of {rows} rows have no label and were left out"
             if learned.skipped:
                 said += f"; {learned.skipped!r} means a missing value, unless `missing` says other"
             warnings.warn(said, UserWarning, stacklevel=3)
-        self._warn(learned.invalid, "learned", learned.schema)
+        if known is None:
+            self._warn(learned.invalid, "learned", learned.schema)
+        elif learned.unread:
+            self._warn(learned.unread, "learned", known.schema)
         return learned, {"_kind": kind}
 
     def _planned(
@@ -189,10 +192,12 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
             check_classes(labels[0], classes)
         if known is None:
             check_total(weights, "rows")
-        source = table, labels
+        source = table, labels, weights
         if weights is not None and not weights.all():  # rows of weight 0 are absent
-            source = table.filter(pa.array(weights > 0)), (labels[0], labels[1][weights > 0])
-        schema = self._schema(*source, known)
+            there = weights > 0
+            codes = labels[1][there]
+            source = table.filter(pa.array(there)), (labels[0], codes), weights[there]
+        schema = self._schema(*source[:2], known)
         schema.check_any("learn from")
         blank = Model(schema, self._prior(), target=y if isinstance(y, str) else None)
         return blank, source, given
@@ -202,6 +207,8 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
     ) -> Learnable:
         blank, source, given = self._planned(X, y, sample_weight, known, 2)
         table, (classes, codes), weights, _ = given
+        if blank.counted.open is not None:
+            blank = blank.blank(infer(self._wishes(), *source))
         rows, invalid = encode(blank.schema, table)
         self._warn(invalid, "learned", blank.schema)
         kept = np.flatnonzero(codes < len(classes))
@@ -217,8 +224,7 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         return self.alpha if isinstance(self.alpha, Mapping) else smoothing_of(model.schema)
 
     def _reading(self, rows: Learnable) -> Reading:
-        table, labels = rows.source
-        return self._schema(table, labels, None), self._prior()
+        return infer(self._wishes(), *rows.source), self._prior()
 
     def _warn(self, invalid: dict[str, Invalid], what: str, schema: Schema) -> None:
         """Warn of values that columns could not take, at the line of the user."""
@@ -233,19 +239,20 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
     def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
         """The columns to learn from, given some rows and what is known."""
         if known is None:
-            return infer(self._wishes(), table, labels)
-        new = other_columns(known.schema, known.target, table.column_names)[1]
+            return counting(self._wishes(), table, labels)
+        new = other_columns(known.counted, known.target, table.column_names)[1]
         if new and known.family.closed:
             said = f"the plan that was given has no column(s) {few(new)}: ignored"
             warnings.warn(said, UserWarning, stacklevel=5)
-            return known.schema
+            return known.counted
         if not new:
-            return known.schema
-        return union.union(known.schema, infer(self._wishes(), table, labels, new), {}, {})
+            return known.counted
+        return union.union(known.counted, counting(self._wishes(), table, labels, new), {}, {})
 
     def _summed(
-        self, like: Model, table: pa.Table, labels: LabelCodes, weights: Float64 | None
-    ) -> Model:
+        self, like: Model, table: pa.Table, labels: LabelCodes, weights: Float64 | None,
+        declares: bool = True,
+    ) -> Model:  # fmt: skip
         """A model like another one that learned these rows alone."""
         classes, codes = labels
         blank = like.blank()
@@ -256,10 +263,10 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
             at, rows = batch
             part = slice(at, at + rows.num_rows)
             own = None if weights is None else weights[part]
-            return summarise(blank, rows, (classes, codes[part]), own)
+            return summarise(blank, rows, (classes, codes[part]), own, declares)
 
         for part in in_order(one, slices(table), workers(self.n_jobs).count):
-            total.absorb(part)
+            total = union.merge(total, part) if total.rows or total.unlabelled else part
         check_levels(total)
         return total
 

@@ -8,11 +8,11 @@ from naively.families.base import Parameters
 from naively.families.formula import Formula, NoFormulaError
 from naively.model import Model
 from naively.multilabel import Multilabel
-from naively.numerals import is_whole
+from naively.numerals import MOMENT, is_whole
 from naively.posterior import Posterior
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import first_names
-from naively.tables.values import MOMENT, level_text
+from naively.tables.values import level_text
 
 
 class NotExportableError(ValueError):

@@ -23,9 +23,9 @@ from naively.families.formula import (
     Parabola,
     PartCut,
 )
-from naively.numerals import ANY, NUMBER
+from naively.numerals import ANY, MOMENT, NUMBER
 from naively.schema import Schema
-from naively.tables.values import MOMENT, level_text
+from naively.tables.values import level_text
 
 BLANKS = (
     r"\x{9}-\x{d}\x{1c}-\x{20}\x{85}\x{a0}\x{1680}"

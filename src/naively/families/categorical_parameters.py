@@ -18,6 +18,7 @@ from naively.families.formula import Formula, LevelCut, Table, Term
 from naively.families.linear import IMPOSSIBLE, counts_of, log
 from naively.kernels import levels as kernel
 from naively.kernels.sizes import CODES
+from naively.numerals import NUMBER
 from naively.remarks import Categories
 from naively.statistics.base import Data, InvalidValueError, dense, is_sparse, shown
 from naively.statistics.level_counts import TABLE, no_level
@@ -26,6 +27,8 @@ from naively.statistics.row_encoding import categories
 from naively.workers import Workers
 
 Unseen = Literal["smooth", "ignore", "error"]
+NARROW = 1.2e-38, 3.4e38
+"""The least and the greatest of numbers of four bytes that have all digits, about."""
 LevelAlphas = Callable[[int, Int64], tuple[Any, Any]]
 """From (feature, levels) to (l of each level, Σ_j l_j), for each class."""
 
@@ -160,6 +163,8 @@ class CategoricalParameters(Parameters):
             else:
                 given_as = spelled_as(known, given) if known.dtype.kind == "T" else given
             found, hit = find(known, given_as)
+            if not hit.all() and known.dtype.kind == given_as.dtype.kind == "T":
+                found, hit = _rounded(known, given_as, found, hit)
             lookup.append(np.where(hit, at + found, self._beyond + j))
             lookup.append(np.array([self._beyond + len(levels)]))
             at += len(known)
@@ -344,3 +349,27 @@ class CategoricalParameters(Parameters):
 def _code(text: str) -> int:
     """The level code that a table has as text; -1, which no level has, if it is none."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else -1
+
+
+def _rounded(
+    known: Levels, given: Levels, found: Int64, hit: npt.NDArray[np.bool_]
+) -> tuple[Int64, npt.NDArray[np.bool_]]:
+    """(places of levels, whether they are known): numbers are also if they are one as float32."""
+    numbers = {_narrow(text): place for place, text in enumerate(known.tolist())}
+    numbers.pop(None, None)
+    if numbers:
+        found, hit = found.copy(), hit.copy()
+        for k in np.flatnonzero(~hit).tolist():
+            at = numbers.get(_narrow(str(given[k])), -1)
+            if at >= 0:
+                found[k], hit[k] = at, True
+    return found, hit
+
+
+def _narrow(text: str) -> np.float32 | None:
+    """Text as a number of four bytes; None if it is none, or one that these cannot hold."""
+    if not NUMBER.fullmatch(text):
+        return None
+    value = float(text)
+    whole = value.is_integer()  # which is itself, or it is a long name
+    return None if whole or not NARROW[0] <= abs(value) <= NARROW[1] else np.float32(text)

@@ -11,6 +11,7 @@ import numpy as np
 from naively.exact import ExactArray
 from naively.families.base import FeatureError
 from naively.model import Model
+from naively.schema import NoColumnError
 from naively.statistics.base import Statistics
 
 MOST_FEATURES = 1 << 31
@@ -66,12 +67,12 @@ def model(read: Model) -> None:
         raise ValueError(f"it has {len(read.classes)} classes with weights of {weight.shape}")
     if weight.any_negative() or not math.isfinite(weight.rounded().sum()):
         raise ValueError("a class weight is negative or too large")
-    for part, own in zip(read.schema.parts, read.parts, strict=True):
+    for part, own in zip(read.counted.parts, read.counted_parts, strict=True):
         _statistics(own, weight, len(part.names))
     if len(read.classes):
         if problem := read.impossible():
             raise ValueError(f"its sums contradict each other: {problem}")
-        with suppress(FeatureError):  # it learned too little, so far
+        with suppress(FeatureError, NoColumnError):  # it learned too little, so far
             read.check_family()
 
 

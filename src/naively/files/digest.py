@@ -40,11 +40,11 @@ def digest(fitted: Any) -> str:
     weight = model.class_weight
     arrays: Arrays = {"class_weight": weight.limbs}
     low = {"class_weight": weight.low}
-    for k, part in enumerate(model.parts):
+    for k, part in enumerate(model.counted_parts):
         low |= encode_statistics(part, arrays, f"statistics.{k}.")
     counted = {
-        "columns": _plain(model.schema.names),
-        "counted": [[_plain(one.summary), _plain(one.names)] for one in model.schema.parts],
+        "columns": _plain(model.counted.names),
+        "counted": [[_plain(one.summary), _plain(one.names)] for one in model.counted.parts],
         "classes": [_label(label) for label in model.classes.tolist()],
         "low": low,
     }

@@ -8,7 +8,7 @@ from naively.files.parts import REST, Part, utc_now
 from naively.files.safetensors import ModelFileError, Saved, from_bytes, to_bytes
 from naively.model import NEVER, Model
 from naively.tables import union
-from naively.tables.inference import Wishes, reconsidered
+from naively.tables.inference import Wishes
 from naively.tables.likeness import counted_alike
 
 LONGEST = 200  # characters of a name
@@ -40,7 +40,7 @@ def learn(saved: Saved, more: Model, wishes: Wishes, name: str = REST) -> None:
     name : of the part; `REST` for rows without one.
     """
     parts, structure = begun(saved.parts, saved.model, more, name), saved.model.structure
-    saved.model = reconsidered(wishes, union.merge(saved.model, more))
+    saved.model = union.merge(saved.model, more)
     saved.model.structure = structure
     saved.parts = added(parts, saved.model, more, name)
 
@@ -118,9 +118,9 @@ def forget(saved: Saved, gone: Mapping[str, Model | None]) -> Model:
         part = touched[name]
         rows = part.copy() if asked is None else summed(total, [asked])
         part.forget(rows)
-        removed.absorb(rows)
+        removed = _added(removed, rows)
         if part.class_weight.nonzero().any():
-            rest.absorb(part)
+            rest = _added(rest, part)
             left[name] = kept(part)
     saved.model = rest
     saved.parts = left if {*left} - {REST} else {}
@@ -163,12 +163,19 @@ def summed(total: Model, models: Sequence[Model | tuple[str, Part]]) -> Model:
     if len(models) == 1:
         (one,) = models
         model = one if isinstance(one, Model) else model_of(*one)
-        whole.absorb(union.under(counted_alike(model, whole)[0], total.schema, strict=False))
+        whole = _added(whole, model)
     elif models:
         half = len(models) // 2  # each sum is of two alike: long ones are seldom copied
-        whole = summed(total, models[:half])
-        whole.absorb(summed(total, models[half:]))
+        whole = _added(summed(total, models[:half]), summed(total, models[half:]))
     return whole
+
+
+def _added(total: Model, model: Model) -> Model:
+    """What both learned, of the columns of the first; to be used in its place."""
+    if total.counted.open is not None:
+        return union.merge(total, model)
+    total.absorb(counted_alike(model, total)[0].under(total.counted))
+    return total
 
 
 def said(name: str) -> str:

@@ -215,7 +215,7 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
     weight = model.class_weight
     arrays: Arrays = {"class_weight": np.array(weight.limbs, "<i8", order="C")}
     low = {"class_weight": weight.low}
-    for k, part in enumerate(model.parts):
+    for k, part in enumerate(model.counted_parts):
         low |= encode_statistics(part, arrays, f"statistics.{k}.")
     prior = {one.name: encode(getattr(model.prior, one.name), arrays) for one in fields(Prior)}
     document = {
@@ -227,10 +227,10 @@ def _encoded(saved: Saved) -> tuple[dict[str, Any], Arrays]:
         "prior": prior,
         "classes": encode_classes(model.classes, arrays),
         "declared": np.flatnonzero(np.isin(model.classes, model.declared)).tolist(),
-        "schema": encode_schema(model.schema, arrays),
+        "schema": encode_schema(model.counted, arrays),
         "rows": model.rows,
         "unlabelled": model.unlabelled,
-        "invalid": encode_invalid(model.invalid),
+        "invalid": encode_invalid(model.unread),
         "target": model.target,
         "low": low,
         "extra": saved.extra,

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from naively import __version__
 from naively.families.base import AnyFamily
+from naively.families.inferred import Inferred
 from naively.families.registry import FAMILIES
 from naively.files import checks
 from naively.files.encoding import encode, hyperparameters
@@ -94,6 +95,9 @@ def encode_family(family: AnyFamily, arrays: Arrays) -> dict[str, Any]:
 
 def _family(encoded: dict[str, Any], arrays: Arrays) -> AnyFamily:
     name = str(encoded.get("name"))
+    if name == Inferred.name:
+        values = {key: value for key, value in encoded.items() if key != "name"}
+        return hyperparameters(Inferred, values, arrays)
     if name not in FAMILIES:
         raise ValueError(f"naively {__version__} knows no family {name!r}")
     values = {key: value for key, value in encoded.items() if key != "name"}

@@ -121,6 +121,25 @@ def count_levels(X, codes, start, stop, offsets, counts, missing, report):
     return 0, stop
 
 
+def tabulate(x, bits, codes, keys, counts, missing, slots, report):
+    """`distinct.tabulate`, of no more different numbers than there is room for."""
+    if not is_few(x.size):
+        return NotImplemented
+    there = ~np.isnan(x)
+    known, places = np.unique(x[there], return_inverse=True)
+    if len(known) > len(keys):
+        return NotImplemented
+    missing += np.bincount(codes[~there], minlength=len(missing))
+    cells = places * counts.shape[1] + codes[there]
+    table = np.bincount(cells, minlength=len(known) * counts.shape[1])
+    keys[: len(known)] = known
+    counts[: len(known)] = table.reshape(len(known), counts.shape[1])
+    values = x[there]
+    fractional, negative = (values != np.floor(values)).sum(), (values < 0).sum()
+    report[:] = len(values), fractional, negative, len(known), 0
+    return None
+
+
 def encode(X, start, stop, offsets, lookup, beyond, out):
     """`levels.encode`, of integers from 0 on."""
     codes = X[start:stop]

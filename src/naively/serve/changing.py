@@ -10,7 +10,7 @@ import pyarrow as pa
 from naively.model import Model
 from naively.serve.state import SPARE, unread
 from naively.tables import union
-from naively.tables.inference import Wishes, reconsidered
+from naively.tables.inference import Wishes
 from naively.tables.learning import Question
 from naively.tables.names import few
 from naively.tables.one_pass import learn
@@ -52,7 +52,7 @@ class Changer:
     def columns(self, model: Model) -> list[str]:
         """The columns that rows to learn may have."""
         own = (self.question.target, self.question.weight)
-        return [*model.schema.ordered, *(name for name in own if name is not None)]
+        return [*model.counted.ordered, *(name for name in own if name is not None)]
 
     def change(self, model: Model, what: What, table: pa.Table) -> Changed:
         """What the model is after these rows; it stays as it is.
@@ -64,16 +64,17 @@ class Changer:
         tasks = [lambda batch=batch: batch for batch in table.combine_chunks().to_batches()]
         part = with_typed_labels(learn(tasks, self.question, 1, model)[0])
         after = model.copy()
-        said = unread(part, part.invalid, "learned")
+        said: list[str] = []
         if what == "learn":
             if model.family.keeps and len(model.classes) and model.structure is None:
                 model.posterior(SPARE)  # what is kept depends on the changes, not on their groups
             known = model.classes.tolist()
             if new := [label for label in part.classes.tolist() if label not in known]:
                 said.append(f"new classes: {few([str(label)[:40] for label in new])}")
-            after = reconsidered(self.wishes, union.merge(after, part))
+            after = union.merge(after, part)
             after.prior.check_room(after.classes)
             after.structure = model.structure
+            said = unread(after, part.invalid_in(after.schema), "learned") + said
             said += turned(kinds(model), after)
         else:
             after.forget(part)

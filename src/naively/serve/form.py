@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from naively.column_types import MANY
 from naively.serve.state import State
 from naively.tables.encoding import decode
-from naively.tables.inference import MANY
 
 DRAWN, SHOWN, LEVELS = 400, 24, 1000
 """Rows that are drawn from the model, values of a column that are shown, and levels."""

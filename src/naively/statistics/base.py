@@ -249,7 +249,7 @@ def two_classes(sums: ExactArray, code: int) -> ExactArray:
 
 S = TypeVar("S", bound=Statistics)
 
-Takes = Literal["numbers", "truths", "levels", "cells", "documents"]
+Takes = Literal["numbers", "truths", "levels", "cells", "documents", "values"]
 
 
 class Summary(ABC, Generic[S]):
@@ -257,7 +257,8 @@ class Summary(ABC, Generic[S]):
 
     takes: ClassVar[Takes] = "numbers"
     """What rows are made of: numbers or truth values as an array of numbers, NaN being a missing
-    one; `Encoded` levels, as text or, of "cells", as numbers where all are; or documents."""
+    one; `Encoded` levels, as text or, of "cells", as numbers where all are; documents; or `Values`,
+    of which each is a number or a text."""
     by_column: ClassVar[bool] = True
     """Whether each column is counted by itself, so that columns can be taken out of the sums."""
     takes_sparse: ClassVar[bool] = True

@@ -209,7 +209,7 @@ class Folds:
     @cached_property
     def _known(self) -> Model:
         """All rows, with what their columns add up to."""
-        return replace(self.total, statistics=self.total.statistics.with_events())  # type: ignore[attr-defined]
+        return replace(self.total, sums=self.total.statistics.with_events())  # type: ignore[attr-defined]
 
     def _met(self, split: int, columns: Int64) -> Model:
         """As `model`, of some columns, and of all columns together: for its sums alone."""
@@ -238,12 +238,12 @@ class Folds:
         places[columns] = which
         shape = len(test), sums.tables["sum"].shape[1]
         X = type(X)((X.data, places[X.indices], X.indptr), shape=shape)
-        return replace(model, statistics=sums), X
+        return replace(model, sums=sums), X
 
     def _named(self, model: Model) -> Model:
         """A model with its labels, and without classes that it has not met."""
         model = self._readable(model)
-        return replace(model, statistics=model.statistics.canonical())
+        return replace(model, sums=model.statistics.canonical())
 
     def _readable(self, model: Model) -> Model:
         """The same, to be asked and let go of: nobody else has these sums."""
@@ -253,7 +253,7 @@ class Folds:
             sums = sums.gather_classes(kept)
         return replace(
             model, classes=model.classes[kept],
-            class_weight=model.class_weight.gather(0, kept), statistics=sums.readable(),
+            class_weight=model.class_weight.gather(0, kept), sums=sums.readable(),
         )  # fmt: skip
 
     def ask(
@@ -296,7 +296,7 @@ class Folds:
         own = model.schema
         parts = _read(own, schema, [X] if own.is_single else X.parts)
         sums = schema.statistics(_read(own, schema, model.parts))
-        model = replace(model, schema=schema, prior=prior, statistics=sums)
+        model = replace(model, counted=schema, prior=prior, sums=sums)
         model.check(workers, self.classes)
         posterior = model.posterior(workers)
         parts = silenced(schema, parts, unvaried_in(posterior))
@@ -324,7 +324,7 @@ def _met_only(schema: Schema) -> bool:
 
 def _met(model: Model, columns: Int64) -> Model:
     """Some columns of a model, and all columns together: for its sums alone."""
-    return replace(model, statistics=model.statistics.met(columns))  # type: ignore[attr-defined]
+    return replace(model, sums=model.statistics.met(columns))  # type: ignore[attr-defined]
 
 
 def _read(own: Schema, other: Schema, wholes: list[Any]) -> list[Any]:

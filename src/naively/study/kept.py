@@ -96,7 +96,7 @@ class Kept:
                 weights.append(weights_of(own, question.weight, question.wishes.missing))
         X, _ = encode(model.schema, together(rows))
         weighed = np.concatenate(weights) if weights else None
-        return Learnable(model.blank(), X, np.concatenate(labels), weighed)
+        return Learnable(model.blank(model.schema), X, np.concatenate(labels), weighed)
 
 
 def most_rows(batch: pa.RecordBatch | pa.Table) -> int:

@@ -21,9 +21,8 @@ from naively.families.poisson import Poisson
 from naively.hashing import GOLDEN, mixed
 from naively.model import Model
 from naively.prior import Prior
-from naively.schema import Block, Schema, Why
+from naively.schema import Block, Schema, Why, together
 from naively.tables import values
-from naively.tables.blocks import together
 from naively.tables.targets import LabelCodes
 
 ROWS = 6000  # rows that are looked at, taken by chance

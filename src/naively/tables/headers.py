@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 
-from naively.numerals import NUMBER, WHOLE, is_whole
+from naively.numerals import MOMENT, NUMBER, WHOLE, is_whole
 from naively.tables.inputs import MISSING, TableError
 from naively.tables.names import first_names
-from naively.tables.values import MOMENT, TRUTH
+from naively.tables.values import TRUTH
 
 TYPES = frozenset(
     {"c", "d", "s", "t", "continuous", "discrete", "string", "time", "basket"}

@@ -1,4 +1,8 @@
-"""Columns of text with another value in each row: they are left out, and not stored."""
+"""Columns of text that are identifiers: they are left out, and not stored.
+
+Where whole rows are stored, these are columns with another value in each row; elsewhere, those that
+`naively.column_types` takes for identifiers.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from naively.column_types import MANY
 from naively.evidence.dates import as_dates
 from naively.evidence.prose import are_prose
 from naively.model import Model
 from naively.schema import Schema, Why
 from naively.statistics.levels import Encoded, Levels
 from naively.study.folds import Learnable
-from naively.tables.inference import MANY
 from naively.tables.wordy import wordy
 
 IDENTIFIER = Why("like an identifier: another value in each row")
@@ -25,13 +29,15 @@ def identifiers(model: Model) -> list[str]:
 
     Columns of text whose words are evidence are none. A row of weight 2 is two rows.
     """
-    counted: Any = model.statistics
-    if not _keeps_rows(model.schema):
+    if model.counted.open is not None:
+        return _among_candidates(model)
+    counted: Any = model.sums
+    if not _keeps_rows(model.counted):
         return []
     weight = float(model.class_weight.rounded().sum())
     if max(map(len, counted.levels)) < weight:
         return []
-    return _found(model.schema, counted.canonical().levels, weight)  # without those of no row
+    return _found(model.counted, counted.canonical().levels, weight)  # without those of no row
 
 
 def without_identifiers(model: Model) -> Model:
@@ -40,19 +46,46 @@ def without_identifiers(model: Model) -> Model:
     Only when all rows are there is it known which columns these are: later ones may have their
     values again. So `fit` leaves them out, and what goes on learning does not.
     """
-    found = _without(model.schema, identifiers(model))
-    if found is None:
-        return model
-    schema, kept = found
-    counted: Any = model.statistics
-    invalid = {name: one for name, one in model.invalid.items() if name in schema.known}
-    rows = counted.gather_columns(kept).canonical()
-    return replace(model, schema=schema, statistics=rows, invalid=invalid)
+    gone = identifiers(model)
+    if model.counted.open is not None:
+        found = _without_candidates(model, gone) if gone else model
+    elif (narrower := _without(model.counted, gone)) is not None:
+        schema, kept = narrower
+        rows: Any = model.sums
+        found = replace(model, counted=schema, sums=rows.gather_columns(kept).canonical())
+    else:
+        found = model
+    if found is not model:
+        known = found.counted.known
+        found.unread = {name: one for name, one in model.unread.items() if name in known}
+    return found
+
+
+def _among_candidates(model: Model) -> list[str]:
+    """The columns whose values are counted for their type, and have texts of identifiers."""
+    names = [name for name, why in (model.schema.reasons or {}).items() if why.kind == "identifier"]
+    sources = zip(model.counted.parts, model.counted_parts, strict=True)
+    part, counted = next((part, own) for part, own in sources if part.summary.takes == "values")
+    texts = dict(zip(part.names, counted.levels[counted.width :], strict=True))
+    return [name for name in names if len(texts.get(name, ()))]
+
+
+def _without_candidates(model: Model, gone: Sequence[str]) -> Model:
+    """The model without some of the columns whose values are counted for their type."""
+    schema = model.counted
+    left = [
+        replace(block, names=tuple(name for name in block.names if name not in gone))
+        for block in schema.blocks
+        if not {*gone} >= {*block.names}
+    ]
+    whys = {name: model.schema.reason(name) for name in gone}
+    reasons = (schema.reasons or {}) | whys
+    return model.under(replace(schema, blocks=tuple(left), reasons=reasons)).copy()
 
 
 def learnable_without(rows: Learnable) -> Learnable:
     """Rows to learn without such columns, as `fit` leaves them out."""
-    schema, X = rows.blank.schema, rows.X
+    schema, X = rows.blank.counted, rows.X
     if not _keeps_rows(schema) or not isinstance(X, Encoded):
         return rows
     weight = float(len(X.codes) if rows.weights is None else rows.weights.sum())
@@ -65,9 +98,9 @@ def learnable_without(rows: Learnable) -> Learnable:
     if found is None:
         return rows
     narrower, kept = found
-    table, labels = rows.source
+    table, *others = rows.source
     gone = [name for name in schema.names if name not in narrower.known]
-    source = table.drop_columns(gone), labels
+    source = table.drop_columns(gone), *others
     return replace(rows, blank=rows.blank.blank(narrower), X=X[:, kept], source=source)
 
 

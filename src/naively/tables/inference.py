@@ -1,29 +1,4 @@
-"""Which family fits a column: a rule over the first rows of a table.
-
-==================================================  ==============================================
-the column holds                                    its family
-==================================================  ==============================================
-true and false                                      Bernoulli
-text, 6 words or more on average, mostly different  Text
-other text, categories                              Categorical
-whole numbers, at most 20 different ones (below 20  Categorical
-rows, half as many as rows)
-whole numbers >= 0 of a variance of half to twice   Poisson
-their mean
-other numbers                                       Gaussian, or the family that was asked for
-a sparse matrix of counts (of other numbers)        Multinomial (Gaussian), one block
-one value only, or none                             Categorical, left out of the product until
-                                                    a second value is met
-text of which more than 9 in 10 are different       left out: like an identifier
-whole numbers, each once, half of their range       left out: like an identifier
-dates and times, lists, structures                  left out
-==================================================  ==============================================
-
-A family of levels that was asked for, as ``Categorical(alpha=0)``, is also that of categories and
-of true and false. With ``auto``, columns of numbers that would be Gaussian or Poisson get the
-family that predicts the class best on rows held out of those first ones (see
-`naively.tables.choice`).
-"""
+"""Which columns are learned from: what people say of them, and what is found out."""
 
 from __future__ import annotations
 
@@ -35,36 +10,41 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from naively.exact import Float64
 from naively.families.base import AnyFamily
-from naively.families.bernoulli import Bernoulli
 from naively.families.categorical import Categorical
 from naively.families.categorical_parameters import Unseen
 from naively.families.gaussian import Gaussian
+from naively.families.inferred import Inferred
 from naively.families.multinomial import Multinomial
-from naively.families.poisson import Poisson
 from naively.families.text import Text
 from naively.model import Model
-from naively.schema import ASKED, CONSTANT, NO_VALUES, Block, ColumnType, Schema, Why
+from naively.prior import Prior
+from naively.recounting import with_types
+from naively.schema import (
+    ASKED,
+    Block,
+    ColumnType,
+    Schema,
+    Why,
+    declared_categorical,
+    together,
+)
 from naively.tables import prose, values
-from naively.tables.blocks import together
 from naively.tables.choice import chosen
 from naively.tables.declared import declared_types
 from naively.tables.frames import SparseTable
 from naively.tables.inputs import MISSING
 from naively.tables.names import named, names_of, no_column
+from naively.tables.summarising import slices, summarise
 from naively.tables.targets import LabelCodes
-from naively.tables.union import counts, is_few, with_families
-from naively.tables.written import written
+from naively.tables.union import merge
 
 ROWS, CELLS = 100_000, 50_000_000
 """Rows from which families are inferred: the first ones; and their cells, at most."""
 
-ROUNDED = Gaussian(floor="feature", resolution=1.0)
-TRUTHS = Why("true or false", "truths")
-COUNTS = Why("counts, variance about the mean", "counts")
 EVIDENCE, PROSE = Why("evidence"), Why("text of many words")
-FEW = 20  # different whole numbers that are levels rather than amounts; in few rows, half as many
-MANY = 20  # rows from which on they are many, and a column of different values an identifier
+OPEN = Why("as its values are")
 
 FamilyChoice = AnyFamily | str
 """A family, the name of one, or "skip"."""
@@ -126,17 +106,16 @@ class Wishes:
     @property
     def levels(self) -> AnyFamily | None:
         """The family that was asked for, if it is one of levels and no plain one."""
-        asked = self.numeric
-        known = asked is not None and asked.summary.of_levels
-        return asked if known and repr(asked) != repr(Categorical()) else None
+        return self.inferred.levels
+
+    @property
+    def inferred(self) -> Inferred:
+        """What stands for the families of columns that are not named or declared."""
+        return Inferred(self.alpha, self.unseen, self.numeric)
 
     def alpha_of(self, name: str) -> Any:
         """The smoothing of one column; 1 of those that a dict does not name."""
-        return self.alpha.get(name, 1.0) if isinstance(self.alpha, Mapping) else self.alpha
-
-    def _of(self, name: str) -> Wishes:
-        """What is said about one column."""
-        return replace(self, alpha=self.alpha_of(name))
+        return self.inferred.alpha_of(name)
 
     def check_alpha(self, names: Sequence[str]) -> None:
         """Raise ValueError if alpha is by column, and names others than these, or no numbers."""
@@ -185,7 +164,7 @@ class Wishes:
         return self.alone if len(rest) == 1 else None
 
     def schema(self, table: pa.Table, names: Sequence[str] | None = None) -> Schema:
-        """The schema for some columns (by default all) of a table, from its first rows.
+        """What to count of some columns (by default all) of a table, given its first rows.
 
         Raises ValueError if `columns` or `text` name one that is not there, unless only some were
         asked about; or if a column of text holds something else.
@@ -196,6 +175,8 @@ class Wishes:
         blocks: list[Block] = []
         reasons: dict[str, Why] = {}
         alone = self._alone({*names} - {*given})
+        inferred = self.inferred
+        open_: list[str] = []
         self._check_text(table, known, alone is not None)
         types = self._types(table, names, known)
         if known is not None:
@@ -209,18 +190,23 @@ class Wishes:
                 continue
             family, reasons[name] = self.whole, EVIDENCE
             if family is None:
-                own = self._of(name)
-                family, reasons[name] = own._rule(table.column(name), types.get(name))
+                family, reasons[name] = inferred, OPEN
+                if (odd := values.no_plain_values(table.schema.field(name).type)) is not None:
+                    family, reasons[name] = None, Why(f"no plain values but {odd}")
+                elif types.get(name) == "categorical":
+                    family, reasons[name] = declared_categorical(inferred, name)
             elif alone and name in self.text:
                 family, reasons[name] = alone, ASKED
             elif alone and name not in types and prose.is_prose(table.column(name), self.missing):
                 family, reasons[name] = alone, PROSE
-            if family is not None:
+            if family is inferred:
+                open_.append(name)
+            elif family is not None:
                 blocks.append(Block(family, (name,)))
-        if known is not None:
-            self.check_smoothed({name: block.family for block in blocks for name in block.names})
-        shared = together(blocks, self.whole or self.numeric)
-        return Schema(shared, reasons, self.missing, types)
+        blocks = [*together(blocks, self.whole or self.numeric)]
+        if open_:
+            blocks.insert(0, Block(inferred, tuple(open_)))
+        return Schema(tuple(blocks), reasons, self.missing, types)
 
     def _types(
         self, table: pa.Table, names: Sequence[str], known: Sequence[str] | None
@@ -261,151 +247,91 @@ class Wishes:
                     given[name] = block, family
         return given
 
-    def _rule(
-        self, given: pa.Array | pa.ChunkedArray, declared: ColumnType | None = None,
-        counted: bool = False,
-    ) -> tuple[AnyFamily | None, Why]:  # fmt: skip
-        """(family of a column, or None to leave it out; the reason).
-
-        Few numbers whose levels have been counted stay levels, even if none was met twice.
-        """
-        # first, as documents are large and need no copy; none of them is a number
-        if declared is None and prose.is_prose(given, self.missing):
-            return Text(alpha=self.alpha), PROSE
-        column = values.flat(given)
-        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        text = values.is_text(kind)
-        plain = text or values.is_number(kind) or pa.types.is_boolean(kind)
-        if not (plain or pa.types.is_null(kind) or pa.types.is_temporal(kind)):
-            return None, Why(f"no plain values but {kind}")
-        if declared == "numeric":
-            read = values.numbers(column, self.missing)
-            distinct = np.unique(read.values[np.isfinite(read.values)])
-            return self._number_rule(read.values, distinct, most=0)
-        if declared is None and not isinstance(self.alpha, Mapping):  # which names categories
-            read = values.numbers(column, self.missing)
-            if not (read.truths or read.invalid.any() or (text and values.any_code(column))):
-                distinct = np.unique(read.values[np.isfinite(read.values)])
-                if _told_apart(distinct, column, self.missing):
-                    most = FEW if counted else None
-                    return self._number_rule(read.values, distinct, most)
-        return self._level_rule(column, declared is not None)
-
-    def _level_rule(self, column: pa.Array, declared: bool) -> tuple[AnyFamily | None, Why]:
-        codes, known = values.levels(column, self.missing)
-        counts = np.bincount(codes, minlength=len(known) + 1)[:-1]
-        met = [level for level, count in zip(known.tolist(), counts, strict=True) if count]
-        levels, present = len(met), int(counts.sum())  # slices know more levels
-        if levels < 2:
-            return self._constant(levels)
-        truths = known.tolist() if declared else met
-        by_level = isinstance(self.alpha, Mapping)
-        if self.levels is None and not by_level and {*truths} <= {"true", "false"}:
-            return Bernoulli(self.alpha, binarize=None), TRUTHS
-        if not declared and all(level and values.MOMENT.fullmatch(level) for level in met):
-            return None, Why("dates or times")
-        if present >= MANY and levels > 0.9 * present:
-            how = written(met)
-            like = f"like an identifier: {levels:,} different values in {present:,} rows"
-            return None, Why(f"{like}; {how}" if how else like)
-        family = self.levels or Categorical(self.alpha, unseen=self.unseen)
-        what = "declared categorical" if declared else "text"
-        return family, Why(
-            f"{what}, {levels:,} level{'s' * (levels != 1)}", "levels" if self.levels else "rule"
-        )
-
-    def _constant(self, levels: int) -> tuple[AnyFamily, Why]:
-        """Of a column that may yet turn out to be anything: its value is counted."""
-        family = Categorical(self.alpha, unseen=self.unseen)
-        return family, CONSTANT if levels else NO_VALUES
-
-    def _number_rule(self, x: Any, distinct: Any, most: int | None) -> tuple[AnyFamily | None, Why]:
-        """The same of numbers, of which these are different: levels, if there are so few."""
-        x = x[np.isfinite(x)]
-        if len(distinct) < 2:
-            return self._constant(len(distinct))
-        whole = (x == np.floor(x)).all() and np.abs(distinct[[0, -1]]).max() <= 2**53
-        if not whole:
-            return self.numeric or Gaussian(floor="feature"), Why("numbers")
-        span = distinct[-1] - distinct[0] + 1
-        if most != 0 and len(x) >= MANY and len(distinct) == len(x) >= span / 2:
-            return None, Why("like an identifier: whole numbers, each once")
-        if self.numeric is not None:
-            plain = self.numeric == Gaussian(floor="feature")
-            return ROUNDED if plain else self.numeric, Why("whole numbers")
-        if most is None:
-            most = FEW if len(x) >= MANY else max(2, len(x) // 2)
-        if len(distinct) <= most:
-            few = Why(f"whole numbers, {len(distinct)} different", "few numbers")
-            return Categorical(self.alpha, unseen=self.unseen), few
-        if distinct[0] >= 0 and 0.5 <= x.var() / x.mean() <= 2:
-            return Poisson(self.alpha), COUNTS
-        return ROUNDED, Why("whole numbers")
-
-
-def _told_apart(distinct: Any, column: pa.Array, missing: tuple[str, ...]) -> bool:
-    """Whether numbers are different ones as float64 too, as those from 2**53 on may not be."""
-    if len(distinct) == 0 or np.abs(distinct[[0, -1]]).max() < 2**53:
-        return True
-    return len(values.levels(column, missing)[1]) <= len(distinct)
-
 
 def first_rows(columns: int) -> int:
     """The number of rows from which the families of so many columns are inferred."""
     return max(1000, min(ROWS, CELLS // max(1, columns)))
 
 
-def infer(
+def counting(
     wishes: Wishes,
     table: pa.Table | SparseTable,
     labels: LabelCodes,
     names: Sequence[str] | None = None,
 ) -> Schema:
-    """The schema for some columns of a table (all by default), from its first rows.
+    """What to count of some columns of a table (all by default), given its first rows.
+
+    The types of columns that are not declared follow from all rows that are learned: see
+    `naively.column_types`. With `auto`, families of numbers are chosen on these first ones.
 
     Raises ValueError if `columns` names one that is not there.
     """
-    table = table.slice(0, first_rows(len(table.column_names if names is None else names)))
     if isinstance(table, SparseTable):
-        return _of_matrix(wishes, table)
+        return _of_matrix(wishes, table.slice(0, first_rows(len(table.column_names))))
+    table = table.slice(0, first_rows(len(table.column_names if names is None else names)))
     schema = _referring(wishes.schema(table, names), table)
-    return chosen(schema, table, labels, wishes.asked, wishes.missing) if wishes.auto else schema
-
-
-def reconsidered(wishes: Wishes, model: Model) -> Model:
-    """The model with the families that the rule gives for what has been counted since.
-
-    A column of one value, or of few whole numbers, is counted as levels. Once there are others,
-    the rule looks at what was counted, and the counts become the statistics of its family.
-    """
-    schema = model.schema
-    changed: dict[str, tuple[AnyFamily, Why]] = {}
-    for part, counted in zip(schema.parts, model.parts, strict=True):
-        if not part.summary.of_levels:
-            continue
-        offsets = counted.offsets
-        for k, name in enumerate(part.names):
-            levels = len(counted.levels[k])
-            if levels < 2:
-                continue
-            if schema.reason(name).open or (is_few(schema, name) and levels > FEW):
-                column = _column_of(counted, k, offsets)
-                declared = schema.types.get(name)
-                family, why = wishes._of(name)._rule(column, declared, counted=True)
-                if family is None:  # an identifier or dates, as far as they were counted
-                    family, why = schema.known[name], Why(f"{levels} levels")
-                changed[name] = family, why
-    return with_families(model, changed) if changed else model
-
-
-def _column_of(part: Any, k: int, offsets: Any) -> pa.Array:
-    """A column with as many of each level as were counted; fewer, if they are very many."""
-    levels, codes, _, weights = counts(part, k, offsets)
-    total = np.bincount(codes, weights, len(levels) + 1)[:-1]
-    total *= min(1.0, ROWS / max(total.sum(), 1.0))
-    return pa.array(levels.tolist(), pa.string()).take(
-        pa.array(np.repeat(np.arange(len(levels)), np.ceil(total).astype(np.int64)))
+    numeric = wishes.numeric
+    joint = numeric is not None and not numeric.summary.by_column
+    if schema.open is None or not (wishes.auto or joint):
+        return schema
+    family: Any = schema.open.family
+    fixed: dict[str, Any]
+    if joint:  # whose columns are counted together: which they are is decided now
+        alone = replace(family, numeric=Gaussian(floor="feature"))
+        probe = Block(alone, schema.open.names), *schema.declared
+        found = _typed(replace(schema, blocks=probe), table, labels)
+        fixed = {name: numeric for name in schema.open.names if _of_numbers(found, name)}
+        family = replace(family, numeric=None)
+    else:
+        found = _typed(schema, table, labels)
+        found = chosen(found, table, labels, wishes.asked, wishes.missing)
+        fixed = {
+            name: found.known[name] for name in schema.open.names
+            if name in found.known and found.reason(name).kind == "chosen"
+        }  # fmt: skip
+    known = schema.reasons or {}
+    reasons = {name: found.reason(name) if name in fixed else why for name, why in known.items()}
+    rest = tuple(name for name in schema.open.names if name not in fixed)
+    own = [Block(one, (name,)) for name, one in fixed.items()]
+    blocks = [Block(family, rest)] if rest else []
+    return replace(
+        schema, blocks=(*blocks, *schema.declared, *together(own, numeric)), reasons=reasons
     )
+
+
+def _of_numbers(schema: Schema, name: str) -> bool:
+    """Whether a column has a family of numbers."""
+    return name in schema.known and schema.known[name].summary.takes == "numbers"
+
+
+def infer(
+    wishes: Wishes,
+    table: pa.Table | SparseTable,
+    labels: LabelCodes,
+    weights: Float64 | None = None,
+) -> Schema:
+    """The columns of a table with the families that its rows have, which may weigh something.
+
+    Raises ValueError if `columns` names one that is not there.
+    """
+    schema = counting(wishes, table, labels)
+    if schema.open is not None:
+        schema = _typed(schema, table, labels, weights)
+    wishes.check_smoothed(schema.known)
+    return schema
+
+
+def _typed(
+    schema: Schema, table: pa.Table, labels: LabelCodes, weights: Float64 | None = None
+) -> Schema:
+    """A schema with the families that these rows have."""
+    total = Model(schema, Prior())
+    classes, codes = labels
+    for at, rows in slices(table):
+        part = slice(at, at + rows.num_rows)
+        own = None if weights is None else weights[part]
+        total = merge(total, summarise(total.blank(), rows, (classes, codes[part]), own))
+    return with_types(total.counted, total.sums)
 
 
 def _referring(schema: Schema, table: pa.Table) -> Schema:

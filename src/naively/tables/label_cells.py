@@ -84,7 +84,7 @@ class LabelCells:
         rows, invalid = encode(blank.schema, batch.take(pa.array(kept)))
         own = None if weights is None else weights[kept]
         model = blank.summarise(rows, labels.some(kept), own)  # type: ignore[arg-type]
-        model.unlabelled, model.invalid = batch.num_rows - len(kept), invalid
+        model.unlabelled, model.unread = batch.num_rows - len(kept), invalid
         return model
 
     def _labels(self, cell: Any) -> list[str]:

@@ -16,7 +16,7 @@ from naively.multilabel import Multilabel
 from naively.prior import Prior
 from naively.schema import Schema
 from naively.tables import prose, union, values
-from naively.tables.inference import Wishes, first_rows, infer, reconsidered
+from naively.tables.inference import Wishes, counting, first_rows
 from naively.tables.inputs import TableError, is_untyped
 from naively.tables.joining import together
 from naively.tables.label_cells import LabelCells
@@ -104,7 +104,7 @@ def plan(
     _check(names, question)
     if question.cells is not None:
         schema = question.wishes.schema(head[0], features_of(names, question))
-        schema = schema if known is None else known.schema
+        schema = schema if known is None else known.counted
         return Plan(Multilabel(schema, question.prior, target=question.target), question)
     settled = question.wishes.settled(features_of(names, question))
     seen = together([_without(table, settled) for table in head])
@@ -120,7 +120,7 @@ def plan(
     elif known is None:
         schema = _schema(seen, features, question)
     else:
-        schema = known.schema
+        schema = known.counted
     schema.check_any("learn from")
     blank = Model(schema, question.prior, target=question.target, untyped=untyped)
     return Plan(blank, question, None if known is None else known.classes)
@@ -151,7 +151,7 @@ def merge(model: Model, part: Model) -> Model:
 
 
 def settled(made: Plan, total: Model) -> Model:
-    """All that was counted for a plan, under the families that the rule gives for it by now.
+    """All that was counted for a plan, checked.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def settled(made: Plan, total: Model) -> Model:
     check_classes(as_read(total.classes, total.untyped), question)
     if question.repeated and question.cells is None and made.like is None:
         check_repeated(question.target, len(total.classes), total.rows)
-    return reconsidered(question.wishes, total) if made.like is None else total
+    return total
 
 
 def check_classes(labels: Labels, question: Question) -> None:
@@ -244,7 +244,7 @@ def _schema(table: pa.Table, names: list[str], question: Question) -> Schema:
             pa.array(weights_of(first, question.weight, question.wishes.missing) > 0)
         )
     wishes = question.wishes
-    return infer(wishes, first, labelled(first, question.target, wishes.missing), names)
+    return counting(wishes, first, labelled(first, question.target, wishes.missing), names)
 
 
 def settled_by(table: pa.Table, question: Question) -> bool:

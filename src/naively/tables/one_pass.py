@@ -163,7 +163,7 @@ def learn(
     If the table is of a file in which all values are text, the labels are text as well, until
     `relabelling.with_typed_labels` finds out what all of them read as.
 
-    Families are inferred from the first 100,000 rows, unless the model is known. Labels, levels
+    The first 100,000 rows say which columns there are, unless the model is known. Labels, levels
     and whatever else the rows hold are counted as they come, and added in the order of the
     stream; the result does not depend on how the rows are cut into batches, nor on the number of
     threads, nor on where a pass ended early and went on.

@@ -34,17 +34,17 @@ def _relabelled(model: Model, named: Callable[[Labels], Labels]) -> Model:
         return model
     names = named(model.classes)
     total = replace(
-        model.blank(), rows=model.rows, unlabelled=model.unlabelled, invalid=dict(model.invalid),
-        skipped=model.skipped,
+        model.blank(model.counted), rows=model.rows, unlabelled=model.unlabelled,
+        unread=dict(model.unread), skipped=model.skipped,
     )  # fmt: skip
     none = np.empty(0, np.int64)
     for k, own in enumerate(_distinct(names)):
-        part = model.blank()
+        part = model.blank(model.counted)
         part.classes, part.class_weight = names[own], model.class_weight.gather(0, own)
-        part.statistics = model.statistics.gather_classes(own)
+        part.sums = model.sums.gather_classes(own)
         if k > 0:  # sums over all classes are in the first part
-            part.statistics = part.statistics.copy()
-            part.statistics.accumulate(model.statistics.gather_classes(none), none, sign=-1)
+            part.sums = part.sums.copy()
+            part.sums.accumulate(model.sums.gather_classes(none), none, sign=-1)
         total.absorb(part)
     if len(model.declared):
         total.declare_classes(named(model.declared))

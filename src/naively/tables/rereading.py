@@ -7,12 +7,10 @@ from dataclasses import fields, replace
 from typing import Any, cast
 
 from naively.families.base import AnyFamily, unlike
-from naively.families.gaussian import Gaussian
 from naively.model import Model
-from naively.schema import Block, Schema
+from naively.schema import Block, Schema, together
 from naively.tables import union
-from naively.tables.blocks import together
-from naively.tables.inference import ROUNDED, Wishes
+from naively.tables.inference import Wishes
 from naively.tables.names import few, named, no_column
 
 AGAIN = "call `fit` again, or set the parameters back"
@@ -46,7 +44,7 @@ def reread(model: Model, before: Wishes, now: Wishes, changed: Collection[str]) 
     ------
     ValueError : if something else would have to be counted, saying what.
     """
-    schema = model.schema
+    schema = model.counted
     if {*changed} <= OF_PRIOR:
         return model
     if before.missing != now.missing:
@@ -58,15 +56,27 @@ def reread(model: Model, before: Wishes, now: Wishes, changed: Collection[str]) 
     if now.whole is not None:
         _check_text(model, now.text)
         blocks = [replace(one, family=_adopted(one, now.whole)) for one in schema.blocks]
-        return replace(model, schema=replace(schema, blocks=tuple(blocks)))
+        return replace(model, counted=replace(schema, blocks=tuple(blocks)))
     families = _asked(schema, before, now) if "columns" in changed else {}
-    if "family" in changed:
-        families |= _numeric(schema, before, now)
+    numeric = "family" in changed and _other_numbers(before, now)
+    smoothing = {"alpha", "unseen"} & {*changed}
     if "alpha" in changed:
         now.check_alpha(list(schema.why))
-        now.check_smoothed(schema.known)
-    families |= _inferred(schema, now, {"alpha", "unseen"} & {*changed})
-    return _with(model, families, now) if families else model
+    declared = replace(schema, blocks=schema.declared)
+    families |= _of_numbers(declared, now) if numeric else {}
+    families |= _smoothed(declared, now, smoothing)
+    blocks = [*together(_alone(declared, families), now.numeric)]
+    if (block := schema.open) is not None:
+        family = cast(Any, block.family)
+        own: dict[str, Any] = {key: getattr(now, key) for key in smoothing}
+        if numeric:
+            _adopted(replace(block, family=family.of_numbers), cast(AnyFamily, now.numeric))
+            own["numeric"] = now.numeric
+        blocks.insert(0, replace(block, family=replace(family, **own)))
+    found = model.under(replace(schema, blocks=tuple(blocks)).counting(*schema.summed))
+    if "alpha" in changed:
+        now.check_smoothed(found.schema.known)
+    return found
 
 
 def _check_text(model: Model, names: Collection[str]) -> None:
@@ -97,26 +107,29 @@ def _asked(schema: Schema, before: Wishes, now: Wishes) -> dict[str, AnyFamily]:
     return found
 
 
-def _numeric(schema: Schema, before: Wishes, now: Wishes) -> dict[str, AnyFamily]:
-    """The family that was asked for of columns of numbers, or of levels."""
+def _other_numbers(before: Wishes, now: Wishes) -> bool:
+    """Whether another family was asked for of columns of numbers, or of levels."""
     levels = (before.levels is None) != (now.levels is None)
     if before.auto or now.auto or before.numeric is None or now.numeric is None or levels:
         if before.auto == now.auto and before.numeric is now.numeric:
-            return {}
+            return False
         raise ValueError(f"`family` decides what the families of columns are: {AGAIN}")
+    return True
+
+
+def _of_numbers(schema: Schema, now: Wishes) -> dict[str, AnyFamily]:
+    """The family that was asked for of columns of numbers that were decided by the first rows."""
     found = {}
     for block in schema.blocks:
         for name in block.names:
             why = schema.reason(name)
-            if why.kind == "levels" or (why.kind == "rule" and why.text in OF_NUMBERS):
-                plain = now.numeric == Gaussian(floor="feature")
-                rounded = plain and why.text == "whole numbers"
-                found[name] = _adopted(block, ROUNDED if rounded else now.numeric)
+            if why.kind == "rule" and why.text in OF_NUMBERS:
+                found[name] = _adopted(block, cast(AnyFamily, now.numeric))
     return found
 
 
-def _inferred(schema: Schema, now: Wishes, changed: set[str]) -> dict[str, AnyFamily]:
-    """The families that were inferred, with other smoothing and the like."""
+def _smoothed(schema: Schema, now: Wishes, changed: set[str]) -> dict[str, AnyFamily]:
+    """The families of these columns that were not named, with other smoothing and the like."""
     found = {}
     for name, family in schema.known.items() if changed else ():
         why = schema.reason(name)
@@ -142,16 +155,6 @@ def _adopted(block: Block, family: AnyFamily) -> AnyFamily:
             f"{unlike(known, family)}; {AGAIN}"
         )
     return family
-
-
-def _with(model: Model, families: dict[str, AnyFamily], now: Wishes) -> Model:
-    """The model with other families of some columns, put together as `infer` does."""
-    schema = model.schema
-    blocks = tuple(together(_alone(schema, families), now.numeric))
-    wider = replace(schema, blocks=blocks)
-    if [block.names for block in blocks] == [tuple(block.names) for block in schema.blocks]:
-        return replace(model, schema=wider)
-    return union.under(model, wider)
 
 
 def _alone(schema: Schema, families: dict[str, AnyFamily]) -> Iterator[Block]:

@@ -9,9 +9,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from naively.exact import Float64
+from naively.invalid import add_invalid
 from naively.labels import Labels
 from naively.model import Model
 from naively.schema import Schema
+from naively.statistics.base import Batch, InvalidValueError
+from naively.statistics.candidates import Values
+from naively.tables import opening
 from naively.tables.declared import declaring
 from naively.tables.encoding import encode
 from naively.tables.targets import LabelCodes
@@ -29,14 +33,16 @@ def slices(table: pa.Table) -> list[tuple[int, pa.Table]]:
 
 
 def summarise(
-    blank: Model, batch: pa.Table, labels: LabelCodes, weights: Float64 | None = None
-) -> Model:
+    blank: Model, batch: pa.Table, labels: LabelCodes, weights: Float64 | None = None,
+    declares: bool = True,
+) -> Model:  # fmt: skip
     """A model like a blank one that learned these rows alone, with the types that they declare.
 
     Parameters
     ----------
     labels : (classes, the code of each row); rows with a code beyond the classes have no label.
     weights : (n,) or None; rows of weight 0 are absent.
+    declares : whether the types that the batch declares hold; else those of the blank model do.
     """
     classes, codes = labels
     unlabelled = int((codes == len(classes)).sum())
@@ -44,18 +50,44 @@ def summarise(
         kept = codes < len(classes)
         batch, codes = batch.filter(pa.array(kept)), codes[kept]
         weights = None if weights is None else weights[kept]
-    schema = declaring(blank.schema, batch)
-    blank = blank if schema is blank.schema else blank.blank(schema)
+    schema = declaring(blank.counted, batch) if declares else blank.counted
+    blank = blank if schema is blank.counted else blank.blank(schema)
+    classes, codes = met(classes, codes)
+    if schema.open is not None:
+        return _open(blank, batch, classes, codes, weights, unlabelled)
     rows, invalid = encode(schema, batch)
     if weights is not None and not weights.all():
         kept = weights > 0
         rows, codes, weights = rows[kept], codes[kept], weights[kept]
-    model = blank.summarise(rows, _met(classes, codes), weights)
-    model.unlabelled, model.invalid = unlabelled, invalid
+        classes, codes = met(classes, codes)
+    model = blank.summarise(rows, (classes, codes), weights)
+    model.unlabelled, model.unread = unlabelled, invalid
     return model
 
 
-def _met(classes: Labels, codes: npt.NDArray[np.integer]) -> LabelCodes:
+def _open(
+    blank: Model, batch: pa.Table, classes: Labels, codes: npt.NDArray[np.integer],
+    weights: Float64 | None, unlabelled: int,
+) -> Model:  # fmt: skip
+    """The same where the types of columns follow from all that was learned."""
+    rows, invalid = opening.declared(blank.counted.bare, batch)
+    if weights is not None and not weights.all():
+        kept = weights > 0
+        rows, codes, weights = [one[kept] for one in rows], codes[kept], weights[kept]
+        classes, codes = met(classes, codes)
+    known = Batch(codes.astype(np.int64), len(classes), np.empty(0) if weights is None else weights)
+    values = next(one for one in rows if isinstance(one, Values))
+    try:
+        model, unread = opening.summarise(blank, values, rows, known)
+    except InvalidValueError as error:
+        raise error.named(None) from None
+    model.classes, model.unlabelled = classes, unlabelled
+    model.unread = invalid
+    add_invalid(model.unread, unread)
+    return model
+
+
+def met(classes: Labels, codes: npt.NDArray[np.integer]) -> LabelCodes:
     """Only the classes that rows have."""
     present = np.bincount(codes, minlength=len(classes)) > 0
     if present.all():
@@ -65,7 +97,7 @@ def _met(classes: Labels, codes: npt.NDArray[np.integer]) -> LabelCodes:
 
 def check_levels(model: Model) -> None:
     """Raise ValueError if a column has more than a million levels."""
-    for part, counted in zip(model.schema.parts, model.parts, strict=True):
+    for part, counted in zip(model.counted.parts, model.counted_parts, strict=True):
         if not part.summary.of_levels:
             continue
         for name, levels in zip(part.names, counted.levels, strict=True):

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from naively.exact import Float64
-from naively.numerals import ANY, NUMBER, WHOLE
+from naively.numerals import ANY, MOMENT, NUMBER, WHOLE
 from naively.statistics.levels import Levels
 from naively.statistics.row_encoding import number_text
 from naively.tables import moments
@@ -33,10 +33,6 @@ from naively.tables.views import unviewed
 Codes = npt.NDArray[np.int32]
 TEXT = np.dtypes.StringDType()
 ENDLESS = re.compile(r"[-+]?(inf(inity)?|nan)", re.I)
-MOMENT = re.compile(
-    r"(?:((?:\d|[-+]\d+)\d{3}-\d\d-\d\d)(?:[T ](?=\d)|$))?"
-    r"(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?", re.ASCII
-)  # fmt: skip
 EXACT = re.compile(r"\+?(-?[1-9][0-9]*)(\.[0-9]*)")
 TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 NUL = "\N{SYMBOL FOR NULL}"
@@ -65,6 +61,23 @@ def is_number(kind: pa.DataType) -> bool:
         types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
         or types.is_duration(kind)
     )  # fmt: skip
+
+
+def no_plain_values(kind: pa.DataType) -> pa.DataType | None:
+    """The type of what a column holds, if these are no numbers, texts, truth values or moments."""
+    types = pa.types
+    while True:
+        if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+            kind = kind.value_type
+        elif isinstance(kind, pa.BaseExtensionType):
+            kind = pa.bool_() if kind == pa.bool8() else kind.storage_type
+        else:
+            break
+    plain = (
+        is_text(kind) or is_number(kind) or types.is_boolean(kind) or types.is_null(kind)
+        or types.is_temporal(kind) or types.is_interval(kind)
+    )  # fmt: skip
+    return None if plain else kind
 
 
 def flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -318,6 +331,21 @@ def _canonical(text: str) -> str:
     if text and (found := MOMENT.fullmatch(text)):
         return moments.moment_text(*found.groups())
     return text
+
+
+def number_of(text: str) -> float | None:
+    """The number that the text of a level is; None if it is none, as truth values and codes.
+
+    Nor are whole numbers beyond 2**53 of which float64 has not all digits: they are names.
+    """
+    if text[:1].isalpha() or not NUMBER.fullmatch(text):
+        return None
+    value = float(text)
+    if not math.isfinite(value):
+        return None
+    if abs(value) >= 2**53 and WHOLE.fullmatch(text) and int(text) != int(value):
+        return None
+    return value + 0.0
 
 
 def _number_text(value: float) -> str | None:

@@ -10,7 +10,6 @@ import numpy as np
 from naively.evidence.prose import are_prose
 from naively.exact import Float64
 from naively.model import Model
-from naively.tables.union import counts
 
 LOOKED_AT = 10_000
 """Levels, about as many at most."""
@@ -64,7 +63,8 @@ def _weights(counted: Any, k: int, kept: bool) -> Float64:
     if kept:
         codes, weights = counted.codes[:, k], counted.tables["count"].summed(0).rounded()
     else:
-        _, codes, _, weights = counts(counted, k, counted.offsets)
+        own = slice(*counted.offsets[k : k + 2])
+        return counted.tables["count"].gather(1, own).summed(0).rounded()
     size = len(counted.levels[k])
     return np.bincount(codes, weights, size + 1)[:size].astype(np.float64)
 

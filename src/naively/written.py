@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Sequence
 
 from naively import numerals
-from naively.tables.values import MOMENT
+from naively.numerals import MOMENT
 
 LOOKED_AT = 10_000
 """Levels, about as many at most."""

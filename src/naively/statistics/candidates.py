@@ -1,0 +1,475 @@
+"""What tells the type of a column: its different values, counted by class, while they are few.
+
+Of a column with few different values all of them are here, so that whatever a family counts can be
+computed from this table alone. Of one with many, a sample is left, and the family's own sums are
+counted beside it. Which of the two holds is a function of the rows, in any order and split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from naively.exact import ExactArray, Float64, Int64
+from naively.hashing import GOLDEN, UInt64, mixed
+from naively.kernels import distinct
+from naively.kernels.distinct import FREE, KNOWN, SHIFT, tabulate
+from naively.kernels.documents import hash_documents
+from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Statistics, Summary
+from naively.statistics.level_counts import count_levels
+from naively.statistics.levels import Encoded, Levels, joined, mixed_arrays, read_mixed, union
+from naively.statistics.row_encoding import TEXT, number_text
+from naively.text.documents import Documents
+from naively.workers import SERIAL, Workers
+
+FEW_NUMBERS = 1024
+"""Different numbers of a column, up to which all of them are counted."""
+ROOM, EACH = 1 << 22, 32
+"""Bytes of the different texts of a column, up to which all are counted; and of each besides."""
+NUMBERS, FRACTIONAL, NEGATIVE, TEXTS, WORDS = range(5)
+"""What is tallied: numbers, those that are not whole, those below 0; texts, words in all values."""
+TALLIES = 5
+NO_NUMBERS: Levels = np.empty(0, np.float64)
+NO_TEXTS: Levels = np.empty(0, TEXT)
+
+
+@dataclass(frozen=True)
+class Values:
+    """Columns of a table as numbers and texts.
+
+    Attributes
+    ----------
+    numbers : (n, d) float64, each column in one piece; NaN where a value is no number.
+    texts : for columns with any, (place of each value among the texts, or their number if it is
+        none, (n,); the sorted texts). Of a column that its source declares as categorical, numbers
+        are texts, too.
+    """
+
+    numbers: Float64
+    texts: dict[int, tuple[npt.NDArray[np.int32], Levels]]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, d)."""
+        n, d = self.numbers.shape
+        return n, d
+
+    def __getitem__(self, rows: Any) -> Values:
+        texts = {k: (codes[rows], known) for k, (codes, known) in self.texts.items()}
+        return Values(self.numbers[rows], texts)
+
+    def documents(self, column: int) -> Documents:
+        """A column as documents."""
+        x, n = self.numbers[:, column], len(self.numbers)
+        codes, known = self.texts.get(column, (np.zeros(n, np.int32), NO_TEXTS))
+        found = pa.array([*known.tolist(), None], pa.string()).take(pa.array(codes))
+        at = np.flatnonzero(~np.isnan(x))
+        if len(at):
+            known, places = np.unique(x[at], return_inverse=True)
+            spelled = [number_text(value) for value in known.tolist()]
+            texts = np.array(found.to_pylist(), object)
+            texts[at] = np.array(spelled, object)[places]
+            found = pa.array(texts.tolist(), pa.string())
+        return Documents.of(found)
+
+
+@dataclass(eq=False, repr=False)
+class CandidateStatistics(Statistics):
+    """Different values of columns, with their weights.
+
+    Attributes
+    ----------
+    tables : ``count`` (C, L), the weight of each value by class, the numbers of one column after
+        the other, then the texts; ``missing`` and ``texts`` (C, d), the weight of the rows in which
+        a column has no value, or a text; and what does not decay, as a type does not: ``met``
+        (1, L), the weight of each value, ``tally`` (1, 5 d), what is tallied of each column.
+    levels : 2 d sorted arrays: the numbers of each column, then its texts.
+    shifts : (2 d,) 0 where all values are there; else the values are a sample: those whose hash
+        begins with so many zero bits.
+    limit : different numbers of a column that are kept at most.
+    """
+
+    levels: list[Levels]
+    shifts: Int64
+    limit: int
+
+    sized_by = "missing"
+    pooled_tables: ClassVar[tuple[str, ...]] = ("met", "tally")
+    of_rows = ("missing", "texts")
+
+    @property
+    def offsets(self) -> Int64:
+        """Where the values of each column of numbers or texts begin, and where the last end."""
+        return np.cumsum([0] + [len(levels) for levels in self.levels])
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.levels) // 2
+
+    @property
+    def pairs(self) -> list[tuple[Levels, Levels]]:
+        """The numbers and texts of each column."""
+        return [*zip(self.levels[: self.width], self.levels[self.width :], strict=True)]
+
+    @property
+    def lacking(self) -> tuple[Int64, Int64]:
+        """The columns whose numbers, and whose texts, are not all here."""
+        numbers, texts = np.split(self.shifts > 0, 2)
+        return np.flatnonzero(numbers), np.flatnonzero(texts)
+
+    @property
+    def tally(self) -> Float64:
+        """(d, 5) what is tallied of each column."""
+        return self.tables["tally"].rounded().reshape(self.width, TALLIES)
+
+    @property
+    def met(self) -> list[Float64]:
+        """The weight of each value of each column of numbers, then of texts: it does not decay."""
+        return np.split(self.tables["met"].rounded()[0], self.offsets[1:-1])
+
+    def exceeds(self, part: int, other: CandidateStatistics, place: int) -> bool:
+        """Whether a column of numbers or texts has too many different values, with another one."""
+        a, b = self.levels[part], other.levels[place]
+        if self.shifts[part] or other.shifts[place]:
+            return True
+        if part < self.width:
+            return len(a) + len(b) > self.limit and len(union(a, b)[0]) > self.limit
+        if _room(a) + _room(b) <= ROOM:
+            return False
+        return _room(union(a, b)[0]) > ROOM
+
+    @property
+    def strays(self) -> list[tuple[int, str]]:
+        """(how many texts there are of each column, the first of them)."""
+        known = zip(self.levels[self.width :], self.met[self.width :], strict=True)
+        return [
+            (round(float(met.sum())), str(texts[met != 0][0]) if met.any() else "")
+            for texts, met in known
+        ]
+
+    # ---- the algebra -------------------------------------------------------------------------
+
+    def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
+        """Add (or subtract) statistics, merging the values by union."""
+        shifts = np.maximum(self.shifts, other.shifts)
+        mine, other = self._thinned(shifts), other._thinned(shifts)
+        unions = [*map(union, mine.levels, other.levels)]
+        merged = [levels for levels, _, _ in unions]
+        starts = np.cumsum([0, *map(len, merged)])
+        own, theirs = (
+            np.concatenate([s + u[k] for s, u in zip(starts, unions, strict=False)] or [starts[:0]])
+            for k in (1, 2)
+        )
+        for name in ("count", "met"):
+            rows = classes if name == "count" else None
+            wide = mine.tables[name].scatter(1, own, int(starts[-1]))
+            mine.tables[name] = wide.accumulate(other.tables[name], rows, theirs, sign)
+        for name in ("missing", "texts", "tally"):
+            rows = None if name == "tally" else classes
+            mine.tables[name] = mine.tables[name].accumulate(other.tables[name], rows, sign=sign)
+        mine.levels = merged
+        vars(self).update(vars(mine.cut() if sign > 0 else mine))
+
+    def cut(self) -> Self:
+        """As many values of each column as there is room for: a sample where they are too many."""
+        shifts = self.shifts.copy()
+        for part, known in enumerate(self.levels):
+            if part < self.width:
+                room, sizes = self.limit, np.ones(len(known), np.int64)
+            else:
+                room, sizes = ROOM, _sizes(known)
+            if sizes.sum() > room:
+                order = np.argsort(hashes := _hashed(known))
+                last = order[np.searchsorted(np.cumsum(sizes[order]), room, side="right")]
+                zeros = 64 - int(hashes[last]).bit_length()  # the first that finds no room
+                shifts[part] = max(shifts[part], zeros + 1)
+        return self if (shifts == self.shifts).all() else self._thinned(shifts)
+
+    def _thinned(self, shifts: Int64) -> Self:
+        """Samples of such sizes; itself, which may be changed, where they are what they were."""
+        if (shifts == self.shifts).all():
+            return self._with(dict(self.tables))
+        levels, kept = [], []
+        for known, old, new in zip(self.levels, self.shifts.tolist(), shifts.tolist(), strict=True):
+            keep = np.ones(len(known), bool)
+            if new > old:
+                keep = _hashed(known) >> np.uint64(64 - new) == 0
+            levels.append(known[keep])
+            kept.append(keep)
+        if all(map(np.all, kept)):
+            return self._with(dict(self.tables), levels=levels, shifts=shifts)
+        mask = np.concatenate(kept)
+        tables = self.tables | {n: self.tables[n].gather(1, mask) for n in ("count", "met")}
+        return self._with(tables, levels=levels, shifts=shifts)
+
+    def scaled(self, gamma: float) -> Self:
+        """Every sum times gamma, but for those that tell the type."""
+        kept = self.pooled_tables
+        tables = self.tables.items()
+        return self._with({n: t.copy() if n in kept else t.scaled(gamma) for n, t in tables})
+
+    def gather_columns(self, columns: Any) -> Self:
+        """Of some columns only."""
+        own = np.arange(self.width)[columns]
+        parts = np.concatenate([own, self.width + own])
+        cells = np.split(np.arange(self.offsets[-1]), self.offsets[1:-1])
+        kept = np.concatenate([self.offsets[:0], *(cells[k] for k in parts)])
+        tallies = (TALLIES * own[:, np.newaxis] + np.arange(TALLIES)).ravel()
+        where = {"count": kept, "met": kept, "missing": own, "texts": own, "tally": tallies}
+        tables = {name: self.tables[name].gather(1, at) for name, at in where.items()}
+        levels = [self.levels[k] for k in parts]
+        return self._with(tables, levels=levels, shifts=self.shifts[parts])
+
+    def reindex_columns(self, own: Int64, positions: Int64, n_features: int) -> Self:
+        """Some of the columns among others, which have no values: own[k] is positions[k]."""
+        order = np.argsort(positions)
+        found, positions = self.gather_columns(own[order]), np.asarray(positions)[order]
+        levels = [NO_NUMBERS] * n_features + [NO_TEXTS] * n_features
+        shifts = np.zeros(2 * n_features, np.int64)
+        for k, at in enumerate(np.concatenate([positions, n_features + positions]).tolist()):
+            levels[at], shifts[at] = found.levels[k], found.shifts[k]
+        tallies = (TALLIES * positions[:, np.newaxis] + np.arange(TALLIES)).ravel()
+        places = {"missing": (positions, n_features), "texts": (positions, n_features)}
+        places["tally"] = tallies, TALLIES * n_features
+        wide = {name: found.tables[name].scatter(1, *at) for name, at in places.items()}
+        return found._with(found.tables | wide, levels=levels, shifts=shifts)
+
+    def canonical(self) -> Self:
+        """The same without values of weight 0."""
+        keep = self.tables["met"].nonzero()[0] | self.tables["count"].nonzero().any(axis=0)
+        parts = np.split(keep, self.offsets[1:-1])
+        tables = {name: table.trimmed() for name, table in self.tables.items()}
+        if not keep.all():
+            tables |= {n: self.tables[n].gather(1, keep).trimmed() for n in ("count", "met")}
+        levels = [known[kept] for known, kept in zip(self.levels, parts, strict=True)]
+        return self._with(tables, levels=levels)
+
+    def impossible(self, class_weight: ExactArray) -> str | None:
+        """Why no rows can have these values, or None if some might."""
+        if any(table.any_negative() for table in self.tables.values()):
+            return FORGOTTEN
+        rest = self.observed(class_weight)
+        if rest.below_zero(class_weight.repeated(self.width)):
+            return FORGOTTEN
+        offsets = self.offsets
+        for j in range(self.width):
+            texts = self.tables["texts"].gather(1, j)
+            for part, seen in ((j, rest.gather(1, j) - texts), (self.width + j, texts)):
+                total = self.tables["count"].gather(1, slice(*offsets[part : part + 2]))
+                total = total.summed(1)
+                if (seen - total).below_zero(class_weight) or (
+                    not self.shifts[part] and (total - seen).below_zero(class_weight)
+                ):
+                    return NOT_LEARNED
+        return None
+
+    def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
+        """The shape of each table, for so many classes and features."""
+        values = int(self.offsets[-1])
+        return {
+            "count": (n_classes, values), "met": (1, values), "tally": (1, TALLIES * n_features),
+            "missing": (n_classes, n_features), "texts": (n_classes, n_features),
+        }  # fmt: skip
+
+    def arrays(self) -> Arrays:
+        """The values, and of which columns they are a sample."""
+        return {"shifts": self.shifts.astype("<i8"), **mixed_arrays(self.levels)}
+
+    def _with(self, tables: dict[str, ExactArray], **others: Any) -> Self:
+        return super()._with(tables, **{"levels": list(self.levels), **others})
+
+    def _agrees(self, other: Self) -> bool:
+        pairs = zip(self.levels, other.levels, strict=True)
+        return np.array_equal(self.shifts, other.shifts) and all(
+            np.array_equal(a, b) for a, b in pairs
+        )
+
+
+@dataclass(frozen=True)
+class Candidates(Summary[CandidateStatistics]):
+    """The different values of columns whose type is not declared.
+
+    Parameters
+    ----------
+    limit : different numbers of a column, up to which all are counted.
+    """
+
+    limit: int = FEW_NUMBERS
+
+    takes = "values"
+    kind: type[CandidateStatistics] = field(default=CandidateStatistics, init=False, compare=False)
+
+    def summarise(self, X: Values, batch: Batch, workers: Workers) -> CandidateStatistics:
+        """The weight of each value by class, exactly."""
+        classes, (_, d) = batch.n_classes, X.shape
+        numbers = self._weighed(X, batch) if len(batch.weights) else self._counted(X, batch)
+        own = sorted(X.texts)
+        texts = count_levels(_encoded([X.texts[k] for k in own], len(X.numbers)), batch, SERIAL)
+        count, at = texts.tables["count"], texts.offsets
+        text, tally = ExactArray.zeros((classes, d)), numbers.tally
+        for k, known, first in zip(own, texts.levels, at.tolist(), strict=False):
+            cells = count.gather(1, slice(first, first + len(known)))
+            text = text.accumulate(cells.summed(1).repeated(1), columns=np.array([k]))
+            met, words = cells.summed(0), [len(one.split()) for one in known.tolist()]
+            plain = [not endless(one) for one in known.tolist()]
+            for which, factors in ((TEXTS, plain), (WORDS, words)):
+                total = _times(met, np.array(factors, np.int64))
+                tally = tally.accumulate(total, columns=np.array([TALLIES * k + which]))
+        missing = numbers.missing - text
+        levels = [NO_TEXTS] * d
+        for k, known in zip(own, texts.levels, strict=True):
+            levels[k] = known
+        counts = joined([numbers.count, count], classes)
+        tables = {
+            "count": counts, "met": counts.summed(0).repeated(1, 0), "missing": missing,
+            "texts": text, "tally": tally,
+        }  # fmt: skip
+        shifts = np.array([*numbers.shifts, *[0] * d], np.int64)
+        return CandidateStatistics(tables, numbers.levels + levels, shifts, self.limit).cut()
+
+    def _counted(self, X: Values, batch: Batch) -> _Numbers:
+        """The numbers of each column, where each row weighs 1."""
+        limit = min(self.limit, max(len(X.numbers), 1))
+        slots = np.empty(1 << (2 * limit).bit_length(), np.int32)
+        levels, counted, missing, tallies = [], [], [], []
+        for k in range(X.shape[1]):
+            x = np.ascontiguousarray(X.numbers[:, k]) + 0.0  # without -0.0
+            keys, counts = np.zeros(limit), np.zeros((limit, batch.n_classes), np.int64)
+            gone, report = np.zeros(batch.n_classes, np.int64), np.zeros(5, np.int64)
+            slots[:] = FREE
+            tabulate(x, x.view(np.uint64), batch.codes, keys, counts, gone, slots, report)
+            order = np.argsort(keys[: report[KNOWN]])
+            levels.append(keys[order])
+            counted.append(counts[order])
+            missing.append(gone)
+            tallies.append(report)
+        tally = np.zeros((X.shape[1], TALLIES), np.int64)
+        own = [distinct.PRESENT, distinct.FRACTIONAL, distinct.NEGATIVE]
+        tally[:, :TEXTS] = np.array(tallies)[:, own]
+        tally[:, WORDS] = tally[:, NUMBERS]
+        return _Numbers(
+            levels, [int(one[SHIFT]) for one in tallies],
+            ExactArray.from_integers(np.ascontiguousarray(np.concatenate(counted).T)),
+            ExactArray.from_integers(np.array(missing).T.copy()),
+            ExactArray.from_integers(tally.reshape(1, -1)),
+        )  # fmt: skip
+
+    def _weighed(self, X: Values, batch: Batch) -> _Numbers:
+        """The same where rows weigh something."""
+        columns = []
+        for k in range(X.shape[1]):
+            known, codes = np.unique(X.numbers[:, k] + 0.0, return_inverse=True)
+            columns.append((codes.astype(np.int32), known[: np.searchsorted(known, np.inf)]))
+        own = count_levels(_encoded(columns, len(X.numbers)), batch, SERIAL)
+        met, at = own.tables["count"].summed(0), own.offsets
+        tallies = []
+        for known, first in zip(own.levels, at.tolist(), strict=False):
+            weights = met.gather(0, slice(first, first + len(known)))
+            said = {NUMBERS: np.ones(len(known), bool), FRACTIONAL: known != np.floor(known),
+                    NEGATIVE: known < 0, WORDS: np.ones(len(known), bool)}  # fmt: skip
+            none = np.zeros(len(known), bool)
+            tallies += [_times(weights, said.get(k, none).astype(int)) for k in range(TALLIES)]
+        levels = [known.astype(np.float64) for known in own.levels]
+        count, missing = own.tables["count"], own.tables["missing"]
+        return _Numbers(levels, [0] * X.shape[1], count, missing, joined(tallies, 1))
+
+    def empty(self, n_classes: int, n_features: int) -> CandidateStatistics:
+        """The statistics of no rows."""
+        levels = [NO_NUMBERS] * n_features + [NO_TEXTS] * n_features
+        found = CandidateStatistics({}, levels, np.zeros(2 * n_features, np.int64), self.limit)
+        shapes = found.shapes(n_classes, n_features).items()
+        found.tables = {name: ExactArray.zeros(shape) for name, shape in shapes}
+        return found
+
+    def read(
+        self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
+    ) -> CandidateStatistics:
+        """As the base class."""
+        levels, shifts = read_mixed(arrays, 2 * n_features), arrays.get("shifts")
+        if shifts is None or shifts.dtype != np.int64 or shifts.shape != (2 * n_features,):
+            raise ValueError("it does not say of which columns all values are there")
+        if (shifts < 0).any() or (shifts > 63).any():
+            raise ValueError("a sample of values is out of range")
+        empty = [NO_NUMBERS] * n_features + [NO_TEXTS] * n_features
+        for k, (known, none) in enumerate(zip(levels, empty, strict=True)):
+            if len(known) and known.dtype.kind != none.dtype.kind:
+                raise ValueError("numbers and texts of a column are in the wrong place")
+            levels[k] = known if len(known) else none
+            if shifts[k] and (_hashed(known) >> np.uint64(64 - int(shifts[k])) > 0).any():
+                raise ValueError("a value is none of its sample")
+        return CandidateStatistics(tables, levels, shifts.copy(), self.limit)
+
+
+def endless(text: str) -> bool:
+    """Whether text is a word for infinity, or for no number."""
+    word = text.lstrip("+-").lower()
+    return word in ("inf", "infinity", "nan") and len(text) - len(word) < 2
+
+
+def weighed_cells(count: ExactArray) -> tuple[Int64, Int64, Float64]:
+    """(column, row, weight) of each cell of a table that is not 0, in parts that are float64."""
+    columns, rows, weights = [], [], []
+    digits, low = count.digits
+    row, column, digit = digits.nonzero()
+    columns.append(column)
+    rows.append(row)
+    weights.append(np.ldexp(digits[row, column, digit].astype(np.float64), 32 * (low + digit)))
+    return np.concatenate(columns), np.concatenate(rows), np.concatenate(weights)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """The numbers of columns: as `CandidateStatistics` has them, but for the texts."""
+
+    levels: list[Levels]
+    shifts: list[int]
+    count: ExactArray
+    missing: ExactArray
+    tally: ExactArray
+
+
+def _sizes(texts: Levels) -> Int64:
+    """What each text takes."""
+    if not len(texts):
+        return np.zeros(0, np.int64)
+    return EACH + np.strings.str_len(texts).astype(np.int64)
+
+
+def _room(texts: Levels) -> int:
+    """What all of them take."""
+    return int(_sizes(texts).sum())
+
+
+def _encoded(columns: Sequence[tuple[npt.NDArray[np.int32], Levels]], n: int) -> Encoded:
+    """Columns of levels side by side."""
+    codes = np.empty((len(columns), n), np.int32)
+    for own, (each, _) in zip(codes, columns, strict=True):
+        own[:] = each
+    return Encoded(codes.T, [known for _, known in columns])
+
+
+def _times(weights: ExactArray, factors: Int64) -> ExactArray:
+    """The exact sum of weights times whole numbers >= 0, (1, 1)."""
+    total = ExactArray.zeros((1, 1))
+    for bit in range(int(factors.max(initial=0)).bit_length()):
+        some = weights.gather(0, np.flatnonzero(factors >> bit & 1)).summed(0)
+        for _ in range(bit):
+            some = some + some
+        total = total + ExactArray(some.limbs.reshape(1, 1, -1), some.low)
+    return total
+
+
+def _hashed(levels: Levels) -> UInt64:
+    """A hash of each number or text."""
+    if levels.dtype.kind != "T":
+        return mixed(levels.view(np.uint64) + np.uint64(GOLDEN))
+    documents = Documents.of(pa.array(levels.tolist(), pa.string()))
+    found = np.empty(len(levels), np.uint64)
+    hash_documents(documents.data, documents.offsets, found)
+    return mixed(found)
