@@ -32,7 +32,6 @@ PARQUET_ROWS = 20_000_000
 
 IMPORTS = """
 from naively.cli import work
-from naively.kernels import compiling
 from naively.cli.sources import opened
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question

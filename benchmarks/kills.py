@@ -1,7 +1,7 @@
 """Commands killed at random moments (kill -9) and started again, beside the same without a kill.
 
     python benchmarks/kills.py                   # 50 kills of each command
-    python benchmarks/kills.py --runs 4 --only follow
+    python benchmarks/kills.py --runs 4 --only forget
 
 Each command is run to its end once. Then it is started, killed after a random part of that time,
 and started again, until it ends; all over again until it was killed often enough. After each kill
@@ -29,8 +29,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from naively.cli.followed import Followed
-from naively.files import bundles, safetensors
+from naively.files import safetensors
 
 COMMAND = [sys.executable, "-m", "naively"]
 MODEL = "the.model"
@@ -76,82 +75,6 @@ class Case(ABC):
     def complete(self, folder: Path) -> bool:
         """Whether the command need not be started once more after it ended."""
         return True
-
-
-class Fit(Case):
-    """`naively fit --checkpoint` on a table of several blocks."""
-
-    name = "fit --checkpoint"
-
-    def __init__(self, rows: int = 600_000) -> None:
-        self.rows = rows
-
-    def prepare(self, folder: Path) -> None:
-        write(folder / "train.csv", table(self.rows, 1, width=40))
-
-    def begin(self, folder: Path) -> None:
-        for name in (MODEL, "half"):
-            (folder / name).unlink(missing_ok=True)
-
-    def tokens(self) -> list[str]:
-        return ["fit", "train.csv", "--target", "label", "--naive", "-o", MODEL, "--checkpoint",
-                "half", "--every", "1"]  # fmt: skip
-
-    def check(self, folder: Path) -> bool:
-        if (folder / MODEL).exists():
-            assert safetensors.load(folder / MODEL).model.rows == self.rows
-        if not (folder / "half").exists():
-            return False
-        _, parts = bundles.read(folder / "half")
-        learned = safetensors.from_bytes(parts["total"]).model.rows
-        assert learned == np.frombuffer(parts["ends"], "<i8")[-1], "rows lost or doubled"
-        return True
-
-
-class Follow(Case):
-    """`naively follow` on a folder in which files appear."""
-
-    name = "follow"
-
-    def __init__(self, files: int = 40, rows: int = 300, more: Sequence[str] = ()) -> None:
-        self.files, self.each, self.more = files, rows, more
-        self.rows = (files + 1) * rows
-        self.name = " ".join(["follow", *more])
-
-    def prepare(self, folder: Path) -> None:
-        whole = table((self.files + 1) * self.each, 2)
-        write(folder / "first.csv", whole.slice(0, self.each))
-        (folder / "waiting").mkdir()
-        for k in range(self.files):
-            part = whole.slice((k + 1) * self.each, self.each)
-            write(folder / "waiting" / f"{k:03d}.csv", part)
-        tokens = ["fit", "first.csv", "--target", "label", "--naive", "-o", "first.model"]
-        subprocess.run([*COMMAND, *tokens], cwd=folder, check=True, capture_output=True)
-
-    def begin(self, folder: Path) -> None:
-        shutil.rmtree(folder / "in", ignore_errors=True)
-        (folder / "in").mkdir()
-        shutil.copy(folder / "first.model", folder / MODEL)
-
-    def before(self, folder: Path) -> None:
-        """Some more files appear."""
-        files = sorted((folder / "waiting").iterdir())
-        there = len(list((folder / "in").iterdir()))
-        for file in files[there : there + 8]:
-            shutil.copy(file, folder / "in")
-
-    def tokens(self) -> list[str]:
-        return ["follow", "in", "-m", MODEL, "--every", "1", "--until-idle", "0.1", *self.more]
-
-    def check(self, folder: Path) -> bool:
-        saved = safetensors.load(folder / MODEL)
-        files = Followed.of(saved.extra, folder / MODEL).files
-        assert all(len(versions) == 1 for versions in files.values())
-        assert saved.model.rows == (1 + len(files)) * self.each, "rows lost or doubled"
-        return bool(files)
-
-    def complete(self, folder: Path) -> bool:
-        return len(list((folder / "in").iterdir())) == self.files
 
 
 class Change(Case):
@@ -223,8 +146,8 @@ class Result:
     damage: list[str] = field(default_factory=list)
 
 
-def table(rows: int, seed: int, width: int = 0) -> pa.Table:
-    """A mixed table whose columns depend on the label; text of some width is all the same."""
+def table(rows: int, seed: int) -> pa.Table:
+    """A mixed table whose columns depend on the label."""
     random_ = np.random.default_rng(seed)
     label = random_.integers(0, 3, rows)
     columns = {
@@ -236,8 +159,6 @@ def table(rows: int, seed: int, width: int = 0) -> pa.Table:
         "rare": np.where(random_.random(rows) < 1e-4, "12.5", "7"),
         "label": np.array(["a", "b", "c"])[label],
     }
-    if width:
-        columns["constant"] = np.full(rows, "x" * width)
     return pa.table(columns)
 
 
@@ -327,9 +248,6 @@ def killed(
 
 
 CASES = {
-    "fit": Fit(),
-    "follow": Follow(),
-    "fading": Follow(files=16, more=("--half-life", "2000")),
     "update": Change("update"),
     "forget": Change("forget"),
 }

@@ -333,18 +333,16 @@ def short(models: dict[str, Any], texts: list[str]) -> None:
 
 
 def first() -> None:
-    """The first fit and predict of all, with an empty cache of kernels."""
+    """The first fit and predict of a process."""
     setup = "import pyarrow as pa\nfrom naively import TextNB\ntexts = pa.array(['aa bb', 'cc dd'])"
     code = "TextNB(weights=None).fit(texts, [0, 1]).predict(texts).tolist()"
-    with tempfile.TemporaryDirectory() as folder:
-        seconds = inside(setup, code, NUMBA_CACHE_DIR=folder)[0]
-    print(f"first call, nothing cached: {seconds:.3f} s")
+    print(f"first call: {inside(setup, code)[0]:.3f} s")
 
 
 def measure(chosen: list, corpora: dict[str, Corpus], runs: int) -> dict:
     """{(group, label): results}, the items in turn."""
     results: dict[tuple[str, str], list[Measured]] = {item[:2]: [] for item in chosen}
-    for group, _, run in chosen:  # compiles, and loads what is loaded on first use
+    for group, _, run in chosen:  # loads what is loaded on first use
         run(corpora.get(group, corpora["plain"]).few)
     for k in range(runs):
         for group, label, run in chosen:

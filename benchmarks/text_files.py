@@ -7,7 +7,7 @@ The 11,314 posts to learn of twenty newsgroups (`20news-bydate`), again and agai
 time on with two words swapped and a number added, each with its label; a post is two kilobytes.
 Commands take turns, each in a process of its own; the figures are medians: seconds of processors
 (user and system, all threads, Python's start and all imports), seconds of the clock, and the peak
-of memory. One run before compiles kernels.
+of memory. One run before fills the caches.
 
 `wc -w` counts words and does nothing else. Vowpal Wabbit reads a format of its own: what making
 that of the JSON takes, by Python, is told apart. It learns in one pass, 20 classes one against the

@@ -49,7 +49,9 @@ def learn(data: Path) -> None:
 def learned(name: str, data: Path) -> None:
     X, y = LEARNED[name](data)
     few = np.arange(0, len(y), 500)
-    AutoBayes().fit(X.iloc[few], y[few]).predict_proba(X.iloc[few])  # loads the kernels
+    AutoBayes().fit(X.iloc[few], y[few]).predict_proba(
+        X.iloc[few]
+    )  # loads what is loaded on first use
     begun = time.perf_counter()
     model = AutoBayes().fit(X, y)
     counted = time.perf_counter()

@@ -31,7 +31,6 @@ from typing import Any
 import numpy as np
 from data import arguments, show
 from joblib import Parallel, delayed
-from numba import njit
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
 from uci import BAYES, LOGISTIC, NEAREST, SOURCES, Curves, Rows, bundled, published, read
@@ -101,8 +100,7 @@ def logistic(these: Rows, Z: np.ndarray, seed: int, sweeps: int = SWEEPS) -> lis
     return errors
 
 
-@njit(nogil=True)
-def drawn(sided, w, random):  # type: ignore[no-untyped-def]
+def drawn(sided: np.ndarray, w: np.ndarray, random: np.ndarray) -> np.ndarray:
     """A separating plane at random: Gibbs sampling, uniform on {w in [-1, 1]^d : w · x y > 0}.
 
     sided : (d, m), the examples times their classes -1 and 1; w : (d,), a separating plane;
@@ -112,11 +110,9 @@ def drawn(sided, w, random):  # type: ignore[no-untyped-def]
         margin = w @ sided
         for j in range(len(w)):
             low, high = -1.0 - w[j], 1.0 - w[j]
-            for i in range(len(margin)):
-                if sided[j, i] > 0:
-                    low = max(low, -margin[i] / sided[j, i])
-                elif sided[j, i] < 0:
-                    high = min(high, -margin[i] / sided[j, i])
+            above, below = sided[j] > 0, sided[j] < 0
+            low = (-margin[above] / sided[j, above]).max(initial=low)
+            high = (-margin[below] / sided[j, below]).min(initial=high)
             step = low + (high - low) * sweep[j]
             if low < high:
                 w[j] += step

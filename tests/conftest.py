@@ -6,20 +6,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from naively.kernels import jit
-
 # Tests run side by side. Threads of OpenMP that wait for each other take the processor meanwhile,
 # which makes scikit-learn's boosting ten times slower; here they sleep. Read as it is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 pytest.register_assert_rewrite("kit")
 
-# Tests are of few rows, which would be done without kernels; `test_few.py` says that these are the
-# same.
-jit.PATIENCE = 0.0
-
-# The first call of a kernel compiles it, so no example has a deadline. Examples are the same in
-# each run; `--hypothesis-profile thorough` draws others, and more.
+# Machines are slow at times, so no example has a deadline. Examples are the same in each run;
+# `--hypothesis-profile thorough` draws others, and more.
 settings.register_profile(
     "naively", deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow],
     derandomize=True,

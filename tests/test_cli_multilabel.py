@@ -73,7 +73,7 @@ def test_learning_on_forgetting_and_merging_are_one_batch(folder, capsys):
     assert Path("more").read_bytes() == Path("a").read_bytes()
 
 
-def test_parts_receipts_and_what_arrives(folder, capsys):
+def test_parts_and_receipts(folder, capsys):
     for name, rows in (("a", ROWS[:4]), ("b", ROWS[4:])):
         Path(name).mkdir()
         write(f"{name}/rows.csv", [(text, "; ".join(own)) for text, own in rows])
@@ -86,8 +86,6 @@ def test_parts_receipts_and_what_arrives(folder, capsys):
     assert naively.digest(naively.load("m")) == naively.digest(naively.load("a.m"))
     naive(capsys, "verify", "r.json", "m", "b/rows.csv")
     naive(capsys, "verify", "r.json", "m", "a/rows.csv", code=1)
-    naive(capsys, "follow", "b", "-m", "a.m", "--until-idle", "0.1")
-    assert naively.digest(naively.load("a.m")) == naively.digest(naively.load("whole"))
 
 
 def test_predictions(folder, capsys):
@@ -185,7 +183,6 @@ def test_cells_that_say_nothing(folder, capsys):
         (1, ("broken.csv", *OPTIONS), "begin as a list does"),
         (1, ("nested.jsonl", *OPTIONS), "no flat list"),
         (1, ("none.csv", *OPTIONS), "no row has a label"),
-        (2, ("semicolon.csv", *OPTIONS, "--checkpoint", "c"), "--checkpoint"),
     ],
     ids=str,
 )
@@ -210,7 +207,7 @@ def test_what_cannot_be_learned(folder, capsys, code, arguments, message):
         (2, ("explain", "m", "bar.csv", "--label", "fish"), "fish"),
         (1, ("merge", "m", "other", "-o", "x"), "MultilabelNB"),
         (1, ("drift", "m", "bar.csv"), "one label each"),
-        (2, ("follow", "in", "-m", "m", "--progressive", "--until-idle", "1"), "--progressive"),
+        (2, ("update", "m", "bar.csv", "--evaluate"), "--evaluate"),
     ],
     ids=str,
 )

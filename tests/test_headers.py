@@ -1,16 +1,9 @@
 """The first lines of delimited text: names that look like values, and Orange's three lines."""
 
-import os
 import subprocess
-import tempfile
-import threading
-import time
 import warnings
-from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import naively
 from naively.cli.main import run
@@ -86,70 +79,18 @@ def test_equal_values_in_place_of_names(tmp_path):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_types_and_flags_are_no_rows(tmp_path, end):
+def test_types_and_flags_are_refused(tmp_path, end):
     path = file(tmp_path, ORANGE.replace("\n", end), "table.tab")
-    assert rows(path) == [("30", "male", "no"), ("40", "female", "yes")]
-    assert "marked meta or ignore there: 'age'" in open_source(path).hint
+    with pytest.raises(TableError, match=r"lines 2 and 3 are types and flags.*sed '2,3d'"):
+        open_source(path)
 
 
-def test_lines_are_counted_from_the_first(tmp_path):
-    path = file(tmp_path, ORANGE + "50\tmale\n", "table.tab")
-    with pytest.raises(TableError, match="line 6: expected 3 fields"):
-        rows(path)
+def test_a_real_file_of_orange_is_refused(data_folder):
+    with pytest.raises(TableError, match="lines 2 and 3"):
+        open_source(data_folder / "lenses" / "lenses.tab")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
-def test_orange_from_a_pipe_that_pauses_within_its_lines(tmp_path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-
-    def slowly():
-        with pipe.open("w", buffering=1) as out:
-            for k in range(0, len(ORANGE), 7):
-                out.write(ORANGE[k : k + 7])
-                out.flush()
-                time.sleep(0.005)
-
-    writer = threading.Thread(target=slowly)
-    writer.start()
-    source = open_source(pipe, format="tsv", live=True)
-    assert sum(batch.num_rows for batch in source.batches()) == 2
-    writer.join()
-
-
-def test_no_rows_and_no_end(tmp_path):
-    head = "age\tsex\nc\td\n\tclass"
-    assert rows(file(tmp_path, head, "a.tab")) == []
-    assert rows(file(tmp_path, head + "\n", "b.tab")) == []
-    assert rows(file(tmp_path, "age\tsex\nc\td", "c.tab")) == [("c", "d")]  # a row
-
-
-cell = st.sampled_from(["c", "d", "s", "", "class", "m", "x", "é", "discrete"])
-
-
-@given(st.lists(st.tuples(cell, cell), max_size=5))
-def test_other_rows_are_read_as_they_are(lines):
-    """Only types, followed by flags, are left out; nothing else is."""
-    lines = [line for line in lines if any(line)]
-    orange = (
-        len(lines) > 1
-        and {*lines[0]} <= {"c", "d", "s", "discrete"}
-        and {*lines[1]} <= {"", "class", "c", "m"}
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "t.tab"
-        path.write_text("a\tb\n" + "".join("\t".join(line) + "\n" for line in lines), "utf-8")
-        assert rows(path) == lines[2 if orange else 0 :]
-
-
-def test_real_files(data_folder):
-    for name, count in (("titanic/titanic-orange-2201.tab", 2201), ("lenses/lenses.tab", 24)):
-        found = open_source(data_folder / name)
-        assert sum(batch.num_rows for batch in found.batches()) == count
-        assert "lines 2 and 3 are those of an Orange file" in found.hint
-
-
-def test_letters_are_rows_not_the_lines_of_orange(tmp_path):
+def test_letters_are_rows(tmp_path):
     path = tmp_path / "dna.tab"
     path.write_text("x\ty\nc\tt\nc\tc\na\tt\n")
     assert len(rows(path)) == 3

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 COMMANDS = (
-    "", "compare", "demo", "diagnose", "drift", "evaluate", "explain", "export", "fit", "follow",
+    "", "compare", "demo", "diagnose", "drift", "evaluate", "explain", "export", "fit",
     "forget", "inspect", "merge", "predict", "report", "serve", "update", "verify",
 )  # fmt: skip
 AS_WRITTEN = "from naively.cli.app import app; app.help_format = 'plaintext'; "

@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch):
              generator.integers(0, 3, ROWS), strict=True)]  # fmt: skip
     table("data.csv", lines)
     assert run(["fit", "data.csv", "--target", "species", "-o", "m"]) == 0
-    assert run(["predict", "m", "data.csv"]) == 0  # all kernels are in their cache now
+    assert run(["predict", "m", "data.csv"]) == 0
     return lines
 
 

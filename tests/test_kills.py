@@ -8,13 +8,11 @@ import pytest
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 
 
-@pytest.mark.parametrize("case", ["fit", "follow", "update", "forget"])
+@pytest.mark.parametrize("case", ["update", "forget"])
 def test_a_kill_loses_no_row_and_counts_none_twice(case, monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))
     kills = importlib.import_module("kills")
     small = {
-        "fit": kills.Fit(250_000),
-        "follow": kills.Follow(files=12, rows=50),
         "update": kills.Change("update", rows=2000, some=100),
         "forget": kills.Change("forget", rows=2000, some=100),
     }

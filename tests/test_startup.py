@@ -8,13 +8,10 @@ import pytest
 
 from naively.families.registry import FAMILIES
 
-COMPILER = "numba.cpython.heapq"
-"""What numba loads in order to compile."""
 LOADED = "print(*sorted({one for one in sys.modules if one in HEAVY}))"
 HEAVY = {
-    "numpy", "numba", "pyarrow", "pyarrow.parquet", "pandas", "polars", "sklearn", "matplotlib",
+    "numpy", "pyarrow", "pyarrow.parquet", "pandas", "polars", "sklearn", "matplotlib",
     "rich", "cyclopts", "scipy.linalg", "scipy.sparse", "scipy.special", "scipy.stats",
-    COMPILER,
 }  # fmt: skip
 """Modules that take long."""
 
@@ -63,50 +60,10 @@ def test_a_prediction_loads_what_it_needs(folder, options):
 
 
 def test_to_learn_few_rows_loads_what_it_needs(folder):
-    assert loaded(COMMAND.format(FIT)) == NEEDED | {"numba"}
-
-
-RACE = """
-import sys
-import threading
-import numpy as np
-from naively.kernels import few, jit, limbs
-
-cell = np.zeros((1, 2), np.int64)
-other = threading.Thread(target=lambda: limbs.decompose(1.5))
-other.start()
-while "naively.kernels.compiling" not in sys.modules:
-    pass
-limbs.normalise(cell)
-other.join()
-"""
-
-
-def test_a_thread_that_needs_no_kernel_waits_for_one_that_loads_the_first():
-    assert "numba" in loaded(RACE)
+    assert loaded(COMMAND.format(FIT)) == NEEDED
 
 
 def test_a_family_has_the_name_of_its_module():
     assert {one.name: one.__module__ for one in FAMILIES.values()} == {
         name: f"naively.families.{name}" for name in FAMILIES
     }
-
-
-BEGUN = "import numpy as np; from naively.kernels.limbs import add_value, decompose"
-TAKEN_APART = "assert decompose(1.5) == (3 << 51, -52)"
-ADDED = (
-    "cell = np.zeros(3, np.int64); add_value(cell, 0, 0, 2.0**32 + 1); assert [*cell] == [1, 1, 0]"
-)
-FOUND = "hits = one.compiled.stats.cache_hits; assert sum(hits.values()) == 1, hits"
-
-
-def test_a_kernel_that_was_compiled_is_loaded_without_the_compiler(tmp_path):
-    def uses_compiler(*code):
-        return COMPILER in loaded("\n".join([BEGUN, *code]), NUMBA_CACHE_DIR=str(tmp_path))
-
-    assert uses_compiler(TAKEN_APART)  # nothing was compiled before
-    assert list(tmp_path.rglob("*.nbc"))
-    assert not uses_compiler(TAKEN_APART, FOUND.replace("one", "decompose"))
-    # in the process that has loaded a kernel, another one is compiled, which calls it
-    assert uses_compiler(TAKEN_APART, FOUND.replace("one", "decompose"), ADDED)
-    assert not uses_compiler(ADDED, FOUND.replace("one", "add_value"), TAKEN_APART)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.kernels import limbs as kernel
-from naively.kernels.few import DIGIT
+from naively.kernels.limbs import DIGIT
 
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]

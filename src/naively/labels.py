@@ -23,6 +23,7 @@ _KINDS = {"b": "truth", "i": "number", "u": "number", "f": "number"}
 def encode_labels(y: Labels) -> Coded:
     """(sorted distinct labels, position of each label among them)."""
     if y.dtype.kind in "iu" and y.dtype != np.uint64 and y.size > 10_000:
+        y = np.ascontiguousarray(y)
         low, high = kernel.integer_range(y)
         if high - low < SPAN:
             present = np.zeros(high - low + 1, np.int64)

@@ -24,8 +24,6 @@ def fit(
     plot: Path | None = None,
     multilabel: Annotated[bool, Parameter(negative="")] = False,
     separator: str | None = None,
-    checkpoint: Path | None = None,
-    every: int | None = None,
     json: given.Json = False,
 ) -> None:
     """Learn from the rows of a table, and write the model to a file.
@@ -66,15 +64,9 @@ def fit(
         Draw how well rows that are left out are predicted with other smoothing (--alpha), and what
         it makes of the column that tells most, in a file such as smoothing.png; with --naive. Needs
         naively[plot].
-    checkpoint
-        A file that keeps what was learned so far: killed and started again, the same command goes
-        on from there, and ends with the same bits. It is removed once the model is written.
-    every
-        How many rows lie between two checkpoints, at least; by default 1,000,000.
     """
     from naively.cli import layout, models, parting, progress, report, smoothing, sources, work
     from naively.cli import multilabel as labelled
-    from naively.cli.checkpoints import begun, check
     from naively.cli.errors import UsageError
     from naively.cli.odd_labels import odd
     from naively.cli.options import noted, weighing
@@ -85,48 +77,36 @@ def fit(
     parting.check(part)
     sources.check_output(output, data, options)
     if multilabel:
-        if {like, plot, checkpoint, every, engine} != {None}:
-            raise UsageError(
-                "--multilabel does not go with --like, --plot, --checkpoint, --every and --engine"
-            )
+        if {like, plot, engine} != {None}:
+            raise UsageError("--multilabel does not go with --like, --plot and --engine")
         labelled.fit(data, target, output, options, separator, part, json)
         return
     if separator is not None:
         raise UsageError("--separator is of labels: it goes with --multilabel")
-    check(checkpoint, every, output, data)
-    if checkpoint is not None and options.sql is not None:
-        raise UsageError("--checkpoint is for files: a query may give other rows the next time")
-    digested, keeper = checkpoint is not None, None
     if engine is not None:
         from naively.cli import clusters
 
-        if checkpoint is not None or options.sql is not None:
-            raise UsageError("--engine reads files: leave out --checkpoint and --sql")
+        if options.sql is not None:
+            raise UsageError("--engine reads files: leave out --sql")
         fitted, saved = clusters.fit(engine, data, target, options, like, plot)
     elif like is None:
-        source, question = sources.opened_new(data, target, options, digested=digested)
+        source, question = sources.opened_new(data, target, options)
         question = weighing(question, options, source.files.size)
         if plot is not None:
             smoothing.check(question, options, plot, [*data, str(output)])
-        keeper = begun(checkpoint, every, question, options)
-        fitted = work.fit(source, question, checkpoint=keeper)
+        fitted = work.fit(source, question)
         said = {"weight": options.weight, "documents": source.files.kind}
         extra = {key: text for key, text in said.items() if text}
         saved = Saved(fitted.model, *noted(question, fitted.model), extra)
     else:
         if plot is not None:
             raise UsageError("--like takes the smoothing from the model: leave out --plot")
-        source, question, saved = sources.opened_like(
-            data, target, options, like, digested=digested
-        )
-        keeper = begun(checkpoint, every, question, options, like, saved.model)
-        fitted = work.fit(source, question, saved.model, keeper)
+        source, question, saved = sources.opened_like(data, target, options, like)
+        fitted = work.fit(source, question, saved.model)
         saved.model = fitted.model
     saved.parts = {} if part is None else {part: parted.kept(fitted.model)}
     with locks.alone(output):
         models.write(saved, output)
-    if keeper is not None:
-        keeper.remove()
     models.unread(fitted.model, fitted.model.invalid, "learned")
     if skipped := fitted.model.skipped:
         progress.note(
@@ -157,6 +137,7 @@ def update(
     part: given.Part = None,
     replace: bool = False,
     keep: int | None = None,
+    evaluate: Annotated[bool, Parameter(negative="")] = False,
     options: given.ChangeOptions = given.CHANGE,
 ) -> None:
     """Learn more rows: the model is the one that had seen them all at once.
@@ -171,18 +152,23 @@ def update(
         Forget what the part learned before, if there is one of that name.
     keep
         Of parts such as day=2026-11-22 keep those of so many days, back from the last of them.
+    evaluate
+        Predict the new rows before they are learned, and print how well.
     """
     from naively.cli import models, parting, progress, report, sources, work
+    from naively.cli.errors import UsageError
     from naively.cli.options import wishes_of
     from naively.files import parted
     from naively.tables.turned import kinds, turned
 
     parting.check(part, replace, keep)
     saved = models.load_table(model)
+    if evaluate and saved.multilabel:
+        raise UsageError("--evaluate is for models that give each row one label")
     output = options.output or model
     sources.check_output(output, data, options)
     source, question = sources.opened_to_learn(saved, data, options)
-    fitted = work.fit(source, question, saved.model)
+    fitted = work.fit(source, question, saved.model, evaluate)
     if options.label is None:
         models.note_new_classes(source.name, fitted.model, saved)
     with models.changing(saved, model, output) as now:
@@ -197,6 +183,8 @@ def update(
         progress.note(said)
     more = {"replaced": gone, "expired": parting.named(old)}
     report.changed("learned", fitted.model.rows, now.model, output, part=part, **more)
+    if fitted.held is not None:
+        report.predicted_first(fitted.held, saved.model)
 
 
 @app.command

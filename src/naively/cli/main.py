@@ -18,7 +18,6 @@ from naively.cli import (  # which add their commands
     ask,
     drift,
     export,
-    follow,
     learn,
     page,
     serve,
@@ -29,7 +28,7 @@ from naively.cli.app import DASH, app
 from naively.cli.arrow import without_pandas
 from naively.cli.errors import UserError, printable
 
-COMMANDS = [one.__name__ for one in (ask, drift, export, follow, learn, page, serve, study, verify)]
+COMMANDS = [one.__name__ for one in (ask, drift, export, learn, page, serve, study, verify)]
 SLEEPY = "OPENBLAS_THREAD_TIMEOUT", "4"
 """Threads of BLAS, which NumPy and SciPy start for each processor, wait for work asleep: else each
 keeps its processor busy for a tenth of a second, at first and after each product."""

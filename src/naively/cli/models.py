@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from naively.cli import followed, progress
+from naively.cli import progress
 from naively.cli.errors import UsageError, UserError, some
 from naively.cli.layout import clean
 from naively.engines.threads import workers
@@ -136,7 +136,7 @@ def merged(paths: Sequence[Path]) -> Saved:
         except ValueError as error:
             said = str(error).replace("in `columns`", "with --columns in `naively fit`")
             raise UserError(f"{path}: {said}") from None
-    extra = followed.joined([one.extra for one in saved], paths)
+    extra = dict(saved[0].extra)
     extra.pop(safetensors.SERVED, None)
     parts = parted.merged(total, saved)
     return Saved(total, saved[0].estimator, saved[0].params, extra, parts=parts)

@@ -13,6 +13,7 @@ from rich.text import Text
 from naively.cli import evidence, inside, judged, layout, parting, words
 from naively.cli.columns import cell, print_columns, telling
 from naively.cli.layout import clean, facts, new_table, note, with_notes
+from naively.cli.metrics import Scores
 from naively.cli.models import labels_of, target_of
 from naively.cli.scored import comparison
 from naively.cli.work import Fitted
@@ -62,6 +63,14 @@ def fitted(result: Fitted, output: Path, limit: int) -> None:
         rows = counted(result.held.rows, "row")
         out.print(Text(f"On {rows} held out, and learned afterwards:", style="bold"))
         out.print(comparison(result.held, model))
+
+
+def predicted_first(scores: Scores, model: Model) -> None:
+    """How well `naively update --evaluate` predicted rows before it learned them."""
+    out = layout.console()
+    out.print()
+    out.print(Text(f"On {counted(scores.rows, 'row')}, before they were learned:", style="bold"))
+    out.print(comparison(scores, model))
 
 
 def inspected(saved: Saved, model: Model | None, path: str, limit: int) -> None:

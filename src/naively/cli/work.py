@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from naively.cli import models, progress
-from naively.cli.checkpoints import Checkpoint
 from naively.cli.decided import Decided
 from naively.cli.errors import UserError, some
 from naively.cli.judged import LeftOutScores, judged
@@ -32,6 +33,7 @@ from naively.tables.documents import LABEL
 from naively.tables.encoding import encode_for
 from naively.tables.held import Held
 from naively.tables.identifiers import without_identifiers
+from naively.tables.inputs import Task
 from naively.tables.learning import (
     ALL_OTHERS,
     HEAD,
@@ -62,7 +64,7 @@ class Fitted:
     ----------
     model : Model
     seconds : float, that learning took.
-    held : Scores of the rows that were held out.
+    held : Scores of the rows that were held out, or of new rows before they were learned.
     left_out : LeftOutScores of the rows that were learned.
     kept : a sample of them; None if some were held out, or another model said what to learn.
     """
@@ -87,18 +89,24 @@ class Evaluated:
 
 
 def fit(
-    source: Opened, question: Question, known: Model | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> Fitted:  # fmt: skip
-    """Learn the rows of files; those held out are learned after they were a test."""
-    start = time.perf_counter() - (0.0 if checkpoint is None else checkpoint.seconds)
-    kept = None
-    if question.holdout == 0 and known is None:
-        kept = Kept(question.seed) if checkpoint is None else checkpoint.kept
-    model, held = _learned("learning", source, question, known, kept, checkpoint)
+    source: Opened, question: Question, known: Model | None = None, evaluate: bool = False
+) -> Fitted:
+    """Learn the rows of files; those held out are learned after they were a test.
+
+    With `evaluate` the model `known` predicts each row before it is learned (A. P. Dawid, Present
+    position and potential developments: some personal views: statistical theory: the prequential
+    approach, 1984).
+    """
+    start = time.perf_counter()
+    tally = None
+    if evaluate and known is not None and len(known.classes):
+        known.posterior(workers(None))
+        tally = Tally(known.posterior().class_prior, known.class_weight.rounded())
+    kept = Kept(question.seed) if question.holdout == 0 and known is None else None
+    model, held = _learned("learning", source, question, known, kept, tally)
     if len(model.classes) == 0 and not held.rows:
         raise unlearnable(source, question.target, model.unlabelled)
-    scores = None
+    scores = None if tally is None else tally.scores()
     if question.holdout > 0:
         if len(model.classes) == 0:
             raise UserError(f"{source.name}: no row is left to learn from; hold out less")
@@ -306,19 +314,40 @@ def learned_alone(saved: Saved, source: Opened, question: Question) -> Model:
 
 def _learned(
     what: str, source: Opened, question: Question, known: Model | None, kept: Kept | None = None,
-    checkpoint: Checkpoint | None = None,
+    tally: Tally | None = None,
 ) -> tuple[Model, Held]:  # fmt: skip
-    """(a model that learned the rows of files, those held out); some rows are kept besides."""
+    """(a model that learned the rows of files, those held out); some rows are kept besides.
+
+    With a tally the model `known` predicts the rows first.
+    """
     check_columns(source, question)
     if known is not None:
         check_known(source, known, question)
     with progress.bar(what, source.files):
         try:
-            tasks = source.tasks() if checkpoint is None else checkpoint.rest(source)
-            tasks = tasks if kept is None else kept.passing(tasks)
-            return learn(tasks, question, workers(None).count, known, checkpoint)
+            tasks = source.tasks() if kept is None else kept.passing(source.tasks())
+            if tally is not None and known is not None:
+                tasks = _predicted_first(tasks, known, question, tally)
+            return learn(tasks, question, workers(None).count, known)
         except LearningError as error:
             raise UserError(f"{source.name}: {error}") from None
+
+
+def _predicted_first(
+    tasks: Iterator[Task], model: Model, question: Question, tally: Tally
+) -> Iterator[Task]:
+    """The same tasks; the rows of each are compared with the predictions of a model first."""
+    lock = Lock()
+
+    def one(task: Task) -> pa.RecordBatch:
+        batch = task()
+        table = pa.Table.from_batches([batch])
+        tested = compared(model, table, question.target, question.wishes.missing)
+        with lock:
+            tally.add(*tested[:2])
+        return batch
+
+    return (partial(one, task) for task in tasks)
 
 
 def sampled(source: Opened, question: Question) -> LabelledRows:

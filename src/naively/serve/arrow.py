@@ -160,3 +160,11 @@ def _field(body: bytes, table: int, number: int) -> int:
         return 0
     offset = _read("<H", body, vtable + 4 + 2 * number)
     return table + offset if offset else 0
+
+
+def stream_of(table: pa.Table) -> bytes:
+    """A table as an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return sink.getvalue().to_pybytes()

@@ -15,9 +15,9 @@ from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from naively import __version__
-from naively.files.bundles import table_to_bytes
 from naively.plain import plain_json
 from naively.serve import page
+from naively.serve.arrow import stream_of
 from naively.serve.bodies import ARROW, JSON, Limits, Wanted, rows_of
 from naively.serve.form import form
 from naively.serve.metrics import Metrics
@@ -123,7 +123,7 @@ class Service:
             classes = state.model.classes
             if in_arrow:
                 columns = found.columns(classes)
-                return answer(table_to_bytes(pa.table(columns)), state.number, ARROW, said + more)
+                return answer(stream_of(pa.table(columns)), state.number, ARROW, said + more)
             rows, warnings = rows_in_json(found, classes), in_json(said + more)
             body = b'{"state":%d,"rows":%b,"warnings":%b}' % (state.number, rows, warnings)
             return answer(body, state.number, JSON)

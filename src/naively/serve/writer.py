@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from naively.files.bundles import table_to_bytes
 from naively.files.safetensors import Saved
 from naively.model import NEVER, Model
+from naively.serve.arrow import stream_of
 from naively.serve.changing import Changed, Changer, What
 from naively.serve.log import Entry
 from naively.serve.refused import RefusedError
@@ -94,7 +94,7 @@ class Order:
         said |= {"unlabelled": changed.unlabelled}
         if self.key:
             said |= {"key": self.key, "digest": self.digest}
-        return Entry(said, table_to_bytes(self.table))
+        return Entry(said, stream_of(self.table))
 
 
 class Made(NamedTuple):

@@ -77,6 +77,11 @@ class Batch:
     weights: Float64 = field(default_factory=lambda: np.empty(0))
     starts: Int64 | None = None
 
+    def __post_init__(self) -> None:
+        """Lay codes and weights out as kernels take them, which no reversed view is."""
+        object.__setattr__(self, "codes", np.ascontiguousarray(self.codes))
+        object.__setattr__(self, "weights", np.ascontiguousarray(self.weights))
+
     def part(self, rows: slice) -> Batch:
         """Of some of the rows, each of which has one class, with the same classes."""
         return Batch(self.codes[rows], self.n_classes, self.weights[rows])
@@ -328,10 +333,7 @@ def dense(X: Data) -> npt.NDArray[Any]:
 
 
 def shown(X: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array as kernels are given rows: read-only, whether it may be written or not.
-
-    Numba compiles a kernel once more for arrays that may not be written; so it compiles once.
-    """
+    """The array as kernels are given rows: read-only, whether it may be written or not."""
     view = X.view()
     view.flags.writeable = False
     return view

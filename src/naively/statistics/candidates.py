@@ -343,7 +343,7 @@ class Candidates(Summary[CandidateStatistics]):
             keys, counts = np.zeros(limit), np.zeros((limit, batch.n_classes), np.int64)
             gone, report = np.zeros(batch.n_classes, np.int64), np.zeros(5, np.int64)
             slots[:] = FREE
-            tabulate(x, x.view(np.uint64), batch.codes, keys, counts, gone, slots, report)
+            tabulate(x, batch.codes, keys, counts, gone, slots, report)
             order = np.argsort(keys[: report[KNOWN]])
             levels.append(keys[order])
             counted.append(counts[order])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from naively.exact import LARGEST, ExactArray, Float64, Int64
 from naively.kernels import levels as kernel
-from naively.kernels.few import DIGIT
+from naively.kernels.limbs import DIGIT
 from naively.statistics.base import Arrays, Batch, Data, InvalidValueError, Summary, dense
 from naively.statistics.levels import LevelStatistics, joined, read_levels
 from naively.statistics.sums import Limbs, Window, window

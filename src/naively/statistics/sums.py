@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import LARGEST, ExactArray, Int64
-from naively.kernels import deposits, few, labels, limbs, moments
+from naively.kernels import deposits, labels, limbs, moments
 from naively.statistics.base import Batch, Data, InvalidValueError, Statistics, is_sparse, shown
 from naively.workers import SERIAL, Workers
 
@@ -102,8 +102,7 @@ def _sum(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Statistics:
             error.row += MOST
             raise
         return total
-    small = few.MOST if moments.dense_sums.waits and deposits.dense_deposits.waits else SMALL
-    many = n > FEW * batch.n_classes and n * d > small
+    many = n > FEW * batch.n_classes and n * d > SMALL
     if not many or is_sparse(X) or len(batch.weights) > 0:
         return _by_deposits(X, batch, workers, bounds)
     count = max(1, min(workers.count, n * d // 2**17, n // (FEW * batch.n_classes)))

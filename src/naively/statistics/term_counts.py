@@ -162,7 +162,7 @@ class TermCounts(Summary[TermStatistics]):
             counts = counts * idf[ids]
         if self.length_norm is not None:
             counts = counts.copy()
-            kernel.normalise(counts, indptr, self.length_norm == "l2")
+            kernel.normalise_rows(counts, indptr, self.length_norm == "l2")
         return counts
 
 

@@ -87,6 +87,8 @@ class Delimited(LinesPart):
         rows = self._first_rows(text[len(header) :])
         if len(fields) == 1 and delimiter is None:
             headers.refuse_blanks(self.name, fields[0], [row[0] for row in rows])
+        if self.delimiter == "\t":
+            headers.refuse_orange(self.name, rows)
         fields = [column.strip() or f"Unnamed: {i}" for i, column in enumerate(fields)]
         self.hint = headers.doubt(fields, rows)
         # a row that is taken for the header may well come again
@@ -98,7 +100,7 @@ class Delimited(LinesPart):
             raise TableError(f"{error}; {self.hint}") if self.hint else error from None
         stream.unread(text[len(header) :])
         line += header.count(self.newline)
-        return self._blocks(stream, line + self._described(stream))
+        return self._blocks(stream, line)
 
     def _first_rows(self, data: bytes) -> list[list[str]]:
         """The first whole rows after the header, as far as they were read with it."""
@@ -121,26 +123,6 @@ class Delimited(LinesPart):
             return next(python_csv.reader(lines[-1:], delimiter=self.delimiter), [])
         except python_csv.Error:
             return []
-
-    def _described(self, stream: Stream) -> int:
-        """Leave out the two lines that follow the names in Orange's files; how many these are."""
-        if self.delimiter != "\t":
-            return 0
-        data, at, fields = b"", 0, list[str]()
-        for is_one in (headers.are_types, headers.are_flags):
-            while self.newline not in data[at:] and len(data) < inputs.HEAD:
-                if not (more := stream.some(inputs.HEAD)):
-                    break
-                data += more
-            line, end, _ = data[at:].partition(self.newline)
-            fields = line.decode(errors="replace").rstrip("\r").split("\t")
-            if not is_one(fields, len(self.names)):
-                stream.unread(data)
-                return 0
-            at += len(line) + len(end)
-        stream.unread(data[at:])
-        self.hint = headers.orange(self.names, fields)
-        return 2
 
     def _cut(self, data: bytes, line: int, final: bool) -> int:
         """Where the last row ends."""

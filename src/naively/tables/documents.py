@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -16,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from naively.tables import headers, inputs, mail
-from naively.tables.inputs import BOM, DIGEST, Input, Stream, TableError, Task
+from naively.tables.inputs import BOM, Input, Stream, TableError, Task
 from naively.tables.parts import FilePart, Options, Part
 from naively.tables.places import SQUEEZED, Place, suffix
 
@@ -91,11 +90,6 @@ class InFile(DocumentPart, FilePart[bytes]):
         self.label = self.options.label or ""
         return head
 
-    def digest(self) -> bytes:
-        """A digest of the bytes that have been read, and of the label of the documents."""
-        read = super().digest() + self.label.encode(errors="surrogatepass")
-        return hashlib.blake2b(read, digest_size=DIGEST).digest()
-
 
 class Lines(InFile):
     """A file of texts, one a line. A blank line is a text too."""
@@ -162,12 +156,6 @@ class Files(DocumentPart):
         self.documents = place.documents or []
         self.size = sum(path.stat().st_size for _, path in self.documents)
         self._count = 0
-        self._digest = hashlib.blake2b(digest_size=DIGEST) if options.digested else None
-
-    def digest(self) -> bytes:
-        """A digest of the labels and bytes of the documents that have been read."""
-        assert self._digest is not None
-        return self._digest.digest()
 
     def read_bytes(self) -> int:
         """Bytes of the files that have been read."""
@@ -182,8 +170,6 @@ class Files(DocumentPart):
     def _read(self, label: str, path: Path) -> Document:
         data = self._bytes(path)
         inputs.check_narrow(str(path), data[: inputs.HEAD])
-        if self._digest is not None:
-            self._digest.update(repr((label, len(data))).encode() + data)
         return Document(label, str(path), data)
 
     def _bytes(self, path: Path) -> bytes:

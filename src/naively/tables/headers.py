@@ -1,4 +1,4 @@
-"""The first lines of delimited text: names that look like values, and Orange's three lines."""
+"""The first lines of delimited text: names that look like values, and lines that are no rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ TYPES = frozenset(
     {"c", "d", "s", "t", "continuous", "discrete", "string", "time", "basket"}
 )  # fmt: skip
 FLAGS = frozenset({"", "class", "c", "meta", "m", "ignore", "i"})
-WORDS = frozenset({"class", "meta", "ignore"})
 TOTAL = re.compile(r"(grand |sub)?totals?:?|sums?:?", re.I)
 LABEL = b"__label__"
 ROWS = 2
 """Rows that are looked at, more than that."""
-NO_FEATURES = frozenset({"meta", "m", "ignore", "i"})
 
 
 def doubt(names: Sequence[str], rows: Sequence[Sequence[str]] = ()) -> str:
@@ -82,6 +80,18 @@ def refuse_blanks(name: str, header: str, rows: Sequence[str]) -> None:
         )
 
 
+def refuse_orange(name: str, rows: Sequence[Sequence[str]]) -> None:
+    """Raise TableError for the types and flags that Orange writes after the names in .tab files."""
+    if len(rows) < ROWS:
+        return
+    types, flags = ({field.strip() for field in row} for row in rows[:2])
+    if types <= TYPES and flags <= FLAGS and ("" in flags or "class" in flags):
+        raise TableError(
+            f"{name}: lines 2 and 3 are types and flags, as Orange writes them, and no rows; take "
+            f"them away: sed '2,3d' {shlex.quote(name)}"
+        )
+
+
 def refuse_fasttext(name: str, line: bytes) -> None:
     """Raise TableError for lines that begin with labels, as those for fastText do."""
     if line.startswith(LABEL):
@@ -97,26 +107,3 @@ def _is_value(name: str) -> bool:
     if WHOLE.fullmatch(name):
         return name.startswith("-")
     return bool(NUMBER.fullmatch(name) or MOMENT.fullmatch(name))
-
-
-def are_types(fields: Sequence[str], columns: int) -> bool:
-    """Whether this is the second line of an Orange file, with the type of each column."""
-    return len(fields) == columns and TYPES.issuperset(field.strip() for field in fields)
-
-
-def are_flags(fields: Sequence[str], columns: int) -> bool:
-    """Whether this is the third one, with what some of the columns are for.
-
-    Letters alone may be values of a row.
-    """
-    found = {field.strip() for field in fields}
-    sure = "" in found or found & WORDS
-    return len(fields) == columns and FLAGS.issuperset(found) and found != {""} and bool(sure)
-
-
-def orange(names: Sequence[str], flags: Sequence[str]) -> str:
-    """What to say of such a file."""
-    pairs = zip(names, flags, strict=True)
-    others = [name for name, flag in pairs if flag.strip() in NO_FEATURES]
-    skip = f"; marked meta or ignore there: {first_names(others)}: --skip them" if others else ""
-    return f"lines 2 and 3 are those of an Orange file, types and flags, and no rows{skip}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import lzma
 import re
@@ -34,7 +33,6 @@ MUCH, MOMENT = 4096, 0.02
 """Who sends so many bytes at once has more to send, which is waited for so many seconds: large
 blocks are fast. Who sends less waits for an answer."""
 LONG = 100  # bytes of a text on average, from which on it is a document rather than a level
-DIGEST = 16  # bytes of it
 MOST = 16 << 20
 """Bytes asked for at once: memory is set aside for them before it is known that they exist."""
 BOM = b"\xef\xbb\xbf"
@@ -105,11 +103,8 @@ class Stream:
     closed : whether nothing more may be read.
     """
 
-    def __init__(
-        self, name: str, file: Any, owned: bool, live: bool = False, digested: bool = False
-    ) -> None:
+    def __init__(self, name: str, file: Any, owned: bool, live: bool = False) -> None:
         self.name = name
-        self._digest = hashlib.blake2b(digest_size=DIGEST) if digested else None
         self.raw = Raw(file)
         self.owned = owned
         head = self.raw.head
@@ -161,13 +156,6 @@ class Stream:
         """Whether a live stream has nothing to read at this moment."""
         return self.live and not (self._pending or self.ended or self.raw.ready(0.0))
 
-    def awaited(self, seconds: float) -> bool:
-        """Whether there is something to read, or the end, within some time; or nobody knows."""
-        try:
-            return bool(select.select([self.raw.file], [], [], seconds)[0])
-        except (OSError, TypeError, ValueError):
-            return True
-
     def _piece(self, most: int) -> bytes:
         """What is there, at least one byte; none at the end."""
         if self._pending:
@@ -182,8 +170,6 @@ class Stream:
                 f"{self.name}: cannot be decompressed ({brief(error)}); is the file whole?"
             ) from None
         self.ended = not piece
-        if self._digest is not None:
-            self._digest.update(piece)
         return piece
 
     def unread(self, data: bytes) -> None:
@@ -206,13 +192,6 @@ class Stream:
             self._file = pa.PythonFile(copy, mode="r")
         return self._file
 
-    def digest(self) -> bytes:
-        """A digest of what was read so far; of all of a file that is sought in."""
-        assert self._digest is not None
-        while self._file is not None and not self.closed and self.read(BLOCK):
-            pass
-        return self._digest.digest()
-
     def close(self) -> None:
         """Close the file, unless it is standard input."""
         self.closed = True
@@ -225,9 +204,9 @@ class Stream:
 class Input:
     """A file, or standard input, that streams are opened from."""
 
-    def __init__(self, path: Path | None, live: bool = False, digested: bool = False) -> None:
+    def __init__(self, path: Path | None, live: bool = False) -> None:
         self.path = path
-        self.live, self.digested = live, digested
+        self.live = live
         self.name = "standard input" if path is None else str(path)
         self.used = False
         known = path.stat() if path is not None else None
@@ -248,7 +227,7 @@ class Input:
         file: Any = self.path.open("rb", buffering=0) if self.path else sys.stdin.buffer
         file = getattr(file, "raw", file)  # a buffer would wait until it is full
         live = self.live and not self.again
-        return Stream(self.name, file, self.path is not None, live, self.digested)
+        return Stream(self.name, file, self.path is not None, live)
 
 
 def checked_names(name: str, names: Sequence[str]) -> list[str]:

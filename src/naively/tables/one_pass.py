@@ -1,14 +1,11 @@
-"""One pass over a stream in constant memory, rows held out on the way.
-
-It may stop between two pieces of the stream, and go on from there in another process.
-"""
+"""One pass over a stream in constant memory, rows held out on the way."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -51,12 +48,10 @@ class Drawn(NamedTuple):
     ----------
     task : Task
     draws : of its rows (see `Draw`); None if none is held out.
-    met : rows of each class up to here, on which later draws depend.
     """
 
     task: Task
     draws: Float64 | None = None
-    met: dict[str, int] | None = None
 
 
 class Counted(NamedTuple):
@@ -65,13 +60,11 @@ class Counted(NamedTuple):
     parts: list[Model]
     out: pa.Table
     draws: Float64
-    rows: int
-    met: dict[str, int] | None
 
 
 @dataclass
-class Halfway:
-    """What was learned of a stream up to the end of a piece.
+class _Pass:
+    """What was learned of a stream so far.
 
     Attributes
     ----------
@@ -80,8 +73,6 @@ class Halfway:
     limit : rows held out, at most.
     held : the rows held out.
     threshold : of their draws.
-    met : rows of each class, on which later draws depend; empty if none is held out.
-    ends : rows up to the end of each piece.
     """
 
     made: Plan
@@ -89,19 +80,12 @@ class Halfway:
     limit: int
     held: Held = field(default_factory=Held)
     threshold: float = 1.0
-    met: dict[str, int] = field(default_factory=dict)
-    ends: list[int] = field(default_factory=list)
-
-    @property
-    def rows(self) -> int:
-        """How many rows there were so far."""
-        return self.ends[-1] if self.ends else 0
 
     def count(self, drawn: Drawn) -> Counted:
         """What a piece comes to; in any thread."""
         batch, out, draws = _split(drawn.task(), drawn.draws, self.threshold)
         parts = [summarise(self.made, part) for _, part in slices(batch)]
-        return Counted(parts, out, draws, batch.num_rows + out.num_rows, drawn.met)
+        return Counted(parts, out, draws)
 
     def add(self, found: Counted) -> None:
         """Add the next piece."""
@@ -117,8 +101,6 @@ class Halfway:
         if self.held.rows > 2 * self.limit:
             self.threshold = self.held.smallest(self.limit)
             self._release(self.threshold)
-        self.met = found.met or {}
-        self.ends.append(self.rows + found.rows)
 
     def end(self) -> None:
         """Hold no more rows out than the limit."""
@@ -133,29 +115,11 @@ class Halfway:
         self.total = merge(self.total, summarise(self.made, rows))
 
 
-class Keeper(Protocol):
-    """Who keeps what was learned halfway.
-
-    Attributes
-    ----------
-    begun : what was kept of an earlier pass that ended early; None to begin anew.
-    """
-
-    begun: Halfway | None
-
-    def due(self, rows: int) -> bool:
-        """Whether to keep it, after so many rows."""
-
-    def keep(self, halfway: Halfway) -> None:
-        """Keep it: nothing else is going on."""
-
-
 def learn(
     tasks: Iterable[Task],
     question: Question,
     threads: int,
     known: Model | None = None,
-    keeper: Keeper | None = None,
     inferred: Inferred | None = None,
 ) -> tuple[Model, Held]:
     """(what was learned from all rows but those held out, these).
@@ -166,13 +130,12 @@ def learn(
     The first 100,000 rows say which columns there are, unless the model is known. Labels, levels
     and whatever else the rows hold are counted as they come, and added in the order of the
     stream; the result does not depend on how the rows are cut into batches, nor on the number of
-    threads, nor on where a pass ended early and went on.
+    threads.
 
     Parameters
     ----------
-    tasks : pieces of work; of a pass that goes on, those that follow what was kept.
+    tasks : pieces of work.
     known : a model whose columns and families are taken over.
-    keeper : who keeps what was learned so far, from the head of the stream on.
     inferred : says what the families are, given the first rows; else they are inferred.
 
     Raises
@@ -181,15 +144,9 @@ def learn(
     TableError : if the table cannot be read.
     ValueError : if no column is left to learn from.
     """
-    now = None if keeper is None else keeper.begun
-    stream = _drawn(tasks, question, threads, {} if now is None else now.met)
-    begin: Iterator[Drawn] = iter(())
-    if now is None:
-        # with a keeper the stream is read no further than what is learned
-        head, stream = _head(stream, question, threads if keeper is None else 1, inferred is None)
-        now, begin = _planned(head, question, known, inferred), _again(head)
-    rest: Iterator[Drawn | None] = stream if keeper is None else _keeping(stream, now, keeper)
-    for found in in_order(now.count, chain(begin, rest), threads):
+    head, rest = _head(_drawn(tasks, question, threads), question, threads, inferred is None)
+    now = _planned(head, question, known, inferred)
+    for found in in_order(now.count, chain(_again(head), rest), threads):
         now.add(found)
     now.end()
     now.total = now.total.canonical()  # once here: each estimate and each file asks for it
@@ -212,34 +169,22 @@ def planned(
 def _planned(
     head: list[tuple[pa.RecordBatch, Drawn]], question: Question, known: Model | None,
     inferred: Inferred | None,
-) -> Halfway:  # fmt: skip
+) -> _Pass:  # fmt: skip
     """What the head of a stream decides; nothing is learned yet."""
     if not any(batch.num_rows for batch, _ in head):
         raise LearningError("there are no rows")
     first = [_split(batch, own.draws, 1.0)[0] for batch, own in head]
     made = plan(first, question, known, inferred)
     width = len({name for batch, _ in head for name in batch.schema.names})
-    return Halfway(made, made.blank.copy(), max(1, min(MOST, CELLS // max(1, width))))
+    return _Pass(made, made.blank.copy(), max(1, min(MOST, CELLS // max(1, width))))
 
 
-def _keeping(stream: Iterator[Drawn], now: Halfway, keeper: Keeper) -> Iterator[Drawn | None]:
-    """The same pieces; between two of them all before is added, and kept."""
-    for drawn in stream:
-        yield drawn
-        if keeper.due(now.rows):
-            yield None  # a pause, after which all before is added
-            keeper.keep(now)
-
-
-def _drawn(
-    tasks: Iterable[Task], question: Question, threads: int, met: dict[str, int]
-) -> Iterator[Drawn]:
+def _drawn(tasks: Iterable[Task], question: Question, threads: int) -> Iterator[Drawn]:
     """The pieces of work with the draws of their rows; read before, if some are to be held out."""
     if question.holdout == 0:
         yield from map(Drawn, tasks)
         return
     draw = Draw(question.holdout, question.seed)
-    draw.met.update(met)
 
     def read(task: Task) -> tuple[pa.RecordBatch, LabelCodes]:
         batch = task()
@@ -249,7 +194,7 @@ def _drawn(
 
     for batch, labels in in_order(read, tasks, threads):
         draws = draw.of(labels)
-        yield Drawn(lambda batch=batch: batch, draws, dict(draw.met))  # type: ignore[misc]
+        yield Drawn(lambda batch=batch: batch, draws)  # type: ignore[misc]
 
 
 def _split(

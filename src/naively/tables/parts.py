@@ -28,7 +28,6 @@ class Options:
     kind : text or mail, what documents are unless their names tell; None if that is not known.
     live : whether rows from a pipe are wanted as they come, rather than in blocks of one size.
     label : of the rows, if they are documents; None if documents have no labels.
-    digested : whether a digest of what is read is wanted.
     """
 
     missing: Sequence[str] = MISSING
@@ -37,7 +36,6 @@ class Options:
     kind: str | None = None
     live: bool = False
     label: str | None = None
-    digested: bool = False
 
 
 class Part(ABC):
@@ -70,17 +68,6 @@ class Part(ABC):
     @abstractmethod
     def read_bytes(self) -> int:
         """About how many bytes have been read."""
-
-    def awaited(self, seconds: float) -> bool:
-        """Whether there is more to read within some time, as far as one can tell."""
-        return True
-
-    def digest(self) -> bytes:
-        """A digest of what its pieces of work so far were made of, if that is wanted.
-
-        Raises TableError if that is not known.
-        """
-        raise TableError(f"{self.name} does not tell how far it was read")
 
 
 class FilePart(Part, Generic[Begun]):
@@ -136,15 +123,6 @@ class FilePart(Part, Generic[Begun]):
     def read_bytes(self) -> int:
         """Bytes of the file that have been read, before decompression."""
         return self._stream.raw.count if self._stream else 0
-
-    def awaited(self, seconds: float) -> bool:
-        """Whether there is more to read within some time, as far as one can tell."""
-        return self._stream is None or self._stream.awaited(seconds)
-
-    def digest(self) -> bytes:
-        """A digest of the bytes that have been read, after decompression."""
-        assert self._stream is not None
-        return self._stream.digest()
 
 
 # ---- blocks of lines -------------------------------------------------------------------------

@@ -52,7 +52,6 @@ class Source:
     file: str | None = None
     hint: str = ""
     _parts: list[Part] = field(default_factory=list, repr=False)
-    _part: Part | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -76,26 +75,12 @@ class Source:
         """The same, with None where a pipe pauses, if it is read as its rows come."""
         some = False
         for part in self._parts:
-            self._part = part
             for task in part.tasks():
                 some = some or task is not None
                 yield task
         if not some:
             empty = pa.schema([(name, pa.string()) for name in self.names]).empty_table()
             yield lambda: inputs.one_batch(empty)
-
-    def reached(self) -> tuple[str, bytes]:
-        """(the file, a digest of what was read of it) up to the last piece of work, if `digested`.
-
-        The same bytes, read the same way, have the same digests, whatever their file is called.
-        """
-        assert self._part is not None
-        return self._part.name, self._part.digest()
-
-    def awaited(self, seconds: float) -> bool:
-        """Whether a pipe that paused has more within some time; True if one cannot tell."""
-        assert self._part is not None
-        return self._part.awaited(seconds)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The batches, one after the other."""
@@ -148,7 +133,6 @@ def open_source(
     classes: Collection[str] = (),
     named: bool = False,
     live: bool = False,
-    digested: bool = False,
 ) -> Source:
     """A table in one or more files, or documents as a table.
 
@@ -174,7 +158,6 @@ def open_source(
     named : whether documents that are files of their own have a first column ``file``.
     live : whether the rows of a pipe are wanted as they come. Otherwise they come in blocks whose
         size does not depend on its pace, and so does what is held out of them.
-    digested : whether to tell, after each piece of work, what was read: see `Source.reached`.
 
     Raises
     ------
@@ -195,7 +178,7 @@ def open_source(
         for place in places:
             place.name_all(label)
     labelled = labelled or label is not None or {each.label for each in places} <= set(classes)
-    options = Options(missing, delimiter, document, kind, live, digested=digested)
+    options = Options(missing, delimiter, document, kind, live)
     parts: list[Part] = []
     for place in places:
         part = _part(place, asked, replace(options, label=place.label if labelled else None))
@@ -271,7 +254,7 @@ def _part(place: Place, format: str | None, options: Options) -> Part:
     """What reads a place."""
     if place.documents is not None:
         return Files(place, options)
-    source = Input(place.path, options.live, options.digested)
+    source = Input(place.path, options.live)
     stream = source.open()
     try:
         known = format or recognised(source, stream, options)
