@@ -125,11 +125,11 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         said = odd(learned)
         return [said] if said else []
 
-    def _reread(self, model: Model, changed: set[str]) -> None:
+    def _reread(self, model: Model, changed: set[str]) -> Model:
         before = object.__new__(type(self))  # one that says what this one said
         before.__dict__.update(self._read)
         anew = reread(model, before._wishes(), self._wishes(), changed)
-        model.read_anew(anew.counted, self._prior(), anew.sums)
+        return model.read_anew(anew.counted, self._prior(), anew.sums)
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
         total = union.merge(self.model_.copy(), delta)
