@@ -102,7 +102,7 @@ class Weighing:
         """
         from naively.evidence.scale import DOUBTS  # which loads SciPy's sparse matrices
 
-        found = np.empty_like(having)
+        found = np.empty(having.shape)
         whole = max(whole, 1e-300)
         kernel.label_weights(
             np.ascontiguousarray(having), np.ascontiguousarray(total), of_label / whole,

@@ -140,7 +140,7 @@ class LinearParameters(Parameters):
         if overflow:
             self._settle(finite, X, start, out)
         if impossible is not None:
-            count = np.empty_like(out)
+            count = np.empty(out.shape)
             impossible.score(X, start, stop, self.threshold, count)
             out[count > 0.0] = -np.inf
 

@@ -184,7 +184,7 @@ class MultivariateParameters(Parameters):
 
         If they are so far from every class, only the order is left: the nearest one wins.
         """
-        nearness = np.empty_like(scores)
+        nearness = np.empty(scores.shape)  # contiguous, as scores need not be
         lost = np.asarray(~np.isfinite(scores).any(axis=0))
         if self.linear_scores:
             lost[:] = True

@@ -178,7 +178,7 @@ class ProductParameters(Parameters):
     def log_prob(self, X: Blocks, start: int, stop: int, out: Float64) -> None:
         """Σ_b log p_b(x_b | c); sums beyond the largest float stay there, so that they rank."""
         out[:] = 0.0
-        scores = np.empty_like(out)
+        scores = np.empty(out.shape)
         for place, part, own in self._blocks(X):
             with numbered(place.features):
                 part.log_prob(own, start, stop, scores)
@@ -194,7 +194,7 @@ class ProductParameters(Parameters):
             super().leading(X, start, stop, before, margin, out)
             return
         total = np.array(np.broadcast_to(before, out.shape))
-        scores = np.empty_like(out)
+        scores = np.empty(out.shape)
         blocks = list(zip(last, self._blocks(X), strict=True))
         for _, (place, part, own) in (one for one in blocks if not one[0]):
             with numbered(place.features):
