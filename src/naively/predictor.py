@@ -222,8 +222,13 @@ def invalid_values(schema: Schema, invalid: Mapping[str, Invalid], verb: str) ->
         Issue(
             "invalid",
             f"column {name!r} ({one.kind or schema.known[name].name}): "
-            f"{counted(one.count, 'value')} such as {str(one.example)[:60]!r} cannot be {verb} and "
+            f"{counted(one.count, 'value')} such as {_brief(one.example)} cannot be {verb} and "
             f"{as_missing(one.count)}",
         )
         for name, one in invalid.items()
     ]
+
+
+def _brief(example: Any) -> str:
+    """A value as Python writes it; of long text the beginning."""
+    return repr(example[:60] if isinstance(example, str) else example)
