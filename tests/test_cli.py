@@ -281,7 +281,7 @@ def test_values_that_a_family_cannot_take_are_told(folder, capsys):
     )
     assert out
     assert err.splitlines() == [
-        "naively: note: column 'x' (gamma): 2 values such as '-2.0' cannot be learned and count "
+        "naively: note: column 'x' (gamma): 2 values such as -2.0 cannot be learned and count "
         "as missing",
         "naively: note: column 'z' (gaussian): 1 value such as 'tall' cannot be learned and counts "
         "as missing",
