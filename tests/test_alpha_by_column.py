@@ -78,7 +78,7 @@ def test_virtual_examples_by_category_and_class(tmp_path):
     model.save(tmp_path / "m")
     loaded = naively.load(tmp_path / "m")
     assert_array_equal(loaded.predict_proba(CATEGORIES), model.predict_proba(CATEGORIES))
-    later = NaiveBayes().fit(CATEGORIES, Y).set_params(alpha=VIRTUAL)
+    later = NaiveBayes().fit(CATEGORIES, Y).set_params(alpha=VIRTUAL).reestimate()
     assert_array_equal(later.predict_proba(CATEGORIES), model.predict_proba(CATEGORIES))
     with pytest.raises(ValueError, match="'s' names 'maybe', no class that was learned: these are"):
         NaiveBayes(alpha={"size": {"s": {"maybe": 1}}}).fit(CATEGORIES, Y)

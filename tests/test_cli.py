@@ -281,7 +281,7 @@ def test_values_that_a_family_cannot_take_are_told(folder, capsys):
     )
     assert out
     assert err.splitlines() == [
-        "naively: note: column 'x' (gamma): 2 values such as '-2.0' cannot be learned and count "
+        "naively: note: column 'x' (gamma): 2 values such as -2.0 cannot be learned and count "
         "as missing",
         "naively: note: column 'z' (gaussian): 1 value such as 'tall' cannot be learned and counts "
         "as missing",
@@ -453,7 +453,7 @@ def test_update_tells_of_columns(folder, capsys):
     fitted(capsys, data="n.csv", target="y")
     Path("more.csv").write_text("y,x,new\nb,0.5,u\nc,1.5,v\n")
     err = naive(capsys, "update", "m", "more.csv")[1]
-    assert "more.csv lacks z: counted as missing" in err
+    assert "more.csv lacks the column(s) 'z': counted as missing" in err
     assert "does not know new" in err
     assert naively.load("m").classes_.tolist() == ["a", "b", "c"]
     Path("other.csv").write_text("y,p\na,1\n")
@@ -600,7 +600,7 @@ def test_columns_that_a_table_lacks_are_told(folder, capsys):
     fitted(capsys)
     Path("few.csv").write_text("a,b,x\n1,2,3\n")
     out, err = naive(capsys, "predict", "m", "few.csv")
-    assert err == "naively: note: few.csv lacks c d: counted as missing\n"
+    assert err == "naively: note: few.csv lacks the column(s) 'c d': counted as missing\n"
     model = naively.load("m")
     with pytest.warns(UserWarning, match="lacks"):
         said = model.predict(pa.table({"a": [1], "b": [2]}))[0]

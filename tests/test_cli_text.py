@@ -235,13 +235,13 @@ def test_what_is_no_lines(folder, capsys, monkeypatch):
     for content, said in (
         (b"free\0prize\n", "NUL"),
         (b"", "is empty"),
-        (b'{"text": "free"}\n', "it has none of the columns that the model learned (message)"),
+        (b'{"text": "free"}\n', "has none of the columns that were learned: 'message'"),
         (b"PK\x03\x04", "a zip or Excel file"),
     ):
         piped(monkeypatch, content)
         assert said in naive(capsys, "predict", "m", "-", code=1)[1]
     Path("n.csv").write_text("a,b\n1,2\n")
-    assert "its own are a, b" in naive(capsys, "predict", "m", "n.csv", code=1)[1]
+    assert "its columns are 'a', 'b'" in naive(capsys, "predict", "m", "n.csv", code=1)[1]
 
 
 def test_only_models_of_text_alone_take_lines(folder, capsys, monkeypatch):
@@ -318,7 +318,7 @@ def test_models_saved_in_python(options, folder, capsys, monkeypatch):
     assert f"TextNB({names})" in out
     write_csv("no.csv", naively_table(a=["x"], b=["y"]))
     err = naive(capsys, "predict", "m", "no.csv", code=1)[1]
-    assert "it has none of the columns that the model learned (text); its own are a, b" in err
+    assert "has none of the columns that were learned: 'text'; its columns are 'a', 'b'" in err
     assert "--target" in naive(capsys, "evaluate", "m", "new.txt", code=2)[1]
     assert "learns from arrays" in naive(capsys, "update", "m", "dirs", code=1)[1]
 

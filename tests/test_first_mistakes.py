@@ -153,11 +153,13 @@ def test_columns_with_commas_between_are_several_options(folder, capsys):
 def test_a_name_that_differs_in_case_or_blanks_is_told(folder, capsys):
     assert run(capsys, "fit", "cust.csv", "-t", "churn", "-o", "m")[2] == 0
     Path("new.csv").write_text('"Plan ",age,churn\na,30,1\nb,50,0\n')
-    said = "new.csv lacks plan (it has 'Plan'): counted as missing"
+    said = "new.csv lacks the column(s) 'plan' (it has 'Plan'): counted as missing"
     for command in ("predict", "update"):
         assert said in run(capsys, command, "m", "new.csv")[1], command
     Path("new.csv").write_text("scheme,age,churn\na,30,1\n")
-    assert "new.csv lacks plan: counted" in run(capsys, "predict", "m", "new.csv")[1]
+    assert (
+        "new.csv lacks the column(s) 'plan': counted" in run(capsys, "predict", "m", "new.csv")[1]
+    )
 
 
 @pytest.mark.parametrize("key", [0, (0, 1)])

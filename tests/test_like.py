@@ -168,7 +168,7 @@ def test_other_pairs_cannot_be_asked_for(given_plan):
     X, y = table(100, seed=5)
     model = AutoBayes().fit(X, y, like=given_plan)
     with pytest.raises(ValueError, match="call `fit` again"):
-        model.set_params(interactions=0).predict(X)
+        model.set_params(interactions=0).reestimate()
 
 
 def test_rows_are_drawn_from_the_counts_of_each_column(given_plan):

@@ -401,11 +401,11 @@ def test_what_is_learned_later_changes_nothing(classifier):
 
 
 def test_parameters_that_were_set_after_fit():
-    classifier = BernoulliNB().fit(X, Y).set_params(alpha=3.0)
+    classifier = BernoulliNB().fit(X, Y).set_params(alpha=3.0).reestimate()
     fresh = BernoulliNB(alpha=3.0).fit(X, Y)
     assert_allclose(classifier.to_logistic().predict_proba(X), fresh.predict_proba(X))
     with pytest.raises(ValueError, match="call `fit` again"):
-        classifier.set_params(binarize=2.0).to_logistic()
+        classifier.set_params(binarize=2.0).reestimate()
 
 
 @pytest.mark.parametrize(

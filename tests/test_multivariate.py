@@ -857,7 +857,7 @@ def test_numbers_of_any_type_shrink(covariance, number):
 def test_attributes_tell_of_the_parameters_as_they_are():
     X, y = clouds(60)
     classifier = GaussianBayes("diagonal").fit(X, y)
-    classifier.set_params(covariance="spherical", shrinkage=0.3)
+    classifier.set_params(covariance="spherical", shrinkage=0.3).reestimate()
     same = GaussianBayes("spherical", 0.3).fit(X, y)
     assert_array_equal(classifier.covariance_, same.covariance_)
     assert classifier.shrinkage_ == 0.3

@@ -243,7 +243,7 @@ def test_hashed_terms_have_no_names():
 def test_smoothing_may_change_and_models_may_not():
     model = TextNB(models="auto").fit(TEXTS, Y)
     assert len(model.alpha_) == 2
-    model.set_params(alpha=0.2)
+    model.set_params(alpha=0.2).reestimate()
     assert model.alpha_ == (0.2, 0.2)
     assert_array_equal(scores(model), scores(TextNB(models="auto", alpha=0.2).fit(TEXTS, Y)))
     with pytest.raises(ValueError, match="cannot combine"):

@@ -597,12 +597,12 @@ def test_a_family_of_levels_may_change_after_fit():
     model = NaiveBayes(family=Categorical(0)).fit(WEATHER, y)
     fresh = NaiveBayes(family=Categorical(3)).fit(WEATHER, y).predict_proba(WEATHER)
     before = model.predict_proba(WEATHER)
-    model.set_params(alpha=7.0)  # of families that are inferred: none is
+    model.set_params(alpha=7.0).reestimate()  # of families that are inferred: none is
     np.testing.assert_array_equal(model.predict_proba(WEATHER), before)
-    model.set_params(family=Categorical(3))
+    model.set_params(family=Categorical(3)).reestimate()
     np.testing.assert_array_equal(model.predict_proba(WEATHER), fresh)
     with pytest.raises(ValueError, match="call `fit` again"):
-        model.set_params(family="gaussian").predict(WEATHER)
+        model.set_params(family="gaussian").reestimate()
 
 
 def test_a_plain_family_of_levels_leaves_smoothing_to_alpha():

@@ -189,13 +189,13 @@ def test_what_is_named_can_change_without_learning_again(learned):
     table, y, model = learned
     other = AutoBayes(text=[]).fit(table, y)
     plain = other.predict_proba(table)
-    other.set_params(text=["title"])
+    other.set_params(text=["title"]).reestimate()
     assert_array_equal(other.predict_proba(table), model.predict_proba(table))
-    other.set_params(text=[])
+    other.set_params(text=[]).reestimate()
     assert_array_equal(other.predict_proba(table), plain)
     for name, problem in (("size", "holds numbers"), ("titel", "did you mean")):
         with pytest.raises(ValueError, match=problem):
-            other.set_params(text=[name]).predict(table)
+            other.set_params(text=[name]).reestimate()
 
 
 def test_a_column_that_nothing_stands_beside_is_a_document(learned, tmp_path):

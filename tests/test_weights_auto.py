@@ -63,4 +63,4 @@ def test_it_is_not_turned_on_or_off_after_fit(rows):
     for before, after in ((None, "auto"), ("auto", None)):
         model = NaiveBayes(weights=before).fit(X, y)
         with pytest.raises(ValueError, match="`weights` decides what is counted"):
-            model.set_params(weights=after).predict(X)
+            model.set_params(weights=after).reestimate()

@@ -332,18 +332,24 @@ class Model:
         model.counted, model.sums = schema, model._laid_out(schema)
         return model
 
-    def read_anew(self, schema: Schema, prior: Prior, statistics: Statistics | None = None) -> None:
-        """Go on under other families and another prior, in place; see `_laid_out`."""
+    def read_anew(
+        self, schema: Schema, prior: Prior, statistics: Statistics | None = None
+    ) -> Model:
+        """The model under other families and another prior; it shares the sums until one changes.
+
+        What was estimated under the same families is not estimated again.
+        """
         with self.lock:
-            known = self._estimate if schema is self.counted else None
-            structure = self._structure if schema is self.counted else None
-            self.sums = statistics or self._laid_out(schema)
-            self.counted, self.prior = schema, prior
-            self._changed()
-            self._structure, self._lent = structure, True  # the last posterior may refer to them
-            if known is not None:
-                with suppress(ValueError):  # a prior of classes that are yet to come
-                    self._estimate = self._estimated(SERIAL, known.parameters)
+            self._lent = True
+            sums = statistics or self._laid_out(schema)
+            model = replace(self, counted=schema, prior=prior, sums=sums, unread=dict(self.unread))
+            model._lent = True
+            if schema is self.counted:
+                model._structure, known = self._structure, self._estimate
+                if known is not None:
+                    with suppress(ValueError):  # a prior of classes that are yet to come
+                        model._estimate = model._estimated(SERIAL, known.parameters)
+        return model
 
     def _laid_out(self, schema: Schema) -> Statistics:
         """The statistics as a schema has them that counts the same: alone, or part beside part."""

@@ -202,7 +202,12 @@ def test_labels_that_are_left_open_are_null(client):
 def test_what_is_odd_about_rows_is_told(client):
     told = client.post("/predict", json=[{"age": "old", "job": "boss", "size": 3}]).json()
     said = " ".join(told["warnings"])
-    for part in ("never learned: 'size'", "lack 'member', 'note'", "'age'", "such as 'old'"):
+    for part in (
+        "never learned: 'size'",
+        "lacks the column(s) 'member', 'note'",
+        "'age'",
+        "such as 'old'",
+    ):
         assert part in said
     found = in_arrow(client, stream(pa.table({"age": ["old"]})), accept=ARROW)
     assert "such as 'old'" in " ".join(json.loads(found.headers["naively-warnings"]))
@@ -486,7 +491,7 @@ def test_what_the_documentation_shows_can_be_asked(table, tmp_path):
 
 def test_rows_of_none_of_the_columns_are_refused_in_plain_words(client):
     told = client.post("/predict", json=[{"foo": 1}]).json()["detail"]
-    assert told.startswith("the rows have none of the columns that were learned: '")
+    assert told.startswith("the table has none of the columns that were learned: '")
     assert "' '" not in told
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,16 +16,14 @@ from naively.files import locks, parted, safetensors
 from naively.files.safetensors import Saved
 from naively.invalid import Invalid
 from naively.labels import Labels
-from naively.markup import as_missing, counted
+from naively.markup import counted
 from naively.model import Model
 from naively.multilabel import Multilabel
-from naively.posterior import Posterior
+from naively.predictor import Issue, Predictor, invalid_values
 from naively.serve.log import LogError
 from naively.serve.store import pending
 from naively.tables import union, values
 from naively.tables.inputs import MISSING
-from naively.tables.names import hinted
-from naively.tables.summarising import other_columns
 from naively.tables.targets import positions
 from naively.weighed import Weighed
 
@@ -207,23 +205,26 @@ def names_of(classes: Labels) -> list[str]:
     return [text for label in classes.tolist() if (text := values.level_text(label, ()))]
 
 
-def with_columns(saved: Saved, names: list[str], data: str) -> Model:
-    """The model for a table of these columns: one of an array without names takes them by order.
+def predictor(
+    saved: Saved, names: Sequence[str], data: str, target: str | None = None
+) -> Predictor:
+    """What answers for the rows of a table of these columns; a note says which features it lacks.
 
-    Warns of columns that are absent.
+    Of a model of an array without names the columns are taken by order.
     """
+    target = target or target_of(saved)
+    model = with_columns(saved, [name for name in names if name != target], data)
+    return Predictor(model.posterior(), target, data)
+
+
+def with_columns(saved: Saved, names: list[str], data: str) -> Model:
+    """The model for a table of these columns; a note says which features are absent."""
     model = _named(saved.model, names, data)
     if len(model.classes) == 0:
         raise UserError("the model knows no class: everything that it learned was forgotten")
-    lacking, _ = other_columns(model.schema, model.target, names)
-    if len(lacking) == len(model.schema.names):
-        raise UserError(
-            f"{data}: it has none of the columns that the model learned "
-            f"({some(lacking)}); its own are {some(names)}"
-        )
-    if lacking:
-        progress.note(f"{data} lacks {some(hinted(lacking, names))}: counted as missing")
-    model.posterior(workers(None))
+    found = Predictor(model.posterior(workers(None)), model.target, data)
+    found.check_columns(names)
+    notes(issue for issue in found.issues if issue.kind == "absent")
     return model
 
 
@@ -247,18 +248,13 @@ def _named(model: Model, names: list[str], data: str) -> Model:
 
 def unread(model: Model, invalid: dict[str, Invalid], what: str = "read") -> None:
     """Notes on values that columns could not take, on standard error."""
-    for name, one in invalid.items():
-        family = one.kind or model.schema.known[name].name
-        progress.note(
-            f"column {clean(name)!r} ({family}): {counted(one.count, 'value')} such as "
-            f"{clean(one.example)!r} cannot be {what} and {as_missing(one.count)}"
-        )
+    notes(invalid_values(model.schema, invalid, what))
 
 
-def remarks(posterior: Posterior) -> None:
-    """Notes on the rows that it was asked about, on standard error."""
-    for said in posterior.said:
-        progress.note(said)
+def notes(issues: Iterable[Issue]) -> None:
+    """Print issues on standard error."""
+    for issue in issues:
+        progress.note(clean(issue, 400))
 
 
 def note_new_classes(source: str, learned: Model, saved: Saved) -> None:

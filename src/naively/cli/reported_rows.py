@@ -19,13 +19,11 @@ from naively.explanation import RowExplanation
 from naively.files.safetensors import Saved
 from naively.markup import brief, colour, counted, escaped, largest, more_of, shown, squeezed
 from naively.model import Model
+from naively.predictor import Predictor
 from naively.report.facts import Example, Quality, Reason, Table
 from naively.study.kept import Kept
-from naively.tables.encoding import encode
-from naively.tables.explaining import explain
 from naively.tables.joining import together
 from naively.tables.learning import Plan, Question, labelled, merge, summarise
-from naively.tables.left_out import unvaried_in
 from naively.tables.targets import positions
 
 ROWS = 200_000
@@ -84,6 +82,7 @@ def looked_at(saved: Saved, source: Opened) -> Looked:
     labelled_rows = target is not None and target in source.names
     names = [name for name in source.names if name != target]
     model = models.with_columns(saved, names, source.name)
+    predictor = Predictor(model.posterior(), target, source.name)
     question = learned_question(saved, None) if labelled_rows else None
     kept = Kept(0 if question is None else question.seed)
     tables, rows = [], 0
@@ -96,7 +95,7 @@ def looked_at(saved: Saved, source: Opened) -> Looked:
     if not rows:
         found.unknown = f"{source.name} has no rows."
         return found
-    said = _answered(model, tables, target if labelled_rows else None, models.spellings(saved))
+    said = _answered(predictor, tables, labelled_rows, models.spellings(saved))
     name = source.name if rows < ROWS else f"the first {rows:,} rows of {source.name}"
     learned = False
     if question is not None and (said.truth > -2).any():
@@ -112,20 +111,19 @@ def looked_at(saved: Saved, source: Opened) -> Looked:
 
 
 def _answered(
-    model: Model, tables: list[pa.Table], target: str | None, missing: Any
-) -> Answered:  # fmt: skip
-    posterior = model.posterior()
-    without = unvaried_in(posterior)
+    predictor: Predictor, tables: list[pa.Table], labelled_rows: bool, missing: Any
+) -> Answered:
+    posterior, target = predictor.posterior, predictor.target
     truths, codes, chances = [], [], []
     for table in tables:
-        own = np.full(table.num_rows, -2)
-        if target is not None:
+        truth = np.full(table.num_rows, -2)
+        if labelled_rows and target is not None:
             labels, places = labelled(table, target, missing)
-            own = np.append(positions(labels, model.classes), -2)[places]
-        X, _ = encode(model.schema, table, without)
-        truths.append(own)
-        codes.append(posterior.predict_codes(X))
-        chances.append(posterior.log_proba(X))
+            truth = np.append(positions(labels, posterior.classes), -2)[places]
+        rows = predictor.encode(table)
+        truths.append(truth)
+        codes.append(posterior.predict_codes(rows))
+        chances.append(posterior.log_proba(rows))
     log_proba = np.concatenate(chances)
     code = np.concatenate(codes)
     sure = np.minimum(np.exp(log_proba[np.arange(len(code)), code]), 1.0)
@@ -256,8 +254,7 @@ def _choose(found: Looked, model: Model, said: Answered, name: str, learned: boo
 def _explained(model: Model, said: Answered, i: int) -> RowExplanation:
     posterior = model.posterior()
     row = said.table.slice(i, 1)
-    X, _ = encode(model.schema, row, unvaried_in(posterior))
-    return explain(posterior, row, X)[0]
+    return Predictor(posterior).explain(row)[0]
 
 
 def _values(model: Model, said: Answered, i: int) -> dict[str, Any]:

@@ -9,18 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from naively.cli import models
 from naively.cli.errors import UsageError, UserError
-from naively.cli.models import label_of, target_of, unread, with_columns
 from naively.cli.sources import Opened
 from naively.explanation import Explanation
 from naively.files.safetensors import Saved
-from naively.invalid import Invalid, add_invalid
 from naively.markup import counted
 from naively.model import Model
-from naively.statistics.base import InvalidValueError
-from naively.tables.encoding import encode_for
-from naively.tables.explaining import explain
-from naively.tables.left_out import unvaried_in
+from naively.predictor import Predictor
 from naively.tables.why_not import Tried, WhyNot
 
 CELLS = 1 << 22
@@ -109,58 +105,49 @@ def explained(
     by_block: bool = False,
 ) -> Explained:  # fmt: skip
     """What moves rows of files to one class rather than another, in one pass."""
-    names = [name for name in source.names if name != target_of(saved)]
-    model = with_columns(saved, names, source.name)
-    classes = model.classes
+    predictor = models.predictor(saved, source.names, source.name)
+    classes = predictor.posterior.classes
     if len(classes) < 2:
         raise UserError(f"the model knows one class only ({classes[0]})")
-    one, other = (None if t is None else classes[label_of(model, t)] for t in (label, against))
+    one, other = (
+        None if t is None else classes[models.label_of(saved.model, t)] for t in (label, against)
+    )
     if one is not None and one == other:
         raise UsageError(f"--label and --against are both {label!r}; compare two classes")
-    return Explained(model, (one, other), _chunks(model, source, asked, by_block))
+    return Explained(saved.model, (one, other), _chunks(predictor, source, asked, by_block))
 
 
 def _chunks(
-    model: Model, source: Opened, asked: Asked, by_block: bool
+    predictor: Predictor, source: Opened, asked: Asked, by_block: bool
 ) -> Iterator[tuple[int, Explanation]]:
-    posterior = model.posterior()
-    width = len(posterior.together if by_block else model.schema.names)
-    size = _size(model, max(1, width))
-    without = unvaried_in(posterior)
-    invalid: dict[str, Invalid] = {}
+    width = len(predictor.posterior.together if by_block else predictor.schema.names)
+    size = _size(predictor, max(1, width))
     for first, rows in _rows(source, asked):
         for at in range(0, rows.num_rows, size):
-            part = rows.slice(at, size)
             number = first + at + 1
-            try:
-                encoded, unread_here = encode_for(posterior, part, without)
-                add_invalid(invalid, unread_here)
-                yield number, explain(posterior, part, encoded, by_block)
-            except InvalidValueError as error:
-                error.row += number
-                raise UserError(f"{source.name}: {error.named(model.feature_names)}") from None
-    unread(model, invalid)
+            with predictor.counting_rows(number):
+                yield number, predictor.explain(rows.slice(at, size), by_block)
+    models.notes(issue for issue in predictor.issues if issue.kind == "invalid")
 
 
 def reasons_against(
     saved: Saved, source: Opened, asked: Asked, label: str
 ) -> Iterator[tuple[int, WhyNot]]:
     """(the number of a row, what would make it of this class), in one pass."""
-    names = [name for name in source.names if name != target_of(saved)]
-    model = with_columns(saved, names, source.name)
-    wanted = model.classes[label_of(model, label)]
-    posterior = model.posterior()
+    posterior = models.predictor(saved, source.names, source.name).posterior
+    wanted = posterior.classes[models.label_of(saved.model, label)]
     tried = Tried(posterior)
     for first, rows in _rows(source, asked):
         for i in range(rows.num_rows):
             yield first + i + 1, tried.row(rows.slice(i, 1), wanted)
 
 
-def _size(model: Model, width: int) -> int:
+def _size(predictor: Predictor, width: int) -> int:
     """How many rows of so many parts are explained at a time."""
-    texts = any(part.summary.takes == "documents" for part in model.schema.parts)
+    texts = any(part.summary.takes == "documents" for part in predictor.schema.parts)
     lines = LINES if texts else width
-    return max(1, min(max(FEW, LINES // lines), CELLS // (len(model.classes) * width)))
+    classes = len(predictor.posterior.classes)
+    return max(1, min(max(FEW, LINES // lines), CELLS // (classes * width)))
 
 
 def _rows(source: Opened, asked: Asked) -> Iterator[tuple[int, pa.Table]]:

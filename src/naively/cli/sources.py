@@ -26,7 +26,7 @@ from naively.tables.documents import FILE, LABEL, TEXTS
 from naively.tables.inputs import MISSING, Task
 from naively.tables.learning import Question
 from naively.tables.likeness import like as known_of
-from naively.tables.names import hinted, no_column, several, three
+from naively.tables.names import few, hinted, no_column, several, three
 from naively.tables.readers import FORMATS, Source, open_source
 from naively.tables.summarising import other_columns
 
@@ -245,12 +245,10 @@ def check_known(table: Opened, known: Model, question: Question) -> None:
     names = (name for name in table.names if name not in asked)
     lacking, new = other_columns(known.schema, known.target, names)
     if len(lacking) == len(known.schema.names):
-        raise UserError(
-            f"{table.name}: it has none of the columns that the model learned ({some(lacking)})"
-        )
+        raise UserError(f"{table.name} has none of the columns that were learned: {few(lacking)}")
     if lacking:
         progress.note(
-            f"{table.name} lacks {some(hinted(lacking, table.names))}: counted as missing"
+            f"{table.name} lacks the column(s) {hinted(lacking, table.names)}: counted as missing"
         )
     if new:
         progress.note(

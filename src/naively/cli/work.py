@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,16 +21,15 @@ from naively.cli.sources import Opened, check_columns, check_known, compared_tar
 from naively.decisions import DecisionRule, likeliest
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
-from naively.exact import Float64, Int64
+from naively.exact import Float64
 from naively.files.safetensors import Saved
-from naively.invalid import Invalid, add_invalid
 from naively.labels import Labels
 from naively.model import Model
 from naively.posterior import Posterior
+from naively.predictor import Compared, Predictor
 from naively.study.kept import Kept
 from naively.study.rows import LabelledRows, of_stream
 from naively.tables.documents import LABEL
-from naively.tables.encoding import encode_for
 from naively.tables.held import Held
 from naively.tables.identifiers import without_identifiers
 from naively.tables.inputs import Task
@@ -41,19 +40,12 @@ from naively.tables.learning import (
     Plan,
     Question,
     check_repeated,
-    labelled,
     merge,
     summarise,
 )
-from naively.tables.left_out import odd, unvaried_in
+from naively.tables.left_out import odd
 from naively.tables.one_pass import learn
 from naively.tables.relabelling import with_typed_labels
-from naively.tables.targets import positions
-from naively.workers import Workers
-
-Tested = tuple[Int64, Float64, int, Labels, dict[str, Invalid]]
-"""(position of each label among the classes of a model, -1 if none; log P(c | x) of these rows, a
-row each; how many more rows have no label; the labels met; what the model cannot take)."""
 
 
 @dataclass
@@ -152,11 +144,12 @@ def left_out(
 def _held_out_scores(model: Model, held: Held, question: Question) -> Scores | None:
     """How the model does on the rows held out; None if there are none."""
     model = with_typed_labels(model.copy())
-    model.posterior(workers(None))
-    tally = Tally(model.posterior().class_prior, model.class_weight.rounded())
+    threads = workers(None)
+    predictor = Predictor(model.posterior(threads), question.target)
+    tally = Tally(predictor.posterior.class_prior, model.class_weight.rounded())
     for part in held.tables:
-        tested = compared(model, part, question.target, question.wishes.missing, workers(None))
-        tally.add(*tested[:2])
+        compared = predictor.compare(part, question.wishes.missing, threads)
+        tally.add(compared.truth, compared.log_proba)
     scores = tally.scores()
     return scores if scores.rows else None
 
@@ -174,54 +167,37 @@ def evaluate(
     if target is None and source.files.texts and LABEL in source.names:
         target = LABEL
     target = compared_target(saved, source, target)
-    names = [name for name in source.names if name != target]
-    model = models.with_columns(saved, names, source.name)
+    predictor, model = models.predictor(saved, source.names, source.name, target), saved.model
+    classes, missing = predictor.posterior.classes, models.spellings(saved)
     wanted = None if positive is None else models.label_of(model, positive)
-    tally = Tally(model.posterior().class_prior, model.class_weight.rounded(), wanted)
+    tally = Tally(predictor.posterior.class_prior, model.class_weight.rounded(), wanted)
     decided = None if rule is None else Decided(rule)
-    unlabelled, met = 0, np.empty(0, object)
-    invalid: dict[str, Invalid] = {}
-    posterior = model.posterior().remarking()
+    unlabelled, labels = 0, np.empty(0, object)
 
-    def one(task: Any) -> Tested:
-        table = pa.Table.from_batches([task()])
-        return compared(model, table, target, models.spellings(saved), posterior=posterior)
+    def one(task: Task) -> Compared:
+        return predictor.compare(pa.Table.from_batches([task()]), missing)
 
-    with progress.bar("evaluating", source.files):
-        for truth, log_proba, skipped, labels, unread in in_order(
-            one, source.tasks(), workers(None).count
-        ):
-            tally.add(truth, log_proba)
+    with (
+        progress.bar("evaluating", source.files),
+        predictor.counting_rows(1) as rows,
+    ):
+        for compared in in_order(one, source.tasks(), workers(None).count):
+            tally.add(compared.truth, compared.log_proba)
             if decided is not None:
-                decided.add(truth, log_proba)
-            add_invalid(invalid, unread)
-            unlabelled += skipped
-            met = labels if len(met) == 0 else met
+                decided.add(compared.truth, compared.log_proba)
+            unlabelled += compared.unlabelled
+            rows.before += len(compared.truth) + compared.unlabelled
+            labels = compared.labels if len(labels) == 0 else labels
     scores = tally.scores()
     if scores.rows == 0:
         raise unlearnable(source, target, unlabelled)
     if scores.unknown == scores.rows:
         raise UserError(
-            f"{source.name}: no label in column {target!r} ({some(met)}) is a class of the model "
-            f"({some(model.classes)})"
+            f"{source.name}: no label in column {target!r} ({some(labels)}) is a class of the "
+            f"model ({some(classes)})"
         )
-    models.unread(model, invalid)
-    models.remarks(posterior)
+    models.notes(issue for issue in predictor.issues if issue.kind != "absent")
     return Evaluated(model, target, scores, unlabelled, time.perf_counter() - start, decided)
-
-
-def compared(
-    model: Model, batch: pa.Table, target: str, missing: Sequence[str],
-    threads: Workers | None = None, posterior: Posterior | None = None,
-) -> Tested:  # fmt: skip
-    """What a model, or its posterior, says of the rows of a batch that have a label."""
-    labels, codes = labelled(batch, target, missing)
-    kept = np.flatnonzero(codes < len(labels))
-    truth = np.append(positions(labels, model.classes), -1)[codes[kept]]
-    posterior = posterior or model.posterior()
-    rows, invalid = encode_for(posterior, batch, unvaried_in(posterior))
-    log_proba = posterior.log_proba(rows[kept], threads)
-    return truth, log_proba, batch.num_rows - len(kept), labels, invalid
 
 
 def unlearnable(source: Opened, target: str, unlabelled: int) -> UserError:
@@ -254,38 +230,33 @@ def predict(
 ) -> Iterator[Predicted]:  # fmt: skip
     """What is said of each batch, with the `top` most probable classes."""
     label = Posterior.predict if rule is None else rule.labels
-    target = models.target_of(saved)
-    names = [name for name in source.names if name != target]
-    model = models.with_columns(saved, names, source.name)
-    posterior = model.posterior()
-    without = unvaried_in(posterior)
-    asked = posterior.remarking()
+    predictor = models.predictor(saved, source.names, source.name)
+    posterior = predictor.posterior
+    silent = replace(posterior, remarks=None)  # one remark a row is enough
 
-    def said(batch: pa.RecordBatch, rows: Any) -> Predicted:
-        first = None if top is None else likeliest(posterior, rows, top)
-        return Predicted(
-            _as_first(batch, source.names), label(asked, rows),
-            posterior.proba(rows) if proba else None,
+    def one(task: Task) -> tuple[list[str], Predicted]:
+        batch = task()
+        rows = predictor.encode(pa.Table.from_batches([batch]))
+        first = None if top is None else likeliest(silent, rows, top)
+        return batch.schema.names, Predicted(
+            _as_first(batch, source.names), label(posterior, rows),
+            silent.proba(rows) if proba else None,
             None if first is None else (posterior.classes[first[0]], first[1]),
         )  # fmt: skip
 
-    def one(task: Any) -> tuple[list[str], Predicted, dict[str, Invalid]]:
-        batch = task()
-        rows, unread = encode_for(asked, pa.Table.from_batches([batch]), without)
-        return batch.schema.names, said(batch, rows), unread
-
     empty, warned, known = True, False, set(source.names)
-    invalid: dict[str, Invalid] = {}
-    with progress.bar("predicting", source.files):
-        tasks = source.live_tasks()
-        for names, found, unread in in_order(one, tasks, workers(None).count):
+    with (
+        progress.bar("predicting", source.files),
+        predictor.counting_rows(1) as before,
+    ):
+        for names, predicted in in_order(one, source.live_tasks(), workers(None).count):
             empty = False
-            add_invalid(invalid, unread)
+            before.before += predicted.batch.num_rows
             new = [name for name in names if name not in known]
             if new and not warned:
                 warned = True
                 progress.note(f"{source.name}: {some(new)} came after the first rows: not written")
-            yield found
+            yield predicted
     if empty:
         none = pa.RecordBatch.from_arrays([pa.nulls(0)] * len(source.names), source.names)
         no_rows = np.empty((0, len(posterior.classes)))
@@ -294,8 +265,7 @@ def predict(
             none, posterior.classes[:0], no_rows if proba else None,
             None if top is None else (posterior.classes[few.astype(np.int64)], few),
         )  # fmt: skip
-    models.unread(model, invalid)
-    models.remarks(asked)
+    models.notes(issue for issue in predictor.issues if issue.kind != "absent")
 
 
 def _as_first(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
@@ -337,14 +307,13 @@ def _predicted_first(
     tasks: Iterator[Task], model: Model, question: Question, tally: Tally
 ) -> Iterator[Task]:
     """The same tasks; the rows of each are compared with the predictions of a model first."""
-    lock = Lock()
+    lock, predictor = Lock(), Predictor(model.posterior(), question.target)
 
     def one(task: Task) -> pa.RecordBatch:
         batch = task()
-        table = pa.Table.from_batches([batch])
-        tested = compared(model, table, question.target, question.wishes.missing)
+        compared = predictor.compare(pa.Table.from_batches([batch]), question.wishes.missing)
         with lock:
-            tally.add(*tested[:2])
+            tally.add(compared.truth, compared.log_proba)
         return batch
 
     return (partial(one, task) for task in tasks)

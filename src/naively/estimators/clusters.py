@@ -18,6 +18,7 @@ from naively.estimators.text import TextNB
 from naively.estimators.validation import naming
 from naively.files.safetensors import Saved, to_bytes
 from naively.model import Model
+from naively.predictor import invalid_values
 from naively.schema import Schema
 from naively.tables import learning
 from naively.tables.inference import Wishes, first_rows
@@ -127,7 +128,8 @@ def fitted(estimator: Any, model: Model, like: Any = None) -> Any:
         model.target = None
         found._keep(model, {})
         return found
-    found._warn(model.invalid, "learned", model.schema)
+    for issue in invalid_values(model.schema, model.invalid, "learned"):
+        warnings.warn(str(issue), UserWarning, stacklevel=3)
     with naming(found):
         model.check(workers(found.n_jobs))
     if like is None and (said := odd(model)):

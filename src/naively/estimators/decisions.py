@@ -22,6 +22,7 @@ class Deciding:
     """Labels from probabilities: those that cost least, and none where no class is sure."""
 
     model_: Any
+    _as_set: Any
     _prior_parameter = "prior"
     """The name of the parameter that may hold probabilities of the classes."""
 
@@ -108,4 +109,5 @@ class Deciding:
 
         prior = adapted(new._ask(X, answer), new.model_.posterior().class_prior)
         setattr(new, self._prior_parameter, tuple(prior.tolist()))
-        return new
+        with new._as_set():
+            return new

@@ -105,17 +105,22 @@ class Learning(Rereads):
         ------
         ValueError : saying what is wrong and where; the model is as it was.
         """
-        known = getattr(self, "model_", None)
-        if known is None:
+        if self._learned is None:
             self._refuse_auto()
-        delta, noted = self._summarise(X, y, sample_weight, known)
-        if classes is not None:
-            delta.declare_classes(self._declared(classes))
-        name = part or REST
-        if known is None:
+            delta, noted = self._summarise(X, y, sample_weight, None)
+            if classes is not None:
+                delta.declare_classes(self._declared(classes))
+            name = part or REST
             parts = parted.begun({}, delta.blank(), delta, name)
             self._keep(delta, noted)
-        else:
+            self._parts = parted.added(parts, self.model_, delta, name)
+            return self
+        with self._as_set():
+            known = self.model_
+            delta, noted = self._summarise(X, y, sample_weight, known)
+            if classes is not None:
+                delta.declare_classes(self._declared(classes))
+            name = part or REST
             parts = parted.begun(self._parts, known, delta, name)
             structure = known.structure
             self._go_on(delta, noted)
@@ -124,15 +129,24 @@ class Learning(Rereads):
         return self
 
     def reestimate(self) -> Self:
-        """Choose bins, interactions and weights anew, by all rows that were learned.
+        """Estimate again from what was counted, under the parameters as they are now.
 
-        `partial_fit` keeps them until rows have grown by more than a tenth since they were chosen,
-        or columns or classes are new: so an update costs what counting costs. Afterwards the model
-        is again that of one `fit` of all rows, bit for bit, as it is after `forget`, `decay` and a
-        sum. Models without such choices, such as `NaiveBayes`, are so at all times.
+        After ``set_params(alpha=0.1)`` no row is needed: smoothing, priors, ties and floors are no
+        part of the sums. Bins, interactions and weights are chosen anew: `partial_fit` keeps them
+        until rows have grown by more than a tenth since they were chosen, or columns or classes are
+        new, so that an update costs what counting costs. Afterwards the model is again that of one
+        `fit` of all rows, bit for bit, as it is after `forget`, `decay` and a sum.
+
+        Raises
+        ------
+        ValueError : if a parameter changed that decides what is counted, as `ngram_range` does, or
+            is invalid; the model is as it was.
         """
         check_is_fitted(self)
-        self.model_.reestimate()
+        with self._as_set():
+            if len(self.model_.classes):
+                self.model_.check(workers(self.n_jobs))
+            self.model_.reestimate()
         return self
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
@@ -156,11 +170,12 @@ class Learning(Rereads):
         """
         check_is_fitted(self)
         whole = part is not None and X is None and y is None
-        gone = None if whole else self._to_forget(X, y, sample_weight)
-        if not self._parts and part is None and gone is not None:
-            self.model_.forget(gone)
-            return self
-        self._become(lambda saved: parted.forget(saved, {part or REST: gone}))
+        with self._as_set():
+            gone = None if whole else self._to_forget(X, y, sample_weight)
+            if not self._parts and part is None and gone is not None:
+                self.model_.forget(gone)
+            else:
+                self._become(lambda saved: parted.forget(saved, {part or REST: gone}))
         return self
 
     def _become(self, change: Callable[[Saved], Any]) -> None:
@@ -177,10 +192,11 @@ class Learning(Rereads):
     def decay(self, gamma: float) -> Self:
         """Let all that was learned so far count `gamma` times, 0 < gamma <= 1."""
         check_is_fitted(self)
-        if self._parts:
-            self._become(lambda saved: parted.decayed(saved, gamma))
-        else:
-            self.model_.decay(gamma)
+        with self._as_set():
+            if self._parts:
+                self._become(lambda saved: parted.decayed(saved, gamma))
+            else:
+                self.model_.decay(gamma)
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -196,7 +212,8 @@ class Learning(Rereads):
         check_is_fitted(other)
         total = clone(self)
         noted = {name: getattr(self, name) for name in self._noted}
-        total._keep(self.model_.copy(), noted)
+        with self._as_set():
+            total._keep(self.model_.copy(), noted)
         with other.model_.lock:  # another thread may be teaching it
             total._go_on(other.model_, noted)
             own = [Saved(one.model_, parts=one._parts) for one in (self, other)]
@@ -237,23 +254,20 @@ class Learning(Rereads):
         for name, value in noted.items():
             setattr(self, name, value)
         self._parts = {}
-        self.model_ = model
+        self._read = self._said()
+        self.model_ = model  # last, as other threads may be asking
 
     def _posterior(self, jobs: Workers | None = None) -> Posterior:
         """What the model answers as it is now; to be asked for once an answer, as it may change."""
         if not self.__sklearn_is_fitted__():  # which `check_is_fitted` takes long to ask
             check_is_fitted(self)
-        model, jobs = self.model_, jobs or workers(self.n_jobs)
-        if not self._checked and len(model.classes):
-            model.check(jobs)
-            self._checked = True
-        return settled(model, jobs)
+        return settled(self.model_, jobs or workers(self.n_jobs))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, with its exact statistics, to a file: see `naively.load`."""
         check_is_fitted(self)
-        said = self.get_params(deep=False)
-        saved = Saved(self.model_, type(self).__name__, said, self._notes(), parts=self._parts)
+        said, notes = self._read, self._notes()
+        saved = Saved(self.model_, type(self).__name__, said, notes, parts=self._parts)
         save(saved, path, workers(self.n_jobs))
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -138,7 +138,7 @@ class LeavesOut:
         """The value of `alpha`; where it is to be chosen and is not yet, any."""
         if not self._is_auto:
             return self.alpha
-        known: Model | None = vars(self).get("_model")
+        known: Model | None = vars(self).get("model_")
         return 1.0 if known is None else self._alpha_of(known)
 
     def _refuse_auto(self) -> None:

@@ -218,9 +218,6 @@ class MultilabelNB(Learning, InsideLabels, TextOptions):
         model, jobs = self.model_, jobs or workers(self.n_jobs)
         if not len(model.classes):
             raise ValueError("every document was forgotten: the model knows nothing")
-        if not self._checked:
-            model.check(jobs)
-            self._checked = True
         return model.posterior(jobs)  # type: ignore[return-value]
 
     def predict_proba(self, X: Any) -> Float64:

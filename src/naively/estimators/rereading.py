@@ -1,8 +1,10 @@
-"""Parameters that change after `fit`: the sums are kept, and read as the parameters are now."""
+"""Parameters that change after `fit`: what was counted is estimated again under them."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from operator import is_
 from typing import Any
 
@@ -16,17 +18,15 @@ UNREAD = ("n_jobs",)
 
 
 class Rereads:
-    """A model that answers as the parameters of its estimator are.
+    """An estimator whose parameters take effect when it learns, or estimates again.
 
-    All that `estimate` decides follows `set_params` at the next question: smoothing, ties, floors,
-    priors. What the sums themselves depend on, such as n-grams or the threshold of a binarizer,
-    cannot: then questions and further learning are refused, until `fit` is called again.
+    All that `estimate` decides can change without the rows: smoothing, ties, floors, priors. What
+    the sums themselves depend on, such as n-grams or the threshold of a binarizer, cannot.
     """
 
+    model_: Model
     _read: dict[str, Any]
-    """The parameters as they were when the model was last read."""
-    _checked = True
-    """Whether they were held against what was learned."""
+    """The parameters that `model_` was estimated under."""
 
     @abstractmethod
     def _family(self) -> AnyFamily: ...
@@ -36,35 +36,8 @@ class Rereads:
 
     @property
     def _learned(self) -> Model | None:
-        """The model as it was read last; None before anything was learned."""
-        return vars(self).get("_model")
-
-    @property
-    def model_(self) -> Model:
-        """What was learned, under the parameters as they are now.
-
-        Raises
-        ------
-        AttributeError : if nothing was learned yet.
-        ValueError : if parameters changed that decide what is counted; or if they cannot be.
-        """
-        model = self._learned
-        if model is None:
-            raise AttributeError(f"this {type(self).__name__} has learned nothing yet")
-        if self._changed():
-            with model.lock:
-                if changed := self._changed():  # not by another thread meanwhile
-                    if not changed <= {*UNREAD}:
-                        self._refuse_new_auto()
-                        self._reread(model, changed)
-                        self._checked = False
-                    self._read = self._said()
-        return model
-
-    @model_.setter
-    def model_(self, model: Model) -> None:
-        self._read, self._checked = self._said(), True
-        self._model = model  # last, as other threads may be asking
+        """The model; None before anything was learned."""
+        return vars(self).get("model_")
 
     def __getstate__(self) -> dict[str, Any]:
         return dict(vars(self))  # in one step: another thread may be teaching this one
@@ -72,6 +45,24 @@ class Rereads:
     def _said(self) -> dict[str, Any]:
         """The parameters as they are now."""
         return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
+
+    @contextmanager
+    def _as_set(self) -> Iterator[None]:
+        """The model under the parameters as they are now; as it was, if the block fails.
+
+        Raises ValueError if parameters changed that decide what is counted.
+        """
+        model, read = self.model_, self._read
+        changed = self._changed()
+        try:
+            if changed - {*UNREAD}:
+                self._refuse_new_auto()
+                self.model_ = self._reread(model, changed)
+            self._read = self._said()
+            yield
+        except BaseException:
+            self.model_, self._read = model, read
+            raise
 
     def _changed(self) -> set[str]:
         """The parameters that were set since the model was read; mostly none."""
@@ -88,8 +79,8 @@ class Rereads:
         if isinstance(now, str) and now == "auto" and not isinstance(before, str):
             raise ValueError('alpha="auto" is chosen when `fit` is called: call it again')
 
-    def _reread(self, model: Model, changed: set[str]) -> None:
-        """Let the model go on under the parameters as they are now, in place.
+    def _reread(self, model: Model, changed: set[str]) -> Model:
+        """A model under the parameters as they are now.
 
         Raises
         ------
@@ -97,7 +88,7 @@ class Rereads:
         """
         family = self._family()
         refuse_other_sums(model.family, family)
-        model.read_anew(model.schema.with_family(family), self._prior())
+        return model.read_anew(model.schema.with_family(family), self._prior())
 
 
 def _same(a: Any, b: Any) -> bool:

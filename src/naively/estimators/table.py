@@ -1,13 +1,16 @@
-"""What the classifiers of tables share: frames in, labels out; a model of named columns."""
+"""What the classifiers of tables share: frames and streams in, labels out."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from scipy.sparse import issparse
 from sklearn.base import clone
@@ -15,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
-from naively.estimators.asking import AsksWhyNot
+from naively.estimators.base import NaiveBayesClassifier
 from naively.estimators.by_position import placed
 from naively.estimators.given import (
     Kind,
@@ -27,7 +30,8 @@ from naively.estimators.given import (
     labels_of,
     target_within,
 )
-from naively.estimators.in_batches import AnswersInBatches
+from naively.estimators.inside import codes_of, likelihood
+from naively.estimators.streams import Answer, check_question
 from naively.estimators.validation import (
     check_classes,
     check_data,
@@ -37,35 +41,39 @@ from naively.estimators.validation import (
 from naively.exact import Float64
 from naively.explanation import Explanation
 from naively.families.base import AnyFamily
-from naively.invalid import Invalid
-from naively.markup import as_missing, counted
+from naively.labels import Labels
 from naively.model import Model
-from naively.posterior import Posterior
+from naively.predictor import Issue, Predictor, invalid_values
 from naively.prior import Prior
 from naively.schema import Schema
 from naively.study.folds import Learnable, Reading
 from naively.tables import union, values
-from naively.tables.encoding import decode, encode, encode_for
-from naively.tables.explaining import explain
+from naively.tables.encoding import decode, encode
 from naively.tables.frames import SparseTable, array_width, to_arrow
 from naively.tables.identifiers import learnable_without, without_identifiers
 from naively.tables.inference import Wishes, counting, infer
-from naively.tables.left_out import odd, unvaried_in
+from naively.tables.inputs import Task
+from naively.tables.learning import Question
+from naively.tables.left_out import odd
 from naively.tables.likeness import like as known_of
 from naively.tables.names import few
+from naively.tables.one_pass import learn
+from naively.tables.readers import Source
+from naively.tables.relabelling import with_typed_labels
 from naively.tables.rereading import reread, smoothing_of
 from naively.tables.scanning import streamed
 from naively.tables.summarising import check_levels, other_columns, slices, summarise
 from naively.tables.targets import LabelCodes, label_column, spelled_missing
 from naively.tables.turned import kinds, turned
+from naively.tables.why_not import WhyNot, why_not
 
 Given = tuple[Any, LabelCodes, Float64 | None, Kind]
 """(table without the target, labels, weights, the kind of table that X is)."""
-Source = tuple[Any, LabelCodes, Float64 | None]
+Learned = tuple[Any, LabelCodes, Float64 | None]
 """(table, labels, weights)."""
 
 
-class TableClassifier(AnswersInBatches, AsksWhyNot):
+class TableClassifier(NaiveBayesClassifier):
     """Base of the estimators that learn from tables."""
 
     prior: Any
@@ -125,15 +133,15 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         said = odd(learned)
         return [said] if said else []
 
-    def _reread(self, model: Model, changed: set[str]) -> None:
+    def _reread(self, model: Model, changed: set[str]) -> Model:
         before = object.__new__(type(self))  # one that says what this one said
         before.__dict__.update(self._read)
         anew = reread(model, before._wishes(), self._wishes(), changed)
-        model.read_anew(anew.counted, self._prior(), anew.sums)
+        return model.read_anew(anew.counted, self._prior(), anew.sums)
 
     def _go_on(self, delta: Model, noted: dict[str, Any]) -> None:
         total = union.merge(self.model_.copy(), delta)
-        self._warn(delta.strays(total.schema), "learned", total.schema)
+        _warn(invalid_values(total.schema, delta.strays(total.schema), "learned"))
         for said in turned(kinds(self.model_), total):
             warnings.warn(said, UserWarning, stacklevel=4)
         self._keep(total, noted)
@@ -175,14 +183,34 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
                 said += f"; {learned.skipped!r} means a missing value, unless `missing` says other"
             warnings.warn(said, UserWarning, stacklevel=3)
         if known is None:
-            self._warn(learned.invalid, "learned", learned.schema)
+            _warn(invalid_values(learned.schema, learned.invalid, "learned"))
         elif learned.unread:
-            self._warn(learned.unread, "learned", known.schema)
+            _warn(invalid_values(known.schema, learned.unread, "learned"))
         return learned, {"_kind": kind}
+
+    def _counted(
+        self, source: Source, y: Any, sample_weight: Any, known: Model | None, new: bool = True
+    ) -> Model:
+        """A model of the rows of a stream, with its `new` columns if there is a known model.
+
+        Raises
+        ------
+        ValueError : saying what is wrong and where.
+        """
+        check_question(self, source, y, sample_weight)
+        inferred = partial(self._schema, known=known) if new else None
+        question = Question(y, self._wishes(), self._prior())
+        threads = workers(self.n_jobs).count
+        learned = with_typed_labels(
+            learn(source.tasks(), question, threads, known, inferred=inferred)[0]
+        )
+        if known is None:
+            check_classes(learned.classes, 1)
+        return learned
 
     def _planned(
         self, X: Any, y: Any, sample_weight: Any, known: Model | None, classes: int
-    ) -> tuple[Model, Source, Given]:
+    ) -> tuple[Model, Learned, Given]:
         """(a model that learned nothing, what its families are inferred from, what to learn)."""
         if isinstance(y, str):
             self._wishes().check_target(y)
@@ -210,7 +238,7 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         if blank.counted.open is not None:
             blank = blank.blank(infer(self._wishes(), *source))
         rows, invalid = encode(blank.schema, table)
-        self._warn(invalid, "learned", blank.schema)
+        _warn(invalid_values(blank.schema, invalid, "learned"))
         kept = np.flatnonzero(codes < len(classes))
         if len(kept) == len(codes):
             found = Learnable(blank, rows, classes[codes], weights, source=source)
@@ -225,16 +253,6 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
 
     def _reading(self, rows: Learnable) -> Reading:
         return infer(self._wishes(), *rows.source), self._prior()
-
-    def _warn(self, invalid: dict[str, Invalid], what: str, schema: Schema) -> None:
-        """Warn of values that columns could not take, at the line of the user."""
-        for name, one in invalid.items():
-            warnings.warn(
-                f"column {name!r} ({one.kind or schema.known[name].name}): "
-                f"{counted(one.count, 'value')} such as {one.example!r} cannot be {what} and "
-                f"{as_missing(one.count)}",
-                UserWarning, stacklevel=4,
-            )  # fmt: skip
 
     def _schema(self, table: Any, labels: LabelCodes, known: Model | None) -> Schema:
         """The columns to learn from, given some rows and what is known."""
@@ -279,6 +297,56 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
 
     # ---- predicting --------------------------------------------------------------------------
 
+    def _predictor(self, target: str | None = None) -> Predictor:
+        """What reads rows for the model as it is now."""
+        return Predictor(self._posterior(workers(self.n_jobs)), target or self.model_.target)
+
+    def _ask(self, X: Any, answer: Answer) -> npt.NDArray[Any]:
+        predictor = self._predictor()
+        tasks: Iterable[Task]
+        if (source := streamed(X)) is None:
+            table = self._table(X, predictor)
+            tasks = [partial(_itself, rows) for _, rows in slices(table)]
+        else:
+            predictor.check_columns(source.names)
+            tasks = source.tasks()
+        parts = list(predictor.answers(tasks, answer, workers(self.n_jobs).count))
+        _warn(predictor.issues)
+        return np.concatenate(parts)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The part of the rows whose label is predicted right.
+
+        Parameters
+        ----------
+        X : the rows.
+        y : (n,) labels, or the name of the column of X that has them.
+        sample_weight : (n,) weights of the rows.
+        """
+        if streamed(X) is None:
+            X, y = self._with_labels(X, y)
+        return super().score(X, y, sample_weight)
+
+    def log_likelihood(self, X: Any, y: Any, conditional: bool = False) -> float:  # noqa: D102
+        if (source := streamed(X)) is None:
+            return super().log_likelihood(X, y, conditional)
+        terms: list[float] = []
+        for scores, labels in self._judged(source, y, None, likelihood(conditional)):
+            codes = codes_of(labels, self.model_.classes, len(terms))
+            terms += scores[np.arange(len(scores)), codes].tolist()
+        return math.fsum(terms)
+
+    def _judged(
+        self, source: Source, y: Any, sample_weight: Any, answer: Answer
+    ) -> Iterator[tuple[npt.NDArray[Any], Labels]]:
+        """The answers for the rows of a stream, and their labels."""
+        check_question(self, source, y, sample_weight)
+        predictor = self._predictor(y)
+        predictor.check_columns(source.names)
+        threads = workers(self.n_jobs).count
+        yield from predictor.labelled_answers(source.tasks(), answer, threads, self.missing)
+        _warn(predictor.issues)
+
     def _with_labels(self, X: Any, y: Any) -> tuple[Any, Any]:
         require_labels(self, y)
         if isinstance(y, str):
@@ -289,14 +357,10 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         return X, classes[codes].tolist()
 
     def _rows(self, X: Any) -> Any:
-        return self._encoded(X, self._posterior())[1]
-
-    def _encoded(self, X: Any, posterior: Posterior) -> tuple[Any, Any]:
-        """(the table, its rows as the model takes them)."""
-        table = self._table(X, posterior.schema)
-        rows, invalid = encode_for(posterior, table, unvaried_in(posterior))
-        self._warn(invalid, "read", posterior.schema)
-        return table, rows
+        predictor = self._predictor()
+        rows = predictor.encode(self._table(X, predictor))
+        _warn(predictor.issues)
+        return rows
 
     def _as_table(self, X: Any, known: Schema | None, y: Any = None) -> Any:
         """An Arrow table, or a `SparseTable`, with the names of columns that are known."""
@@ -307,15 +371,14 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         target = None if self._learned is None else self.model_.target
         return placed(type(self).__name__, X, table, known, target, y)
 
-    def _table(self, X: Any, known: Schema) -> pa.Table:
-        """The table, with a warning about columns that are missing or unknown."""
-        names = known.names
-        only = known.parts[0].summary.takes if len(names) == 1 else None
+    def _table(self, X: Any, predictor: Predictor) -> Any:
+        """The rows as a table, whose columns are checked."""
+        known = predictor.schema
+        only = known.parts[0].summary.takes if len(known.names) == 1 else None
         if only == "documents" and is_flat(X):
-            X = {names[0]: X}  # documents, one by one
+            X = {known.names[0]: X}  # documents, one by one
         table = self._as_table(X, known)
-        for said in self._others(table.column_names, known):
-            warnings.warn(said, UserWarning, stacklevel=4)
+        predictor.check_columns(table.column_names)
         return table
 
     # ---- looking inside ----------------------------------------------------------------------
@@ -334,8 +397,37 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
             Show columns that tell something together as themselves, in place
             of each column's share of them. The sum is the same.
         """
-        posterior = self._posterior()
-        return explain(posterior, *self._encoded(X, posterior), by_block)
+        predictor = self._predictor()
+        explanation = predictor.explain(self._table(X, predictor), by_block)
+        _warn(predictor.issues)
+        return explanation
+
+    def why_not(self, X: Any, label: Any = None) -> list[WhyNot]:
+        """Which change of one column would make each row be of another class, by the model.
+
+        Each change is scored by the model itself, with the others of the row as they are. The
+        values that are tried are those of rows drawn from the model, so that they are plausible;
+        of numbers the nearest one that is enough is returned. That the model would predict
+        something else does not mean that the world would be so.
+
+        Parameters
+        ----------
+        X : the rows.
+        label : the class that is asked about; by default the next most probable one of each.
+
+        Returns
+        -------
+        list of `WhyNot` : print one, or ask it for its `changes`; for columns of text, its `terms`.
+
+        Raises
+        ------
+        ValueError : if the label is not one of the classes; or for a sparse matrix.
+        """
+        predictor = self._predictor()
+        table = self._table(X, predictor)
+        predictor.encode(table)  # notes what is invalid
+        _warn(predictor.issues)
+        return list(why_not(predictor.posterior, table, label))
 
     def _shown(self, schema: Schema, drawn: Any) -> Any:
         """A table of the kind that was learned last.
@@ -353,3 +445,13 @@ class TableClassifier(AnswersInBatches, AsksWhyNot):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _warn(issues: Iterable[Issue]) -> None:
+    """Warn of issues, at the line of the user: two calls above who calls this."""
+    for issue in issues:
+        warnings.warn(str(issue), UserWarning, stacklevel=4)
+
+
+def _itself(rows: Any) -> Any:
+    return rows

@@ -15,8 +15,7 @@ from naively.families.joint import Joint
 from naively.model import Model
 from naively.plot import style
 from naively.plot.models import model_of
-from naively.tables.encoding import encode
-from naively.tables.left_out import unvaried_in
+from naively.predictor import Predictor
 from naively.tables.names import few
 
 MOST = 2000  # rows that are drawn one by one
@@ -78,7 +77,7 @@ class IdenticalRowsDisplay:
         posterior = model.posterior()
         parameters: Any = posterior.parameters
         columns = {name: pa.array([str(value)]) for name, value in named.items()}
-        rows, _ = encode(model.schema, pa.table(columns), unvaried_in(posterior))
+        rows = Predictor(posterior).encode(pa.table(columns))
         met, same = parameters.count.sum(axis=1), parameters.matching(rows)[0]
         counts = float(met.sum()), float(same.sum()), float(same[classes.index(label)])
         return cls(counts=counts, row=named, label=label).plot(ax)

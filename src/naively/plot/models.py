@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from naively.exact import Float64, Int64
 from naively.model import Model
-from naively.tables.encoding import encode
+from naively.predictor import Predictor
 from naively.tables.frames import to_arrow
-from naively.tables.left_out import unvaried_in
 from naively.tables.names import few
 from naively.tables.telling import bits
 
@@ -156,7 +155,7 @@ def part_of(model: Model, name: str) -> tuple[Any, int]:
 def log_density(model: Model, columns: dict[str, Any]) -> Float64:
     """log p(x | c) of rows in which all other features are missing, (C, n), in nats."""
     posterior = model.posterior()
-    X, _ = encode(model.schema, pa.table(columns), unvaried_in(posterior))
+    X = Predictor(posterior).encode(pa.table(columns))
     parameters = posterior.parameters
     out = np.empty((len(model.classes), X.shape[0]))
     parameters.log_prob(X, 0, X.shape[0], out)

@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple
 import pyarrow as pa
 
 from naively.model import Model
-from naively.serve.state import SPARE, unread
+from naively.predictor import invalid_values
+from naively.serve.state import SPARE
 from naively.tables import union
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question
@@ -74,7 +75,8 @@ class Changer:
             after = union.merge(after, part)
             after.prior.check_room(after.classes)
             after.structure = model.structure
-            said = unread(after, part.invalid_in(after.schema), "learned") + said
+            invalid = part.invalid_in(after.schema)
+            said = [str(one) for one in invalid_values(after.schema, invalid, "learned")] + said
             said += turned(kinds(model), after)
         else:
             after.forget(part)

@@ -9,6 +9,7 @@ import numpy as np
 from naively.column_types import MANY
 from naively.serve.state import State
 from naively.tables.encoding import decode
+from naively.tables.left_out import unvaried_in
 
 DRAWN, SHOWN, LEVELS = 400, 24, 1000
 """Rows that are drawn from the model, values of a column that are shown, and levels."""
@@ -26,9 +27,10 @@ def form(state: State) -> dict[str, Any]:
         return {**told, "columns": []}
     drawn, generator = _drawn(state), np.random.default_rng(0)
     levels, worded = _levels(state), _worded(state)
+    unvaried = unvaried_in(state.posterior)
     columns = []
     for name in state.columns:
-        if name in state.without:
+        if name in unvaried:
             continue
         takes = model.schema.known[name].summary.takes
         kind = {"documents": "text", "levels": "level"}.get(takes, "number")

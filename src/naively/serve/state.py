@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import pyarrow as pa
 
 from naively.decisions import DecisionRule, first_classes
 from naively.engines.threads import workers
 from naively.explanation import Explanation
-from naively.invalid import Invalid
 from naively.model import Model
 from naively.posterior import Posterior
+from naively.predictor import Issue, NoColumnsError, Predictor
 from naively.serve.refused import RefusedError
 from naively.statistics.base import InvalidValueError
 from naively.tables.answers import Answer
-from naively.tables.encoding import encode_for
-from naively.tables.explaining import explain
-from naively.tables.left_out import unvaried_in
-from naively.tables.names import few
-from naively.tables.summarising import other_columns
 
 SPARE = workers(-2)
 """All processors but one, which is for those who ask."""
@@ -36,12 +31,10 @@ class State:
     ----------
     number : int, changes since the model was first served.
     model : Model
-    without : columns that are left out as they tell nothing yet.
     """
 
     number: int
     model: Model
-    without: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, number: int, model: Model) -> State:
@@ -51,9 +44,9 @@ class State:
         ------
         ValueError : if it has no estimate, as a covariance has no density.
         """
-        if len(model.classes) == 0:
-            return cls(number, model)
-        return cls(number, model, unvaried_in(model.posterior(SPARE)))
+        if len(model.classes):
+            model.posterior(SPARE)
+        return cls(number, model)
 
     @cached_property
     def columns(self) -> list[str]:
@@ -74,52 +67,50 @@ class State:
             raise RefusedError(409, "the model knows no class: it forgot everything")
         return self.model.posterior()
 
-    def encoded(self, table: pa.Table, posterior: Posterior | None = None) -> tuple[Any, list[str]]:
-        """(rows as the model takes them, what is to be said about them)."""
-        schema = self.model.schema
-        lacking, _ = other_columns(schema, self.model.target, table.column_names)
-        if len(lacking) == len(schema.names):
-            raise RefusedError(
-                422, f"the rows have none of the columns that were learned: {few(lacking)}"
-            )
-        rows, invalid = encode_for(posterior or self.posterior, table, self.without)
-        said = [f"the rows lack {few(lacking)}: counted as missing"] if lacking else []
-        return rows, said + unread(self.model, invalid, "read")
+    def predictor(self, table: pa.Table) -> Predictor:
+        """What answers for the rows of a request, whose columns are checked."""
+        found = Predictor(self.posterior, self.model.target, "the table")
+        try:
+            found.check_columns(table.column_names)
+        except NoColumnsError as error:
+            raise RefusedError(422, str(error)) from None
+        return found
 
     def answer(
         self, table: pa.Table, proba: bool = True, top: int | None = None,
         unsure: float | None = None,
     ) -> tuple[Answer, list[str]]:  # fmt: skip
         """(what is predicted of each row, what is to be said about them)."""
-        posterior = self.posterior.remarking()
-        classes, rule = posterior.classes, DecisionRule(unsure=unsure)
-        rows, said = self.encoded(table, posterior)
-        try:
-            codes, found = posterior.codes_and_proba(rows)
-        except InvalidValueError as error:
-            raise RefusedError(422, str(error.named(posterior.feature_names))) from None
+        predictor, rule = self.predictor(table), DecisionRule(unsure=unsure)
+        classes = predictor.posterior.classes
+        with _refusing(predictor):
+            codes, found = predictor.posterior.codes_and_proba(predictor.encode(table))
         first = None if top is None else first_classes(codes, found, top)
         best = None if first is None else (classes[first[0]], first[1])
         labels = rule.labelled(classes, rule.codes(found, codes))
-        return Answer(labels, found if proba else None, best), [*said, *posterior.said]
+        return Answer(labels, found if proba else None, best), said(predictor.issues)
 
     def explained(self, table: pa.Table, by_block: bool = False) -> tuple[Explanation, list[str]]:
         """(why each row has its scores, what is to be said about them)."""
-        posterior = self.posterior
-        if len(posterior.classes) < 2:
-            raise RefusedError(409, f"the model knows one class only ({posterior.classes[0]})")
-        rows, said = self.encoded(table)
-        try:
-            return explain(posterior, table, rows, by_block), said
-        except InvalidValueError as error:
-            raise RefusedError(422, str(error.named(posterior.feature_names))) from None
+        predictor = self.predictor(table)
+        classes = predictor.posterior.classes
+        if len(classes) < 2:
+            raise RefusedError(409, f"the model knows one class only ({classes[0]})")
+        with _refusing(predictor):
+            explanation = predictor.explain(table, by_block)
+        return explanation, said(issue for issue in predictor.issues if issue.kind != "rows")
 
 
-def unread(model: Model, invalid: Mapping[str, Invalid], what: str) -> list[str]:
-    """What is to be said of values that columns could not take."""
-    return [
-        f"column {name!r} ({one.kind or model.schema.known[name].name}): {one.count:,} value"
-        f"{'s' * (one.count != 1)} such as {str(one.example)[:40]!r} cannot be {what} and count as "
-        "missing"
-        for name, one in invalid.items()
-    ]
+@contextmanager
+def _refusing(predictor: Predictor) -> Iterator[None]:
+    """Refuse rows with a value that cannot be scored."""
+    try:
+        with predictor.counting_rows():
+            yield
+    except InvalidValueError as error:
+        raise RefusedError(422, str(error)) from None
+
+
+def said(issues: Iterable[Issue]) -> list[str]:
+    """Issues as the service says them: unknown columns are never read."""
+    return [str(issue) for issue in issues if issue.kind != "unknown"]

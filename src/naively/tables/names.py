@@ -38,10 +38,13 @@ def names_of(key: Any) -> tuple[str, ...]:
     )
 
 
-def hinted(lacking: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Columns that are not among these, each with a name that differs in case or blanks alone."""
-    found = [(name, _alike(name, names)) for name in lacking]
-    return [name if like is None else f"{name} (it has {like!r})" for name, like in found]
+def hinted(lacking: Sequence[str], names: Sequence[str]) -> str:
+    """The first of many columns that are not among these, and names that differ in case alone."""
+    alike = [(name, _alike(name, names)) for name in lacking[:5]]
+    shown = ", ".join(
+        repr(name) if like is None else f"{name!r} (it has {like!r})" for name, like in alike
+    )
+    return shown if len(lacking) <= 5 else f"{shown} and {len(lacking) - 5:,} more"
 
 
 def _alike(name: str, names: Sequence[str]) -> str | None:

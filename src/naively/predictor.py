@@ -1,0 +1,234 @@
+"""A model bound to the columns of tables: batches of Arrow in, answers and issues out.
+
+Estimators, the command line, the service and drift read rows by it alone: which columns are absent,
+which values are invalid, what counts as missing and which row an error names are decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from naively.engines.stream import in_order
+from naively.exact import Float64, Int64
+from naively.explanation import Explanation
+from naively.invalid import Invalid, add_invalid
+from naively.labels import Labels
+from naively.markup import as_missing, counted
+from naively.posterior import Posterior
+from naively.schema import Schema
+from naively.statistics.base import InvalidValueError
+from naively.tables.encoding import encode, encode_for
+from naively.tables.explaining import explain
+from naively.tables.inputs import Task
+from naively.tables.learning import labelled
+from naively.tables.left_out import unvaried_in
+from naively.tables.names import few, hinted
+from naively.tables.summarising import other_columns
+from naively.tables.targets import positions
+from naively.workers import SERIAL, Workers
+
+Answer = Callable[[Posterior, Any, Workers], Any]
+"""What is asked of a posterior for encoded rows, such as `Posterior.proba`."""
+
+
+class NoColumnsError(ValueError):
+    """A table that has none of the columns of a model."""
+
+
+@dataclass(frozen=True)
+class Issue:
+    """Something that a user should know about the rows that were read.
+
+    Attributes
+    ----------
+    kind : absent (features that the rows lack), unknown (columns that are no features), invalid
+        (values that count as missing), or rows (that get no estimate, or have unseen categories).
+    text : a sentence that says what, where, and what becomes of it.
+    """
+
+    kind: Literal["absent", "unknown", "invalid", "rows"]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Compared(NamedTuple):
+    """Predictions of the labelled rows of a batch.
+
+    Attributes
+    ----------
+    truth : (n,) position of each label among the classes of the model; -1 of a label that is none.
+    log_proba : (n, C) log P(c | x), in nats.
+    unlabelled : rows that have no label, and are left out.
+    labels : the distinct labels of the batch.
+    """
+
+    truth: Int64
+    log_proba: Float64
+    unlabelled: int
+    labels: Labels
+
+
+class Predictor:
+    """A posterior that answers for tables; several threads may use it at once.
+
+    Parameters
+    ----------
+    posterior : of a model of a table.
+    target : the column of labels, which is neither absent nor unknown.
+    source : what issues call the rows, as ``X`` or a file.
+    """
+
+    def __init__(self, posterior: Posterior, target: str | None = None, source: str = "X") -> None:
+        self.posterior = posterior.remarking()
+        self.target, self.source = target, source
+        self._unvaried = unvaried_in(posterior)
+        self._columns: list[Issue] = []
+        self._invalid: dict[str, Invalid] = {}
+        self._lock = Lock()
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the model."""
+        return self.posterior.schema
+
+    @property
+    def issues(self) -> list[Issue]:
+        """What a user should know about all rows so far."""
+        rows = [Issue("rows", text) for text in self.posterior.said]
+        return self._columns + invalid_values(self.schema, self._invalid, "read") + rows
+
+    def check_columns(self, names: Iterable[str]) -> None:
+        """Note which features are not among the columns of a table, and which columns are none.
+
+        Raises NoColumnsError if no feature is there.
+        """
+        names = [name for name in names if name.strip()]
+        absent, unknown = other_columns(self.schema, self.target, names)
+        if len(absent) == len(self.schema.names):
+            there = f"; its columns are {few(names)}" if names else ""
+            raise NoColumnsError(
+                f"{self.source} has none of the columns that were learned: {few(absent)}{there}"
+            )
+        if absent:
+            said = f"{self.source} lacks the column(s) {hinted(absent, names)}: counted as missing"
+            self._columns.append(Issue("absent", said))
+        if unknown:
+            said = f"{self.source} has the column(s) {few(unknown)}, never learned: ignored"
+            self._columns.append(Issue("unknown", said))
+
+    def encode(self, table: Any) -> Any:
+        """Rows as the model takes them; invalid values count as missing, and are noted."""
+        rows, invalid = encode_for(self.posterior, table, self._unvaried)
+        if invalid:
+            with self._lock:
+                add_invalid(self._invalid, invalid)
+        return rows
+
+    def encode_all(self, table: Any) -> Any:
+        """The same with the columns that have no influence yet, as `drift` compares them."""
+        if not self._unvaried:
+            return self.encode(table)
+        return encode(self.schema, table)[0]
+
+    def answers(
+        self, tasks: Iterable[Task], answer: Answer, threads: int
+    ) -> Iterator[npt.NDArray[Any]]:
+        """The answer for each batch, in order."""
+
+        def one(task: Task) -> npt.NDArray[Any]:
+            found: npt.NDArray[Any] = answer(self.posterior, self.encode(task()), SERIAL)
+            return found
+
+        with self.counting_rows() as rows:
+            for found in in_order(one, tasks, threads):
+                yield found
+                rows.before += len(found)
+
+    def labelled_answers(
+        self, tasks: Iterable[Task], answer: Answer, threads: int, missing: Collection[str]
+    ) -> Iterator[tuple[npt.NDArray[Any], Labels]]:
+        """(the answer for each batch, the labels of its rows), in order.
+
+        Raises ValueError if a row has no label.
+        """
+        assert self.target is not None
+        target, known = self.target, self.posterior.classes
+
+        def one(task: Task) -> tuple[npt.NDArray[Any], Labels, Int64]:
+            batch = task()
+            table = pa.Table.from_batches([batch])
+            classes, codes = labelled(table, target, missing, known)
+            return answer(self.posterior, self.encode(batch), SERIAL), classes, codes
+
+        with self.counting_rows() as rows:
+            for found, classes, codes in in_order(one, tasks, threads):
+                if (codes == len(classes)).any():
+                    row = rows.before + int((codes == len(classes)).argmax())
+                    raise ValueError(f"the label of row {row} is missing")
+                yield found, classes[codes]
+                rows.before += len(codes)
+
+    def compare(
+        self, table: pa.Table, missing: Collection[str], workers: Workers | None = None
+    ) -> Compared:
+        """Predict the rows of a table that have a label."""
+        assert self.target is not None
+        labels, codes = labelled(table, self.target, missing)
+        known = np.flatnonzero(codes < len(labels))
+        truth = np.append(positions(labels, self.posterior.classes), -1)[codes[known]]
+        log_proba = self.posterior.log_proba(self.encode(table)[known], workers)
+        return Compared(truth, log_proba, table.num_rows - len(known), labels)
+
+    def explain(self, table: pa.Table, by_block: bool = False) -> Explanation:
+        """The contribution of each column to the joint log-likelihood of each row and class."""
+        return explain(self.posterior, table, self.encode(table), by_block)
+
+    @contextmanager
+    def counting_rows(self, before: int = 0) -> Iterator[RowsBefore]:
+        """Let an error about a value name its column, and its row among all rows of a stream."""
+        rows = RowsBefore(before)
+        try:
+            yield rows
+        except InvalidValueError as error:
+            error.row += rows.before
+            if self.source != "X":
+                error.problem = f"{self.source}: {error.problem}"
+            raise error.named(self.posterior.feature_names) from None
+
+
+@dataclass
+class RowsBefore:
+    """Rows of a stream before the batch that is read."""
+
+    before: int = 0
+
+
+def invalid_values(schema: Schema, invalid: Mapping[str, Invalid], verb: str) -> list[Issue]:
+    """An issue for each column with values that its family cannot take.
+
+    `verb` is what cannot be done to them: read, or learned.
+    """
+    return [
+        Issue(
+            "invalid",
+            f"column {name!r} ({one.kind or schema.known[name].name}): "
+            f"{counted(one.count, 'value')} such as {_brief(one.example)} cannot be {verb} and "
+            f"{as_missing(one.count)}",
+        )
+        for name, one in invalid.items()
+    ]
+
+
+def _brief(example: Any) -> str:
+    """A value as Python writes it; of long text the beginning."""
+    return repr(example[:60] if isinstance(example, str) else example)
