@@ -1,4 +1,7 @@
-"""Notes, bytes and tables in one file, whole or not at all: what a checkpoint consists of."""
+"""Notes, bytes and tables in one file, whole or not at all: what a checkpoint consists of.
+
+Its owner alone can read it, as it holds rows.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ def write(path: Path, notes: dict[str, Any], parts: Mapping[str, bytes]) -> None
     text = json.dumps(notes, sort_keys=True, allow_nan=False)
     arrays = {name: np.frombuffer(part, np.uint8) for name, part in parts.items()}
     content = bytes_of(arrays, {KEY: text, "checksum": _checksum(text, parts)})
-    with replacing(path) as temporary:
+    with replacing(path, private=True) as temporary:
         temporary.write_bytes(content)
 
 
