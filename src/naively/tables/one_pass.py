@@ -5,10 +5,10 @@ It may stop between two pieces of the stream, and go on from there in another pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +18,10 @@ from naively.engines.stream import in_order
 from naively.exact import Float64
 from naively.model import Model
 from naively.tables.held import Held, compact
-from naively.tables.holdout import Draw
+from naively.tables.holdout import Copies, Draw
 from naively.tables.inference import first_rows
 from naively.tables.inputs import Task
+from naively.tables.joining import together
 from naively.tables.learning import (
     Inferred,
     LearningError,
@@ -51,12 +52,12 @@ class Drawn(NamedTuple):
     ----------
     task : Task
     draws : of its rows (see `Draw`); None if none is held out.
-    met : rows of each class up to here, on which later draws depend.
+    met : what later draws depend on, as JSON has it (see `_drawn`).
     """
 
     task: Task
     draws: Float64 | None = None
-    met: dict[str, int] | None = None
+    met: dict[str, Any] | None = None
 
 
 class Counted(NamedTuple):
@@ -66,7 +67,7 @@ class Counted(NamedTuple):
     out: pa.Table
     draws: Float64
     rows: int
-    met: dict[str, int] | None
+    met: dict[str, Any] | None
 
 
 @dataclass
@@ -80,7 +81,7 @@ class Halfway:
     limit : rows held out, at most.
     held : the rows held out.
     threshold : of their draws.
-    met : rows of each class, on which later draws depend; empty if none is held out.
+    met : what later draws depend on; empty if none is held out.
     ends : rows up to the end of each piece.
     """
 
@@ -89,7 +90,7 @@ class Halfway:
     limit: int
     held: Held = field(default_factory=Held)
     threshold: float = 1.0
-    met: dict[str, int] = field(default_factory=dict)
+    met: dict[str, Any] = field(default_factory=dict)
     ends: list[int] = field(default_factory=list)
 
     @property
@@ -232,24 +233,57 @@ def _keeping(stream: Iterator[Drawn], now: Halfway, keeper: Keeper) -> Iterator[
 
 
 def _drawn(
-    tasks: Iterable[Task], question: Question, threads: int, met: dict[str, int]
+    tasks: Iterable[Task], question: Question, threads: int, met: dict[str, Any]
 ) -> Iterator[Drawn]:
-    """The pieces of work with the draws of their rows; read before, if some are to be held out."""
+    """The pieces of work with the draws of their rows; read before, if some are to be held out.
+
+    Whether there are copies among the rows is looked for in the first ones. Later draws depend on
+    that, on how many rows each class had, and on the bounds that the first ones settled: `met` has
+    them as ``copies``, ``rows`` and ``bounds``.
+    """
     if question.holdout == 0:
         yield from map(Drawn, tasks)
         return
-    draw = Draw(question.holdout, question.seed)
-    draw.met.update(met)
+    draw, copies = Draw(question.holdout, question.seed), None
+    missing = question.wishes.missing
 
     def read(task: Task) -> tuple[pa.RecordBatch, LabelCodes]:
         batch = task()
-        return batch, labelled(
-            pa.Table.from_batches([batch]), question.target, question.wishes.missing
-        )
+        return batch, labelled(pa.Table.from_batches([batch]), question.target, missing)
 
-    for batch, labels in in_order(read, tasks, threads):
-        draws = draw.of(labels)
-        yield Drawn(lambda batch=batch: batch, draws, dict(draw.met))  # type: ignore[misc]
+    stream = in_order(read, tasks, threads)
+    first: list[tuple[pa.RecordBatch, LabelCodes]] = []
+    if met:
+        draw.met.update(met["rows"])
+        draw.bounds.update(met["bounds"])
+        if met["copies"] is not None:
+            names, recurring = met["copies"]
+            copies = Copies((*names,), (*missing,), (*recurring,))
+    else:
+        while (
+            sum(batch.num_rows for batch, _ in first) < MOST
+            and (more := next(stream, None)) is not None
+        ):
+            first.append(more)
+        copies = _copies_of([batch for batch, _ in first], question, draw)
+    for batch, labels in chain(first, stream):
+        draws = draw.of(labels, None if copies is None else copies.keys(batch))
+        noted = None if copies is None else [[*copies.names], [*copies.recurring]]
+        known = {"rows": dict(draw.met), "bounds": dict(draw.bounds), "copies": noted}
+        yield Drawn(lambda batch=batch: batch, draws, known)  # type: ignore[misc]
+
+
+def _copies_of(first: Sequence[pa.RecordBatch], question: Question, draw: Draw) -> Copies | None:
+    """The copies among the first rows of a stream, which settle bounds; None if there are none."""
+    if not first:
+        return None
+    rows = together([pa.Table.from_batches([batch]) for batch in first])
+    missing = question.wishes.missing
+    names = features_of(rows.column_names, question)
+    labels = labelled(rows, question.target, missing)
+    if (found := Copies.among(rows, labels, names, missing)) is not None:
+        draw.bound(labels, found.keys(rows))
+    return found
 
 
 def _split(
