@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ from naively.files.encoding import encode
 from naively.files.safetensors import Saved, from_bytes, to_bytes
 from naively.markup import counted
 from naively.model import Model
-from naively.study.kept import Kept
+from naively.statistics.sampling import ALL
+from naively.study.kept import kept_of
 from naively.tables.held import Held
 from naively.tables.inputs import DIGEST, Task
 from naively.tables.learning import Plan, Question
@@ -66,7 +67,7 @@ class Checkpoint:
     ) -> None:  # fmt: skip
         self.path, self.every, self.command, self.question = path, every, command, question
         self.begun: Halfway | None = None
-        self.kept = Kept(question.seed)
+        self.kept = kept_of(question)
         self.seconds = 0.0
         self._marks: list[bytes] = []
         if path.exists():
@@ -128,7 +129,7 @@ class Checkpoint:
             "threshold": halfway.threshold,
             "met": halfway.met,
             "kept_limit": self.kept.limit,
-            "kept_threshold": self.kept.threshold,
+            "kept_threshold": self.kept.threshold if self.kept.threshold < ALL else None,
             "held_sizes": _put("held", halfway.held, parts),
             "kept_sizes": _put("kept", self.kept.held, parts),
             "seconds": self.seconds + time.perf_counter() - self._start,
@@ -167,9 +168,11 @@ class Checkpoint:
             made, total, notes["limit"], _got("held", notes["held_sizes"], parts),
             notes["threshold"], notes["met"], ends,
         )  # fmt: skip
-        self.kept = Kept(
-            self.question.seed, len(ends), _got("kept", notes["kept_sizes"], parts),
-            notes["kept_limit"], notes["kept_threshold"],
+        limited = notes["kept_threshold"]
+        self.kept = replace(
+            kept_of(self.question), pieces=len(ends), limit=notes["kept_limit"],
+            held=_got("kept", notes["kept_sizes"], parts),
+            threshold=ALL if limited is None else limited,
         )  # fmt: skip
         self.seconds = notes["seconds"]
         progress.note(f"{self.path}: {counted(self.begun.rows, 'row')} were learned before")

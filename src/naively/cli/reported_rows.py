@@ -20,7 +20,7 @@ from naively.files.safetensors import Saved
 from naively.markup import brief, colour, counted, escaped, largest, more_of, shown, squeezed
 from naively.model import Model
 from naively.report.facts import Example, Quality, Reason, Table
-from naively.study.kept import Kept
+from naively.study.kept import Kept, kept_of
 from naively.tables.encoding import encode
 from naively.tables.explaining import explain
 from naively.tables.joining import together
@@ -85,7 +85,7 @@ def looked_at(saved: Saved, source: Opened) -> Looked:
     names = [name for name in source.names if name != target]
     model = models.with_columns(saved, names, source.name)
     question = learned_question(saved, None) if labelled_rows else None
-    kept = Kept(0 if question is None else question.seed)
+    kept = Kept(0) if question is None else kept_of(question)
     tables, rows = [], 0
     for task in kept.passing(source.tasks()):
         tables.append(pa.Table.from_batches([task()]))

@@ -26,7 +26,7 @@ from naively.invalid import Invalid, add_invalid
 from naively.labels import Labels
 from naively.model import Model
 from naively.posterior import Posterior
-from naively.study.kept import Kept
+from naively.study.kept import Kept, kept_of
 from naively.study.rows import LabelledRows, of_stream
 from naively.tables.documents import LABEL
 from naively.tables.encoding import encode_for
@@ -94,7 +94,7 @@ def fit(
     start = time.perf_counter() - (0.0 if checkpoint is None else checkpoint.seconds)
     kept = None
     if question.holdout == 0 and known is None:
-        kept = Kept(question.seed) if checkpoint is None else checkpoint.kept
+        kept = kept_of(question) if checkpoint is None else checkpoint.kept
     model, held = _learned("learning", source, question, known, kept, checkpoint)
     if len(model.classes) == 0 and not held.rows:
         raise unlearnable(source, question.target, model.unlabelled)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from sqlglot import exp
@@ -88,7 +89,11 @@ def rounds_to(read: exp.Expression, levels: Sequence[str], dialect: str) -> exp.
         for low, high in map(_rounded, (one for one in levels if _is_number(one, dialect)))
         if low < high
     ]
-    return exp.or_(*ranges, copy=False) if ranges else None
+    if not ranges:
+        return None
+    whole: Any = exp.or_(*ranges, copy=False)
+    found: exp.Expression = whole
+    return found
 
 
 def _rounded(level: str) -> tuple[float, float]:
