@@ -284,7 +284,10 @@ MAILS = [
 )
 def test_what_a_candidate_says_to_use_has_its_curve_bit_for_bit(X, y):
     codes = np.unique(y, return_inverse=True)[1]
-    splits = Splits(codes, 3, growing(codes, 3), 0)
+    alike = np.arange(len(y))
+    if isinstance(X, np.ndarray) and X.dtype == object:  # copies of a document are in one fold
+        alike = np.unique(X, return_inverse=True)[1]
+    splits = Splits(codes, 3, growing(codes, 3), 0, alike=alike)
     found = compare(X, y, splits=3)
     assert found.sizes == splits.sizes
     take = X.take if isinstance(X, pa.Table) else X.__getitem__
