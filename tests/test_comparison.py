@@ -284,7 +284,10 @@ MAILS = [
 )
 def test_what_a_candidate_says_to_use_has_its_curve_bit_for_bit(X, y):
     codes = np.unique(y, return_inverse=True)[1]
-    splits = Splits(codes, 3, growing(codes, 3), 0)
+    alike = np.arange(len(y))
+    if isinstance(X, np.ndarray) and X.dtype == object:  # copies of a document are in one fold
+        alike = np.unique(X, return_inverse=True)[1]
+    splits = Splits(codes, 3, growing(codes, 3), 0, alike=alike)
     found = compare(X, y, splits=3)
     assert found.sizes == splits.sizes
     take = X.take if isinstance(X, pa.Table) else X.__getitem__
@@ -427,8 +430,9 @@ def test_of_documents_it_weighs_words():
     y = np.array(["spam", "ham"] * 24)
     curve = curve_of(compare(MAILS * 6, y, splits=2), "logistic regression").curve
     codes = (y == "spam").astype(int)
-    splits = Splits(codes, 2, growing(codes, 2), 0)
     texts = np.array(MAILS * 6, object)
+    alike = np.unique(texts, return_inverse=True)[1]  # copies are in one fold
+    splits = Splits(codes, 2, growing(codes, 2), 0, alike=alike)
     for k, test in enumerate(splits.tests):
         model = make_pipeline(TfidfVectorizer(), LogisticRegression(max_iter=1000))
         model.fit(texts[learned(splits, k, 0)], codes[learned(splits, k, 0)])

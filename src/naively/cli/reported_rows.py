@@ -21,7 +21,7 @@ from naively.markup import brief, colour, counted, escaped, largest, more_of, sh
 from naively.model import Model
 from naively.predictor import Predictor
 from naively.report.facts import Example, Quality, Reason, Table
-from naively.study.kept import Kept
+from naively.study.kept import Kept, kept_of
 from naively.tables.joining import together
 from naively.tables.learning import Plan, Question, labelled, merge, summarise
 from naively.tables.targets import positions
@@ -84,7 +84,7 @@ def looked_at(saved: Saved, source: Opened) -> Looked:
     model = models.with_columns(saved, names, source.name)
     predictor = Predictor(model.posterior(), target, source.name)
     question = learned_question(saved, None) if labelled_rows else None
-    kept = Kept(0 if question is None else question.seed)
+    kept = Kept(0) if question is None else kept_of(question)
     tables, rows = [], 0
     for task in kept.passing(source.tasks()):
         tables.append(pa.Table.from_batches([task()]))

@@ -27,7 +27,7 @@ from naively.labels import Labels
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.predictor import Compared, Predictor
-from naively.study.kept import Kept
+from naively.study.kept import Kept, kept_of
 from naively.study.rows import LabelledRows, of_stream
 from naively.tables.documents import LABEL
 from naively.tables.held import Held
@@ -94,7 +94,7 @@ def fit(
     if evaluate and known is not None and len(known.classes):
         known.posterior(workers(None))
         tally = Tally(known.posterior().class_prior, known.class_weight.rounded())
-    kept = Kept(question.seed) if question.holdout == 0 and known is None else None
+    kept = kept_of(question) if question.holdout == 0 and known is None else None
     model, held = _learned("learning", source, question, known, kept, tally)
     if len(model.classes) == 0 and not held.rows:
         raise unlearnable(source, question.target, model.unlabelled)

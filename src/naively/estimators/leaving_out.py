@@ -19,7 +19,7 @@ from naively.exact import Int64
 from naively.families.base import AnyFamily
 from naively.model import Model
 from naively.prior import Prior
-from naively.study.dealing import dealt, left_out_in_turn
+from naively.study.dealing import alike, dealt, left_out_in_turn
 from naively.study.folds import Folds, Learnable, Reading
 from naively.study.smoothing import ALPHAS, SmoothingCurve, scores, smoothing_curve
 from naively.study.unlearned import LeftOut, left_out
@@ -211,8 +211,9 @@ def cross_validate(
     estimator : a classifier of naively, fitted or not; it stays as it is. `NBSVM` has to refit, and
         is refused.
     X, y, sample_weight : as for its `fit`. Rows of weight w count as w rows in the scores, too.
-    cv : an int, for so many stratified folds, as scikit-learn has them; a splitter of
-        scikit-learn; or an iterable of (rows to learn, rows to score).
+    cv : an int, for so many stratified folds, as scikit-learn has them, but with the duplicates of
+        a row in one (see `left_out`); a splitter of scikit-learn; or an iterable of (rows to learn,
+        rows to score).
     settings : values to try of each parameter, such as ``{"alpha": [0.01, 0.1, 1.0]}``; all
         combinations are. They must not change what is counted: smoothing, floors, ties, priors and
         the frequencies of terms to leave out do not.
@@ -259,7 +260,7 @@ def cross_validate(
         lacking = int(np.append(rows.kept != np.arange(len(rows.kept)), True).argmax())
         raise ValueError(f"row {lacking} has no label: leave such rows out before they are split")
     readings = [rows.reading, *(one._reading(rows) for one in variants[1:])]
-    tests, learned = _splits(cv, rows.labels)
+    tests, learned = _splits(cv, rows)
     folds = variants[0]._folds(rows, learned)
     with naming(estimator):
         found = left_out(folds, tests, readings)
@@ -268,13 +269,24 @@ def cross_validate(
     return [replace(one, settings=own) for one, own in zip(found, combined, strict=True)]
 
 
-def _splits(cv: Any, labels: Any) -> tuple[list[Int64], Any]:
+def _splits(cv: Any, rows: Learnable) -> tuple[list[Int64], Any]:
     """(rows that each split tests, whether it learns each row)."""
     from sklearn.model_selection import check_cv  # with all metrics
 
-    n = len(labels)
+    labels, n = rows.labels, len(rows.labels)
+    chosen = check_cv(cv, labels, classifier=True)
     tests, learned = [], []
-    for k, (train, test) in enumerate(check_cv(cv, labels, classifier=True).split(labels, labels)):
+    if isinstance(cv, int | np.integer):
+        codes = np.unique(labels, return_inverse=True)[1]
+        same = alike(rows.blank.schema, rows.X, codes)
+        first = np.flatnonzero(same == np.arange(n))  # of each row and its duplicates
+        if len(first) < n:
+            for _, own in chosen.split(first, labels[first]):
+                out = np.isin(same, first[own])
+                tests.append(np.flatnonzero(out))
+                learned.append(~out)
+            return tests, np.array(learned)
+    for k, (train, test) in enumerate(chosen.split(labels, labels)):
         train, test = (
             np.arange(n)[rows if isinstance(rows, np.ndarray) else list(rows)]
             if len(rows)

@@ -24,6 +24,7 @@ from naively.statistics.base import Batch, Statistics, dense
 from naively.statistics.grid import GridStatistics, cell_edges, numbers
 from naively.statistics.levels import Encoded, Levels, LevelStatistics, find
 from naively.statistics.logs import LogPowers
+from naively.statistics.mixed import union
 from naively.statistics.pooled_terms import PooledTerms
 from naively.statistics.powers import (
     CountStatistics,
@@ -163,12 +164,16 @@ def _(learned: RowStatistics, both: Both) -> Sequence[Marginal]:
 
 @_known.register
 def _(learned: SampleStatistics, both: Both) -> Sequence[Marginal]:
-    sums = both.sums
-    X, counts, found = encoded(both.rows), sums.tables["count"].rounded(), []
-    for k, (name, levels) in enumerate(zip(both.part.names, sums.levels, strict=True)):
-        own = np.array([np.bincount(sums.codes[:, k], c, len(levels) + 1) for c in counts])
-        codes = _codes(levels, X.levels[k], X.codes[:, k])
-        cells = _cells(name, levels, own[:, :-1], own[:, -1], codes)
+    X, found = encoded(both.rows), []
+    stand = learned.estimated()
+    for k, name in enumerate(both.part.names):
+        levels, *places = union(learned.levels[k], X.levels[k])
+        rows, new = (np.append(place, len(levels)) for place in places)
+        own = [(rows[learned.codes[:, k]], count) for count in stand]
+        own.append((new[X.codes[:, k]], np.ones(len(X.codes))))
+        counts = np.array([np.bincount(at, count, len(levels) + 1) for at, count in own])
+        codes = np.append(places[1], -1)[X.codes[:, k]].astype(np.int64)
+        cells = _cells(name, levels, counts[:, :-1], counts[:, -1], codes)
         found.append(as_texts(cells, name in both.text, both.workers) or cells)
     return found
 

@@ -22,7 +22,7 @@ from naively.study.results import Candidate, candidate, candidate_name
 from naively.study.rows import LabelledRows, of_any
 from naively.study.rungs import AUTO, Rung, kinds, ladder, unweighed, weighed
 from naively.study.splits import Splits, growing
-from naively.study.trial import Trial
+from naively.study.trial import Trial, alike_of
 from naively.tables.inference import Columns, Wishes, infer
 from naively.tables.inputs import MISSING
 
@@ -166,7 +166,7 @@ def examine(
     rule = infer(wishes, rows.table, (rows.classes, rows.codes)).varying
     rule.check_any("compare")
     known = sizes or growing(rows.codes, folds)
-    splits = Splits(rows.codes, folds, known, seed, whole=not sizes)
+    splits = Splits(rows.codes, folds, known, seed, not sizes, alike_of(rule, rows))
     trial = Trial(rows, rule, splits, workers(None))
     whole = weighed(wishes, rows, rule)
     rungs = ladder(rule, *kinds(rule, wishes, rows), len(rows.classes), whole)

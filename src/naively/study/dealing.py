@@ -41,24 +41,45 @@ def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts:
     weights : (n,) or None, by which rows that are alike are sorted.
     parts : how many.
     """
-    if not len(codes):
-        return np.empty(0, np.int64)
+    order, single = _grouped(schema, X, codes, weights)
+    part = np.empty(len(order), np.int64)
+    part[order] = (np.cumsum(single) - 1) % parts
+    return part
+
+
+def alike(schema: Schema, X: Data, codes: Int64) -> Int64:
+    """A number for each row, (n,): copies of a row in one class have the same, others have not.
+
+    It is the position of the first of them.
+
+    Parameters
+    ----------
+    schema, X, codes : as of `dealt`.
+    """
+    order, single = _grouped(schema, X, codes, None)
+    found = np.empty(len(order), np.int64)
+    found[order] = order[single][np.cumsum(single) - 1]
+    return found
+
+
+def _grouped(
+    schema: Schema, X: Data, codes: Int64, weights: Float64 | None
+) -> tuple[Int64, npt.NDArray[np.bool_]]:
+    """(the rows, class after class; which of these are no copies of the one before)."""
     weights = np.zeros(len(codes)) if weights is None else weights
     keys = row_keys(schema, X)
     order = np.lexsort([weights, keys, codes])
-    same = (np.diff(codes[order]) == 0) & (np.diff(keys[order]) == 0)
-    first = np.append(True, ~same)  # of equal rows
+    first = np.ones(len(order), bool)  # of equal rows
+    first[1:] = (np.diff(codes[order]) != 0) | (np.diff(keys[order]) != 0)
     counts = np.diff(np.append(np.flatnonzero(first), len(codes))).astype(np.float64)
-    copied = np.zeros(len(first), bool)
-    if (counts > 1).any():
-        kind, classes = np.cumsum(first) - 1, codes[order[first]]
-        if schema.is_single and schema.family.summary.takes == "documents":
-            copied = _copied_texts(keys[order[first]], classes, counts)[kind]
-        else:
-            copied = _copied(schema, X, keys, order[first], classes, counts)[kind]
-    part = np.empty(len(order), np.int64)
-    part[order] = (np.cumsum(first | ~copied) - 1) % parts
-    return part
+    if not (counts > 1).any():
+        return order, first
+    kind, classes = np.cumsum(first) - 1, codes[order[first]]
+    if schema.is_single and schema.family.summary.takes == "documents":
+        copied = _copied_texts(keys[order[first]], classes, counts)[kind]
+    else:
+        copied = _copied(schema, X, keys, order[first], classes, counts)[kind]
+    return order, first | ~copied
 
 
 def _copied_texts(keys: UInt64, y: Int64, counts: Float64) -> npt.NDArray[np.bool_]:

@@ -20,7 +20,7 @@ from naively.study.results import RungResult, rung_results
 from naively.study.rows import LabelledRows, of_any
 from naively.study.rungs import AUTO, kinds, ladder, unweighed, weighed
 from naively.study.splits import Splits
-from naively.study.trial import Trial
+from naively.study.trial import Trial, alike_of
 from naively.study.words import words
 from naively.tables.inference import Columns, Wishes, infer
 from naively.tables.inputs import MISSING
@@ -160,7 +160,9 @@ def examine(
     chosen = most_telling([*found, *chain(*told.values())], rows.codes, classes)
     what = " and ".join(["columns"] * (bool(found) or not told) + ["words"] * bool(told))
     tested = pairs(chosen, rows.codes, classes)
-    trial = Trial(rows, rule, Splits(rows.codes, FOLDS, seed=seed), workers(None))
+    trial = Trial(
+        rows, rule, Splits(rows.codes, FOLDS, seed=seed, alike=alike_of(rule, rows)), workers(None)
+    )
     tell("trying the rungs of the ladder")
     whole, apart = weighed(wishes, rows, rule), unweighed(wishes, rows, rule)
     tried = rung_results(trial, ladder(rule, numbers, levels, classes, whole))

@@ -10,14 +10,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from naively.evidence.canonical import Canonical
 from naively.exact import Int64
+from naively.families.distinct_texts import repeated_part
 from naively.invalid import Invalid
 from naively.model import Model
 from naively.multilabel import Multilabel
 from naively.plain import plain_json
 from naively.posterior import Posterior
+from naively.statistics.pooled_terms import PooledTerms
+from naively.statistics.sample import SampleStatistics
+from naively.statistics.terms import SampledTerms
 from naively.study import drift_text
 from naively.study.beside import marginals
+from naively.study.dealing import alike
 from naively.study.drift_columns import ColumnDrift, Compared
 from naively.study.drift_compared import compared
 from naively.study.drift_rows import RowDrift, rows_drift
@@ -37,8 +43,11 @@ class Drift:
     level : the chance at which differences are taken for none, for all tests together.
     rows : new rows.
     looked_at : how many of them were looked at: a sample, if they are many.
+    copies : how many of these are copies of others, as `naively.evidence.duplicates` tells them
+        from rows that recur: they are no draws of their own, and count once.
     learned : rows that the model learned, or their weight.
-    counted_as : rows that these count as in tests: no more than they were.
+    counted_as : rows that these count as in tests: no more than they were, without copies where
+        the model keeps rows.
     columns : list of ColumnDrift: those that drifted, the farthest first; then the others.
     row : RowDrift, how probable the rows are.
     share : ShareDrift, how frequent the classes are.
@@ -52,6 +61,7 @@ class Drift:
     level: float
     rows: int
     looked_at: int
+    copies: int
     learned: float
     counted_as: float
     columns: list[ColumnDrift]
@@ -151,16 +161,19 @@ def examine(
     learned = float(weight.sum())
     if not learned or not model.rows:
         raise ValueError("the model has learned no rows that new ones could be compared with")
-    scale = min(1.0, model.rows / learned)
+    at = np.arange(m) if at is None else at
+    same = alike(model.schema, rows, np.zeros(m, np.int64))
+    if len(single := np.flatnonzero(same == np.arange(m))) < m:
+        rows, asked, at = rows[single], asked[single], at[single]
+    scale = min(1.0, model.rows / learned) * _different(model)
     known = marginals(model, rows, workers)
     columns: list[Compared] = []
-    told, means = np.zeros((m, len(weight))), np.zeros((len(weight), len(weight)))
+    told, means = np.zeros((len(single), len(weight))), np.zeros((len(weight), len(weight)))
     for one in known:  # what columns tell of classes is added up at once: it is as large as they
         own = compared(one, scale)
         if own.told is not None and own.means is not None:
             told, means = told + own.told, means + own.means
         columns.append(replace(own, told=None))
-    at = np.arange(m) if at is None else at
     row = rows_drift(known, columns, learned * scale, at)
     log_p = posterior.log_proba(asked, workers)
     share = shares(posterior, weight * scale, told, means, log_p, columns)
@@ -168,11 +181,22 @@ def examine(
     drifts = [replace(one.drift, adjusted=q) for one, q in zip(columns, p.tolist(), strict=False)]
     drifts.sort(key=lambda one: _rank(one, level))
     return Drift(
-        level, m if total is None else total, m, learned, learned * scale, drifts, row, share,
-        float(p[-2]), float(p[-1]), [*absent], [*unknown],
+        level, m if total is None else total, m, m - len(single), learned, learned * scale, drifts,
+        row, share, float(p[-2]), float(p[-1]), [*absent], [*unknown],
         [name for name in model.schema.ordered if name not in {one.name for one in known}],
         {name: one.count for name, one in (invalid or {}).items()},
     )  # fmt: skip
+
+
+def _different(model: Model) -> float:
+    """The part of the learned rows that is left where copies count once; 1 if no rows are kept."""
+    for own in model.parts:
+        if isinstance(own, SampleStatistics):
+            rows = Canonical.of(own.canonical())
+            return 1.0 - rows.duplicates / max(float(rows.class_weight.sum()), 1e-300)
+        if isinstance(own, SampledTerms | PooledTerms):
+            return 1.0 - repeated_part(own.sample)
+    return 1.0
 
 
 def check_level(level: float) -> None:

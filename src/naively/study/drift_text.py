@@ -101,6 +101,8 @@ def column_notes(found: Any) -> list[str]:
             said.append(f"{what}: {', '.join(names[:5])}{dots}")
     for name, values in found.invalid.items():
         said.append(f"{name}: {counted(values, 'value')} cannot be read, and {as_missing(values)}")
+    if found.copies:
+        said.append(f"{counted(found.copies, 'new row')} repeat others, and count once")
     if found.counted_as < found.learned:
         said.append(
             f"the learned rows weigh {found.learned:,.10g}, and count as the "

@@ -291,9 +291,11 @@ class Folds:
     ) -> Unlearned:
         """What a model says, over all classes."""
         schema, prior = reading
-        if len(model.classes) < len(self.classes):
-            prior = prior.among(self.classes, np.searchsorted(self.classes, model.classes))
         own = model.schema
+        if len(model.classes) < len(self.classes):
+            known = np.searchsorted(self.classes, model.classes)
+            prior = prior.among(self.classes, known)
+            schema = schema.of_classes(known, len(self.classes))
         parts = _read(own, schema, [X] if own.is_single else X.parts)
         sums = schema.statistics(_read(own, schema, model.parts))
         model = replace(model, counted=schema, prior=prior, sums=sums)

@@ -1,8 +1,11 @@
-"""A sample of the rows of a stream, kept while somebody else reads them."""
+"""A sample of the rows of a stream, kept while somebody else reads them.
+
+Rows are kept in proportion to their weights: see `naively.statistics.sampling`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -11,6 +14,7 @@ import pyarrow as pa
 
 from naively.exact import Float64
 from naively.model import Model
+from naively.statistics.sampling import ALL
 from naively.study.folds import Learnable
 from naively.tables.encoding import encode
 from naively.tables.held import Held
@@ -27,13 +31,16 @@ PROSE = 1 << 24
 
 @dataclass
 class Kept:
-    """Every row gets a random number, by its place in the stream; the smallest are kept.
+    """Every row gets a random number, by its place in the stream; the smallest are kept, those of
+    rows with weights beside these.
 
     So which rows are kept, and their order, depends on no thread's pace.
 
     Parameters
     ----------
     seed : of the numbers.
+    weight, missing : the column of weights, None if there is none, and how a missing value of it is
+        spelled.
     pieces : how many pieces of the stream were seen, without gaps.
     held, limit, threshold : rows of these, how many are kept at most, and what their numbers are
         below.
@@ -43,7 +50,9 @@ class Kept:
     pieces: int = 0
     held: Held = field(default_factory=Held)
     limit: int = ROWS
-    threshold: float = 1.0
+    threshold: float = ALL
+    weight: str | None = None
+    missing: Collection[str] = ()
     _early: dict[int, tuple[pa.Table, Float64, int]] = field(default_factory=dict)
     """Rows of pieces that some before them are still to be added for, which are slower."""
     _lock: Lock = field(default_factory=Lock)
@@ -55,8 +64,11 @@ class Kept:
 
     def _seen(self, number: int, batch: pa.RecordBatch) -> pa.RecordBatch:
         draws = np.random.default_rng([self.seed, number, 2]).random(batch.num_rows)
-        few = draws < self.threshold
         table = pa.Table.from_batches([batch])
+        if self.weight is not None:
+            weights = weights_of(table, self.weight, self.missing)
+            draws = np.divide(draws, weights, out=np.full(len(draws), ALL), where=weights > 0)
+        few = draws < self.threshold
         if not few.all():
             table = table.filter(pa.array(few))
         with self._lock:
@@ -96,7 +108,14 @@ class Kept:
                 weights.append(weights_of(own, question.weight, question.wishes.missing))
         X, _ = encode(model.schema, together(rows))
         weighed = np.concatenate(weights) if weights else None
+        if weighed is not None and self.threshold != ALL:  # in units of what the lightest stand for
+            weighed = np.maximum(weighed * self.threshold, 1.0)
         return Learnable(model.blank(model.schema), X, np.concatenate(labels), weighed)
+
+
+def kept_of(question: Question) -> Kept:
+    """A sample of the rows that somebody learns, none yet."""
+    return Kept(question.seed, weight=question.weight, missing=question.wishes.missing)
 
 
 def most_rows(batch: pa.RecordBatch | pa.Table) -> int:

@@ -16,8 +16,8 @@ class Splits:
 
     The rows are dealt into folds at random, each class evenly. A split predicts one fold, and
     learns the others one after the other; the smallest training set has a row of every class, for
-    which one is moved to the front where chance has none. A class with a single row is always
-    learned and never predicted.
+    which one is moved to the front where chance has none. A class with a single row, or copies of
+    one, is always learned and never predicted.
 
     Rows that no split tells apart make a part: all training sets are sums of parts.
 
@@ -28,6 +28,8 @@ class Splits:
     sizes : of the training sets, increasing, the first of at least as many rows as there are
         classes.
     seed : of the folds and their order.
+    alike : (n,) a number for each row: rows of the same number are copies, and in one fold; None if
+        there are none.
     whole : whether all rows of the other folds come last; else these sizes are all.
 
     Attributes
@@ -44,10 +46,11 @@ class Splits:
     """
 
     def __init__(
-        self, codes: Int64, folds: int, sizes: Sequence[int] = (), seed: int = 0, whole: bool = True
-    ) -> None:
+        self, codes: Int64, folds: int, sizes: Sequence[int] = (), seed: int = 0,
+        whole: bool = True, alike: Int64 | None = None,
+    ) -> None:  # fmt: skip
         self.codes, self.folds = codes, folds
-        fold, rank = _dealt(codes, folds, seed)
+        fold, rank = _dealt(codes, np.arange(len(codes)) if alike is None else alike, folds, seed)
         met = [k for k in range(folds) if (fold == k).any()]
         rest = len(fold) - max(int((fold == k).sum()) for k in met)
         if whole:
@@ -98,14 +101,18 @@ def told_apart(table: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[Int64, 
     return table[:, first], tuple(np.split(order, np.flatnonzero(first)[1:]))
 
 
-def _dealt(codes: Int64, folds: int, seed: int) -> tuple[Int64, Int64]:
+def _dealt(codes: Int64, alike: Int64, folds: int, seed: int) -> tuple[Int64, Int64]:
     """(the fold of each row, or `folds` if it is never predicted; its rank within the fold)."""
     generator = np.random.default_rng(seed)
     order = generator.permutation(len(codes))
     order = order[np.argsort(codes[order], kind="stable")]
+    _, first, group = np.unique(alike[order], return_index=True, return_inverse=True)
+    number = np.empty(len(first), np.int64)
+    number[np.argsort(first)] = np.arange(len(first))  # of each group, where it first comes
     fold = np.empty(len(order), np.int64)
-    fold[order] = np.arange(len(order)) % folds
-    fold[np.bincount(codes)[codes] == 1] = folds
+    fold[order] = number[group] % folds
+    different = np.bincount(codes[order[first]], minlength=int(codes.max(initial=0)) + 1)
+    fold[different[codes] == 1] = folds
     return fold, generator.permutation(len(order))
 
 

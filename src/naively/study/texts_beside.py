@@ -85,7 +85,7 @@ def of_sampled(learned: SampledTerms, both: Both) -> list[Terms]:
     if found.exact or not len(learned.sample):
         return [found]
     sample = both.sums.sample
-    counts = sample.tables["kept"].rounded()[:, : len(sample)]
+    counts = sample.counts * sample.stands
     known = both.part.summary.analysis
     kept = _of_texts(found.name, sample.documents, counts, known, found.missing, both.workers)
     return [replace(kept, told=found.told, means=found.means)]

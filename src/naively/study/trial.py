@@ -17,12 +17,13 @@ from naively.schema import Counted, Schema
 from naively.statistics.base import Batch, Statistics
 from naively.statistics.levels import Encoded
 from naively.statistics.sums import class_weights
+from naively.study.dealing import alike
 from naively.study.margins import known_mean
 from naively.study.rows import LabelledRows
 from naively.study.rungs import Rung
 from naively.study.sharing import serves, taken
 from naively.study.splits import Splits
-from naively.tables.encoding import encode_part, silenced
+from naively.tables.encoding import encode, encode_part, silenced
 from naively.tables.left_out import unvaried_in
 from naively.workers import Workers
 
@@ -62,6 +63,11 @@ class Curve:
         self.error[split, size] = known_mean(wrong)
         if size + 1 == self.error.shape[1]:
             self.losses[test], self.wrong[test] = losses, wrong
+
+
+def alike_of(rule: Schema, rows: LabelledRows) -> Int64:
+    """As `naively.study.dealing.alike`: which rows are copies, by the columns of a rule."""
+    return alike(rule, encode(rule, rows.table)[0], rows.codes)
 
 
 def too_long(seconds: float) -> str:

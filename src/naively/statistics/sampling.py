@@ -3,6 +3,10 @@
 An item of weight w is in the sample if a hash of it, in [0, 1), is below w / t. So items heavier
 than t are all in it, and a lighter one stands for weight t: sums over the sample are those over all
 items, on average.
+
+Where items come one after the other, a threshold of 64-bit keys falls as they do: 2^64 / t. An item
+that recurs is dropped while it is light, and what it weighed until then is lost: it is kept from
+when it is often enough. Without items that recur the sample depends on no order and split.
 """
 
 from __future__ import annotations
@@ -11,6 +15,32 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import Float64
+from naively.hashing import UInt64
+
+ALL = np.inf
+"""The threshold below which all keys are."""
+KEYS = 2.0**64
+"""Keys are below."""
+LIGHT = 1e-300
+"""Weights are taken for no less."""
+
+
+def below(keys: UInt64, weight: Float64, threshold: float) -> npt.NDArray[np.bool_]:
+    """Which items are in the sample of a threshold."""
+    return (keys < threshold * weight) & (weight > 0)
+
+
+def priorities(keys: UInt64, weight: Float64) -> Float64:
+    """The threshold from which on each item is in the sample."""
+    found: Float64 = keys / np.maximum(weight, LIGHT)
+    return found
+
+
+def stands_for(weight: Float64, threshold: float) -> Float64:
+    """How many times its weight each item of a sample stands for: 1 or more."""
+    if threshold == ALL:
+        return np.ones(len(weight))
+    return np.maximum(KEYS / threshold / np.maximum(weight, LIGHT), 1.0)
 
 
 def sampled(weight: Float64, place: Float64, most: int) -> tuple[npt.NDArray[np.intp], Float64]:
