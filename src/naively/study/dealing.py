@@ -41,6 +41,11 @@ def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts:
     weights : (n,) or None, by which rows that are alike are sorted.
     parts : how many.
     """
+    if weights is not None and not weights.all():  # absent rows move no others
+        there = np.flatnonzero(weights > 0)
+        part = np.arange(len(codes)) % parts
+        part[there] = dealt(schema, X[there], codes[there], weights[there], parts)
+        return part
     order, single = _grouped(schema, X, codes, weights)
     part = np.empty(len(order), np.int64)
     part[order] = (np.cumsum(single) - 1) % parts
