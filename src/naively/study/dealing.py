@@ -42,9 +42,10 @@ def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts:
     parts : how many.
     """
     if weights is not None and not weights.all():  # absent rows move no others
-        there = np.flatnonzero(weights > 0)
-        part = np.arange(len(codes)) % parts
+        part = np.empty(len(codes), np.int64)
+        there, absent = np.flatnonzero(weights > 0), np.flatnonzero(weights == 0)
         part[there] = dealt(schema, X[there], codes[there], weights[there], parts)
+        part[absent] = dealt(schema, X[absent], codes[absent], None, parts)
         return part
     order, single = _grouped(schema, X, codes, weights)
     part = np.empty(len(order), np.int64)
