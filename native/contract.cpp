@@ -1,5 +1,6 @@
 // Contracts of kernels, checked: lengths first, then values in plain loops.
 #include "contract.hpp"
+#include "ranges.hpp"
 
 namespace naively::SET {
 
@@ -102,55 +103,26 @@ struct Checker {
         return true;
     }
 
-    // Whether n values are from low to high.
-    template <class T, class U>
-    static bool within(const char *at, i64 n, i64 step, i64 low, i64 high) {
-        constexpr bool sign = T(-1) < T(0);
-        constexpr i64 least = sign ? i64(-1) * (i64(1) << (8 * sizeof(T) - 2)) * 2 : 0;
-        constexpr i64 greatest = sizeof(T) == 8 ? INT64_MAX
-                                 : sign         ? -(least + 1)
-                                                : (i64(1) << (8 * sizeof(T) % 64)) - 1;
-        if (n == 0) return true;
-        if (low > high || high < least || low > greatest) return false;
-        low = larger(low, least), high = smaller(high, greatest);
-        if (low == least && high == greatest && (sign || sizeof(T) < 8)) return true;
-        const U base = U(low), span = U(u64(high) - u64(low));
-        const T *values = reinterpret_cast<const T *>(at);
-        const i64 stride = step / i64(sizeof(T));
-        if (span >> (8 * sizeof(T) - 1)) { // the loop below needs a bit for the sign
-            bool beyond = false;
-            for (i64 i = 0; i < n; i++) beyond |= U(U(values[i * stride]) - base) > span;
-            return !beyond;
-        }
-        U beyond = 0;
-        if (stride == 1)
-            for (i64 i = 0; i < n; i++) {
-                const U x = U(U(values[i]) - base);
-                beyond = U(beyond | x | U(span - x));
-            }
-        else
-            for (i64 i = 0; i < n; i++) {
-                const U x = U(U(values[i * stride]) - base);
-                beyond = U(beyond | x | U(span - x));
-            }
-        return !(beyond >> (8 * sizeof(T) - 1));
+    // Whether n values, so many bytes apart, are from low to high.
+    template <class T>
+    static bool typed_within(const char *at, i64 n, i64 step, i64 low, i64 high) {
+        return within(reinterpret_cast<const T *>(at), n, step / i64(sizeof(T)), low, high);
     }
-
     static bool row_within(const View &view, const char *at, i64 n, i64 step, i64 low, i64 high) {
         const bool sign = view.letter == 'i';
         switch (view.array->itemsize) {
         case 8:
-            return sign ? within<i64, u64>(at, n, step, low, high)
-                        : within<u64, u64>(at, n, step, low, high);
+            return sign ? typed_within<i64>(at, n, step, low, high)
+                        : typed_within<u64>(at, n, step, low, high);
         case 4:
-            return sign ? within<i32, u32>(at, n, step, low, high)
-                        : within<u32, u32>(at, n, step, low, high);
+            return sign ? typed_within<i32>(at, n, step, low, high)
+                        : typed_within<u32>(at, n, step, low, high);
         case 2:
-            return sign ? within<int16_t, uint16_t>(at, n, step, low, high)
-                        : within<uint16_t, uint16_t>(at, n, step, low, high);
+            return sign ? typed_within<int16_t>(at, n, step, low, high)
+                        : typed_within<uint16_t>(at, n, step, low, high);
         default:
-            return sign ? within<int8_t, u8>(at, n, step, low, high)
-                        : within<u8, u8>(at, n, step, low, high);
+            return sign ? typed_within<int8_t>(at, n, step, low, high)
+                        : typed_within<u8>(at, n, step, low, high);
         }
     }
 

@@ -5,6 +5,7 @@
 #include "python.hpp"
 
 #include "limbs.hpp"
+#include "ranges.hpp"
 
 namespace naively::SET {
 
@@ -110,7 +111,7 @@ static void sparse_deposits(Room &room, AnyFlat data, Indices indices, Indices i
 // Add the given CSR rows to counts[class, feature], as long as they are counts.
 //
 // Returns whether all values were whole numbers in [0, 2^31), or finite with a threshold.
-static bool sparse_counts(AnyFlat data, Indices indices, Indices indptr, Flat<const i64> codes,
+static bool sparse_counts(Room &room, AnyFlat data, Indices indices, Indices indptr, Flat<const i64> codes,
                           Flat<const i64> rows, f64 threshold, Matrix<i64> counts) {
     const bool binary = !is_nan(threshold);
     return data.typed([&](auto values) {
@@ -126,6 +127,11 @@ static bool sparse_counts(AnyFlat data, Indices indices, Indices indptr, Flat<co
                 }
                 i64 *row = counts[codes[i]];
                 const i64 first = indptr[i], last = indptr[i + 1];
+                // here, while they are in the cache, and not before all
+                if (!within(columns.data + first, last - first, 1, 0, counts.columns - 1)) {
+                    room.refuse("indices are not of columns");
+                    return false;
+                }
                 i64 bad = 0; // a loop of its own is vectorised, and fetches the row
                 if (binary) {
                     for (i64 p = first; p < last; p++) {
@@ -185,8 +191,8 @@ KERNELS(deposits,
                "squares(s2) size2:0..4096 low2:-99999..99999 missing(s0) size0:0..4096 "
                "low0:-99999..99999"),
         KERNEL(sparse_counts,
-               "data(m) indices(m)<d@indptr[rows] indptr(n+1)^m@rows codes(n)<C@rows rows(r)<n "
-               "threshold counts(C,d)"),
+               "data(m) indices(m) indptr(n+1)^m@rows codes(n)<C@rows rows(r)<n threshold "
+               "counts(C,d)"),
         KERNEL(total_weights,
                "codes(n)<s/size weights(n) totals(s) size:0..4096 low:-99999..99999"),
         KERNEL(has_duplicates, "indices(m)<d indptr(n+1)^m last(d)"));

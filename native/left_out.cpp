@@ -218,9 +218,9 @@ KERNELS(left_out_terms,
                "counts(V,C) whole share(C) doubts(D) group(V)<G weights(D+2,G) least(D+2,G) "
                "most(D+2,G) out(V)"),
         KERNEL(left_out,
-               "start:0..stop stop:0..min(n,first+q) first:0..start indptr(n+1)^m@start:stop+1 "
+               "start:0..stop stop:0..n first:0..start indptr(n+1)^m@start:stop+1 "
                "terms(m)<V@indptr[start]:indptr[stop] values(m) weights(n,C) counts(V,C) "
                "totals(V) sums(V,D) logs(J,S) alpha(J,V) whole group(V)<A/(D+2) alpha_whole(J) "
-               "of_class(C) doubts(D) told(J,q,A,C) lengths(q) least(A) most(A)"));
+               "of_class(C) doubts(D) told(J,q,A,C) lengths(q) least(A) most(A) ; stop-first<=q"));
 
 } // namespace naively::SET

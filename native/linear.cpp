@@ -5,6 +5,7 @@
 #include "python.hpp"
 
 #include "bits.hpp"
+#include "ranges.hpp"
 #include "rows.hpp"
 
 namespace naively::SET {
@@ -165,13 +166,16 @@ static i64 linear_sparse(Room &room, AnyFlat data, Indices indices, Indices indp
 // weight[f, c] = logs[counts[c, f]] - totals[c]: the weights of all features, for sparse rows.
 //
 // Beyond the classes they are 0. Some features at a time, as the two tables lie across each other.
-static void look_up(Steps2<const i64> counts, Flat<const f64> logs, Flat<const f64> totals,
+static void look_up(Room &room, Steps2<const i64> counts, Flat<const f64> logs, Flat<const f64> totals,
                     Matrix<f64> weight) {
     const i64 classes = counts.rows, features = counts.columns;
     for (i64 first = 0; first < features; first += 64) {
         const i64 last = smaller(first + 64, features);
         for (i64 c = 0; c < classes; c++) {
             const f64 total = totals[c];
+            // here, as in `sparse_counts`
+            if (!within(&counts(c, first), last - first, counts.right, 0, logs.size - 1))
+                return room.refuse("counts are beyond logs");
             for (i64 f = first; f < last; f++) weight[f][c] = logs[counts(c, f)] - total;
         }
         for (i64 f = first; f < last; f++)
@@ -280,7 +284,7 @@ KERNELS(linear,
                "data(m) indices(m)<s/width@indptr[start]:indptr[stop] indptr(n+1)^m@start:stop+1 "
                "start:0..stop stop:0..n weight(s) zero(s?) width:8..2147483647 base(width) "
                "threshold out(C,stop-start) ; width&7==0 width>=C"),
-        KERNEL(look_up, "counts(C,d)<S logs(S) totals(C) weight(d,W) ; W>=C"),
+        KERNEL(look_up, "counts(C,d) logs(S) totals(C) weight(d,W) ; W>=C"),
         KERNEL(look_up_ranks, "ranks(d,C)<S logs(S) totals(C) weight(d,W) ; W>=C"),
         KERNEL(places_of, "columns(n)<d! places(d) out(n)"),
         KERNEL(place_columns,

@@ -129,7 +129,7 @@ static i64 cut(AnyMatrix X, Flat<const i64> rows, Flat<const f64> scale, i64 pie
                 }
                 left = left | differ(y, zero);
             }
-            if (!any(left)) continue;
+            if (k >= rows.size || !any(left)) continue;
             for (i64 lane = 0; lane < some; lane++) {
                 f64 y = line[lane] * factor[lane], unit = 1.0 / factor[lane];
                 for (i64 piece = 0; piece < pieces; piece++) {

@@ -364,7 +364,7 @@ inline PyCFunction as_function(Method method) {
                                                whole.n_names};                                     \
          return CallerOfIt::call(#f, contract, f, given, count);                                   \
      }),                                                                                           \
-     METH_FASTCALL, nullptr}
+     METH_FASTCALL, text}
 #define KERNELS(topic, ...) PyMethodDef topic[] = {__VA_ARGS__, {nullptr, nullptr, 0, nullptr}}
 
 } // namespace naively::SET
