@@ -123,6 +123,18 @@ def test_documents(tmp_path, monkeypatch, capsys):
     assert found["accuracy"] == own.scale_.judged.accuracy
 
 
+def test_a_column_of_text_whose_type_follows_from_all_rows(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = np.array("cash win now free meeting noon lunch minutes agenda room".split())
+    rng = np.random.default_rng(0)
+    kinds = np.arange(80) % 2
+    texts = [" ".join(rng.choice(words[4 * k : 4 * k + 6], 12)) for k in kinds]
+    table = {"text": texts, "kind": kinds.tolist()}
+    pyarrow.csv.write_csv(pa.table(table), "mails.csv")
+    found = asked(capsys, "fit", "mails.csv", "-t", "kind", "--naive", "-o", "m")["left_out_rows"]
+    assert_alike(found, NaiveBayes().left_out(table, "kind"))
+
+
 @pytest.mark.skipif(DATA is None, reason="NAIVELY_DATA names the folder of data sets")
 def test_vote(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

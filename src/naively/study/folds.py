@@ -127,7 +127,8 @@ class Folds:
         if whole is not None:
             self.classes = whole.classes
             self.codes = np.searchsorted(whole.classes, rows.labels)
-            self.total = whole
+            # what tells column types was counted besides: rows to subtract have the families' sums
+            self.total = replace(whole, counted=whole.schema, sums=whole.statistics)
         self.learned, self._rows_of = told_apart(learned)
         if refused := self.total.statistics.refused():
             raise ValueError(f"no rows can be left out: {refused}")
