@@ -34,16 +34,14 @@ import naively
 from naively import Joint, MultivariateGaussian, NaiveBayes, Text, compare
 from naively.calls import named_call
 from naively.engines.threads import workers
-from naively.study import alternatives, trial
-from naively.study import rows as looked
-from naively.study.advice import sentence
-from naively.study.alternatives import Refits
-from naively.study.comparison import examine
-from naively.study.results import Candidate
-from naively.study.rows import of_table
-from naively.study.rungs import kinds, ladder
-from naively.study.splits import Splits, growing
-from naively.study.trial import Curve, Trial
+from naively.evaluation import samples as looked
+from naively.evaluation.compare import alternatives, trial
+from naively.evaluation.compare.alternatives import Refits
+from naively.evaluation.compare.comparison import Candidate, examine
+from naively.evaluation.compare.rungs import kinds, ladder
+from naively.evaluation.compare.trial import Curve, Splits, Trial, growing
+from naively.evaluation.diagnose.advice import sentence
+from naively.evaluation.samples import of_table
 from naively.tables.inference import Wishes, infer
 from naively.tables.inputs import MISSING
 

@@ -42,11 +42,11 @@ from naively import (
     PoissonNB,
     TextNB,
 )
-from naively.calibration import Reliability
 from naively.estimators.leaving_out import ALPHAS
-from naively.study.dealing import left_out_in_turn
-from naively.study.folds import Folds, Learnable
-from naively.study.unlearned import left_out
+from naively.evaluation.calibration import Reliability
+from naively.evaluation.cross_validation import left_out
+from naively.evaluation.fold_assignment import left_out_in_turn
+from naively.evaluation.folds import Folds, Learnable
 from naively.text.documents import Documents
 
 SPLITTERS = {

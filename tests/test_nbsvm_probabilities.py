@@ -21,8 +21,8 @@ from test_cli import naive
 from test_nbsvm import THREE, TWO, corpus
 
 from naively import NBSVM, load
-from naively.calibration import Reliability
 from naively.estimators.left_out_decisions import parts, scale
+from naively.evaluation.calibration import Reliability
 
 DATA = {"two": TWO, "three": THREE}
 LOSSES = ("squared_hinge", "log_loss")
@@ -126,7 +126,7 @@ def test_the_scale_is_that_of_a_refit():
 
 
 def _parts_of(texts, y):
-    from naively.study.dealing import row_keys
+    from naively.evaluation.fold_assignment import row_keys
     from naively.text.documents import Documents
 
     return parts(row_keys(NBSVM().fit(texts, y).bayes_.model_.schema, Documents.of(texts)), y)

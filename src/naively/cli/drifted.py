@@ -10,10 +10,10 @@ from naively.cli.errors import UsageError, UserError, printable
 from naively.cli.layout import clean, new_table, room_beside
 from naively.cli.sources import Opened
 from naively.engines.threads import workers
+from naively.evaluation.drift import text as drift_text
+from naively.evaluation.drift.drift import Drift, check_level, check_model, examine
+from naively.evaluation.samples import without_labels
 from naively.files.safetensors import Saved
-from naively.study import drift_text
-from naively.study.drift import Drift, check_level, check_model, examine
-from naively.study.rows import unlabelled
 from naively.tables.encoding import encode, encode_for
 from naively.tables.left_out import unvaried_in
 from naively.tables.summarising import other_columns
@@ -34,7 +34,7 @@ def run(saved: Saved, source: Opened, level: float) -> Drift:
     target = models.target_of(saved)
     model = models.with_columns(saved, [n for n in source.names if n != target], source.name)
     with progress.bar("reading", source.files):
-        table, at, total = unlabelled(source.tasks(), workers(None).count)
+        table, at, total = without_labels(source.tasks(), workers(None).count)
     if not total:
         raise UserError(f"{source.name}: there are no rows")
     given = [name for name in table.column_names if name != source.file]

@@ -13,22 +13,20 @@ import numpy as np
 import pyarrow as pa
 
 from naively.cli import models, progress
-from naively.cli.decided import Decided
 from naively.cli.errors import UserError, some
-from naively.cli.judged import LeftOutScores, judged
-from naively.cli.metrics import Scores, Tally
 from naively.cli.sources import Opened, check_columns, check_known, compared_target
+from naively.cli.training_scores import training_scores
 from naively.decisions import DecisionRule, likeliest
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
+from naively.evaluation.samples import Kept, LabelledRows, of_stream
+from naively.evaluation.tally import RuleTally, Scores, Tally
 from naively.exact import Float64, Int64
 from naively.files.safetensors import Saved
 from naively.invalid import Invalid, add_invalid
 from naively.labels import Labels
 from naively.model import Model
 from naively.posterior import Posterior
-from naively.study.kept import Kept
-from naively.study.rows import LabelledRows, of_stream
 from naively.tables.documents import LABEL
 from naively.tables.encoding import encode_for
 from naively.tables.held import Held
@@ -65,14 +63,14 @@ class Fitted:
     model : Model
     seconds : float, that learning took.
     held : Scores of the rows that were held out, or of new rows before they were learned.
-    left_out : LeftOutScores of the rows that were learned.
+    left_out : Scores of the rows that were learned, each predicted by a model without it.
     kept : a sample of them; None if some were held out, or another model said what to learn.
     """
 
     model: Model
     seconds: float
     held: Scores | None
-    left_out: LeftOutScores | None = None
+    left_out: Scores | None = None
     kept: Kept | None = None
 
 
@@ -85,7 +83,7 @@ class Evaluated:
     scores: Scores
     unlabelled: int
     seconds: float
-    decided: Decided | None = None
+    decided: RuleTally | None = None
 
 
 def fit(
@@ -101,7 +99,7 @@ def fit(
     tally = None
     if evaluate and known is not None and len(known.classes):
         known.posterior(workers(None))
-        tally = Tally(known.posterior().class_prior, known.class_weight.rounded())
+        tally = Tally.of_model(known)
     kept = Kept(question.seed) if question.holdout == 0 and known is None else None
     model, held = _learned("learning", source, question, known, kept, tally)
     if len(model.classes) == 0 and not held.rows:
@@ -134,16 +132,14 @@ def check_learned(name: str, model: Model, question: Question) -> None:
         progress.note(f"{name}: {said}")
 
 
-def left_out(
-    name: str, model: Model, kept: Kept | None, question: Question
-) -> LeftOutScores | None:
+def left_out(name: str, model: Model, kept: Kept | None, question: Question) -> Scores | None:
     """How the model does on the rows that it learned, each judged without itself."""
     if kept is None or question.cells is not None or len(model.classes) < 2:
         return None
     try:
         with progress.doing() as tell:
             tell("leaving rows out in turn")
-            return judged(model, kept, question)
+            return training_scores(model, kept, question)
     except ValueError as error:
         progress.note(f"{name}: no rows can be left out in turn: {error}")
         return None
@@ -153,7 +149,7 @@ def _held_out_scores(model: Model, held: Held, question: Question) -> Scores | N
     """How the model does on the rows held out; None if there are none."""
     model = with_typed_labels(model.copy())
     model.posterior(workers(None))
-    tally = Tally(model.posterior().class_prior, model.class_weight.rounded())
+    tally = Tally.of_model(model)
     for part in held.tables:
         tested = compared(model, part, question.target, question.wishes.missing, workers(None))
         tally.add(*tested[:2])
@@ -177,8 +173,8 @@ def evaluate(
     names = [name for name in source.names if name != target]
     model = models.with_columns(saved, names, source.name)
     wanted = None if positive is None else models.label_of(model, positive)
-    tally = Tally(model.posterior().class_prior, model.class_weight.rounded(), wanted)
-    decided = None if rule is None else Decided(rule)
+    tally = Tally.of_model(model, wanted)
+    decided = None if rule is None else RuleTally(rule, len(model.classes))
     unlabelled, met = 0, np.empty(0, object)
     invalid: dict[str, Invalid] = {}
     posterior = model.posterior().remarking()

@@ -10,8 +10,8 @@ from scipy.sparse import issparse
 from naively.engines.threads import workers
 from naively.estimators.by_position import placed
 from naively.estimators.given import is_flat
+from naively.evaluation.drift.drift import LEVEL, Drift, check_level, check_model, examine
 from naively.model import Model
-from naively.study.drift import LEVEL, Drift, check_level, check_model, examine
 from naively.tables.documents import TEXTS
 from naively.tables.encoding import encode, encode_for
 from naively.tables.frames import SparseTable, to_arrow

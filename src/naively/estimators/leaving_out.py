@@ -15,14 +15,20 @@ from sklearn.base import clone
 
 from naively.engines.threads import workers
 from naively.estimators.validation import check_classes, naming
+from naively.evaluation.cross_validation import (
+    ALPHAS,
+    LeftOut,
+    SmoothingCurve,
+    left_out,
+    scores,
+    smoothing_curve,
+)
+from naively.evaluation.fold_assignment import dealt, left_out_in_turn
+from naively.evaluation.folds import Folds, Learnable, Reading
 from naively.exact import Int64
 from naively.families.base import AnyFamily
 from naively.model import Model
 from naively.prior import Prior
-from naively.study.dealing import dealt, left_out_in_turn
-from naively.study.folds import Folds, Learnable, Reading
-from naively.study.smoothing import ALPHAS, SmoothingCurve, scores, smoothing_curve
-from naively.study.unlearned import LeftOut, left_out
 
 PARTS = 10
 NONE = np.empty(0, np.int64)
@@ -160,7 +166,8 @@ class LeavesOut:
             rows = self._learnable(X, y, sample_weight)
             folds, tests = self._parted(rows, PARTS)
             tried: list[Any] = [clone(self).set_params(alpha=alpha) for alpha in ALPHAS]
-            losses = scores(folds, tests, [one._reading(rows) for one in tried])[:, 0]
+            found = scores(folds, tests, [one._reading(rows) for one in tried])
+            losses = np.array([one.log_loss for one in found])
         order = sorted(range(len(ALPHAS)), key=lambda k: abs(np.log(ALPHAS[k])))
         return tried[order[int(np.nan_to_num(losses, nan=np.inf)[order].argmin())]]
 

@@ -25,11 +25,11 @@ from naively.estimators.validation import (
     check_weights,
     documents_of,
 )
+from naively.evaluation.fold_assignment import row_keys
 from naively.exact import Float64
 from naively.families.complement import ComplementParameters
 from naively.files.safetensors import Saved, save
 from naively.posterior import Posterior
-from naively.study.dealing import row_keys
 from naively.text.documents import Documents
 from naively.weighed import Weighed
 

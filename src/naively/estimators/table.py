@@ -34,6 +34,7 @@ from naively.estimators.validation import (
     check_total,
     require_labels,
 )
+from naively.evaluation.folds import Learnable, Reading
 from naively.exact import Float64
 from naively.explanation import Explanation
 from naively.families.base import AnyFamily
@@ -43,7 +44,6 @@ from naively.model import Model
 from naively.posterior import Posterior
 from naively.prior import Prior
 from naively.schema import Schema
-from naively.study.folds import Learnable, Reading
 from naively.tables import union, values
 from naively.tables.encoding import decode, encode, encode_for
 from naively.tables.explaining import explain
