@@ -20,11 +20,10 @@ from sklearn.metrics.cluster import contingency_matrix, expected_mutual_informat
 from naively import AutoBayes, NaiveBayes, diagnose
 from naively.evaluation import samples as rows
 from naively.evaluation.compare import trial
-from naively.evaluation.compare.comparison import RungResult
 from naively.evaluation.compare.rungs import parameter_counts
 from naively.evaluation.compare.trial import Splits
 from naively.evaluation.diagnose import information
-from naively.evaluation.diagnose.advice import Verdict, recommendation
+from naively.evaluation.diagnose.advice import RungResult, Verdict, recommendation
 from naively.evaluation.diagnose.diagnosis import FOLDS, examine
 from naively.evaluation.diagnose.pairs import ColumnPair
 from naively.evaluation.samples import of_table
