@@ -9,8 +9,7 @@ import numpy as np
 from naively.cli.inside import characters, is_wide
 from naively.engines.threads import workers
 from naively.evaluation.cross_validation import scores
-from naively.evaluation.fold_assignment import dealt, left_out_in_turn
-from naively.evaluation.folds import Folds, Learnable
+from naively.evaluation.folds import Folds, Learnable, k_fold
 from naively.evaluation.samples import Kept
 from naively.evaluation.tally import Scores
 from naively.evidence.judged import Judged
@@ -81,9 +80,6 @@ def parted(rows: Learnable, whole: Model | None = None) -> tuple[Folds, list[Int
 
     A part is a tenth of what is learned: all of the rows, if the whole learned ten times as many.
     """
-    codes = np.unique(rows.labels, return_inverse=True)[1]
-    share = 1.0 if whole is None else len(codes) / max(1, whole.rows)
-    parts = min(math.ceil(PARTS * min(share, 1.0)), len(codes))
-    part = dealt(rows.blank.schema, rows.X, codes, rows.weights, parts)
-    learned, tests = left_out_in_turn(part)
-    return Folds(rows, learned, workers(None), whole), tests
+    n = len(rows.labels)
+    share = 1.0 if whole is None else n / max(1, whole.rows)
+    return k_fold(rows, min(math.ceil(PARTS * min(share, 1.0)), n), workers(None), whole)

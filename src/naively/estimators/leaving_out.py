@@ -10,7 +10,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 
 from naively.engines.threads import workers
@@ -23,8 +22,7 @@ from naively.evaluation.cross_validation import (
     scores,
     smoothing_curve,
 )
-from naively.evaluation.fold_assignment import dealt, left_out_in_turn
-from naively.evaluation.folds import Folds, Learnable, Reading
+from naively.evaluation.folds import Folds, Learnable, Reading, k_fold
 from naively.exact import Int64
 from naively.families.base import AnyFamily
 from naively.model import Model
@@ -180,16 +178,10 @@ class LeavesOut:
             raise ValueError(f"parts must be a whole number of 2 or more, not {parts!r}")
         if n < 2:
             raise ValueError("there is one row only: nothing is left to learn without it")
-        codes = np.unique(rows.labels, return_inverse=True)[1]
-        part = dealt(rows.blank.schema, rows.X, codes, rows.weights, min(int(parts), n))
-        learned, tests = left_out_in_turn(part)
-        return self._folds(rows, learned), tests
-
-    def _folds(self, rows: Learnable, learned: npt.NDArray[np.bool_]) -> Folds:
         with naming(self):
-            folds = Folds(rows, learned, workers(self.n_jobs))
+            folds, tests = k_fold(rows, min(int(parts), n), workers(self.n_jobs))
         check_classes(folds.classes, 2)
-        return folds
+        return folds, tests
 
 
 def cross_validate(
@@ -267,8 +259,9 @@ def cross_validate(
         raise ValueError(f"row {lacking} has no label: leave such rows out before they are split")
     readings = [rows.reading, *(one._reading(rows) for one in variants[1:])]
     tests, learned = _splits(cv, rows.labels)
-    folds = variants[0]._folds(rows, learned)
     with naming(estimator):
+        folds = Folds(rows, learned, workers(variants[0].n_jobs))
+        check_classes(folds.classes, 2)
         found = left_out(folds, tests, readings)
     if settings is None:
         return found[0]

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import Float64
+from naively.exact import Float64, Int64
 
 BINS = 10
+RANGE = 1e3
+"""Nats at most, and 1 / so many at least, that the usual distance between decisions may be."""
 
 
 @dataclass(frozen=True)
@@ -89,3 +91,36 @@ def by_probability(
     size = len(levels)
     own = None if weights is None else weights[happened]
     return levels, np.bincount(places, weights, size), np.bincount(places[happened], own, size)
+
+
+def temperature_scale(decisions: Float64, codes: Int64, weights: Float64) -> float:
+    """The s > 0 for which softmax (s · decisions) predicts these rows with the least log-loss.
+
+    The temperature 1 / s of Guo, Pleiss, Sun & Weinberger 2017, "On calibration of modern neural
+    networks". With m_c rows of class c each counts as of it to (m_c + 1) / (m_c + 2), as in Platt
+    1999, "Probabilistic outputs for support vector machines": so s is finite.
+
+    Parameters
+    ----------
+    decisions : (n, C) of models that did not learn these rows.
+    codes : (n,) the class of each row.
+    weights : (n,) of the rows.
+    """
+    from scipy.optimize import minimize_scalar  # which take long to import
+    from scipy.special import log_softmax
+
+    spread = float(np.sqrt(np.mean(np.ptp(decisions, axis=1) ** 2))) if len(decisions) else 0.0
+    if spread == 0.0:
+        return 1.0
+    n, classes = decisions.shape
+    own = np.bincount(codes, weights, classes)[codes] + 1.0
+    target = np.repeat((1.0 / (own + 1.0) / (classes - 1))[:, np.newaxis], classes, axis=1)
+    target[np.arange(n), codes] = own / (own + 1.0)
+    target *= weights[:, np.newaxis]
+
+    def loss(log_scale: float) -> float:
+        return float(-(target * log_softmax(np.exp(log_scale) * decisions, axis=1)).sum())
+
+    ends = np.log([1.0 / RANGE, RANGE]) - np.log(spread)
+    found = minimize_scalar(loss, bounds=tuple(ends), method="bounded", options={"xatol": 1e-9})
+    return float(np.exp(found.x))

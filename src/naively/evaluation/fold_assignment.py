@@ -21,10 +21,14 @@ from naively.statistics.term_keys import keys_by_terms
 from naively.workers import SERIAL
 
 COMPARED = 200  # columns by which duplicates are told from rows that recur, at most
+DECISIONS = 3
+"""Folds for classifiers that only decide; more changed no probability that was measured."""
 CELLS = 1 << 20  # of dense rows whose keys are made at a time
 
 
-def dealt(schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts: int) -> Int64:
+def assign_folds(
+    schema: Schema, X: Data, codes: Int64, weights: Float64 | None, parts: int
+) -> Int64:
     """The part of each row, (n,), from 0 to below `parts`.
 
     The rows of a class are sorted by a hash of what is in them, and dealt to the parts in turn. So
@@ -103,10 +107,23 @@ def _fullest(X: Any) -> Int64:
     return np.sort(np.argsort(-often, kind="stable")[:COMPARED])
 
 
-def left_out_in_turn(part: Int64) -> tuple[npt.NDArray[np.bool_], list[Int64]]:
-    """(whether the model without each part learns each row, (P, n); the rows of each part)."""
-    learned = np.arange(part.max(initial=-1) + 1)[:, np.newaxis] != part
-    return learned, [np.flatnonzero(~own) for own in learned]
+def assign_equal_rows(keys: Any, codes: Int64) -> Int64:
+    """The part of each row, (n,), from 0 to below `DECISIONS`; -1 of rows that all models learn.
+
+    Rows of a class that are alike are in one part, so that none is judged by its copy; the others
+    are dealt in turn, in the order of their hashes. Whatever is left out, each class is learned.
+
+    Parameters
+    ----------
+    keys : (n,) a hash of what is in each row.
+    codes : (n,) its class.
+    """
+    different, place = np.unique(np.stack([codes.astype(np.uint64), keys]), axis=1,
+                                 return_inverse=True)  # fmt: skip
+    of = different[0].astype(np.int64)
+    part = np.arange(len(of)) % DECISIONS
+    part[np.bincount(of)[of] < 2] = -1  # the only one of its class
+    return part[place.reshape(-1)]
 
 
 def row_keys(schema: Schema, X: Data) -> UInt64:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from naively.evaluation.fold_assignment import assign_folds
 from naively.exact import Float64, Int64
 from naively.labels import Labels, encode_labels
 from naively.model import Model
@@ -128,7 +129,7 @@ class Folds:
             self.codes = np.searchsorted(whole.classes, rows.labels)
             # what tells column types was counted besides: rows to subtract have the families' sums
             self.total = replace(whole, counted=whole.schema, sums=whole.statistics)
-        self.learned, self._rows_of = told_apart(learned)
+        self.learned, self._rows_of = distinct_columns(learned)
         if refused := self.total.statistics.refused():
             raise ValueError(f"no rows can be left out: {refused}")
 
@@ -364,7 +365,17 @@ def taken(own: Counted, part: Counted, whole: Any) -> Any:
     return whole.gather_columns(columns) if isinstance(whole, Statistics) else whole[:, columns]
 
 
-def told_apart(table: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[Int64, ...]]:
+def k_fold(
+    rows: Learnable, count: int, workers: Workers, whole: Model | None = None
+) -> tuple[Folds, list[Int64]]:
+    """(models without one fold of the rows each, the rows of the folds); see `assign_folds`."""
+    codes = np.unique(rows.labels, return_inverse=True)[1]
+    fold = assign_folds(rows.blank.schema, rows.X, codes, rows.weights, count)
+    learned = np.arange(fold.max(initial=-1) + 1)[:, np.newaxis] != fold
+    return Folds(rows, learned, workers, whole), [np.flatnonzero(~own) for own in learned]
+
+
+def distinct_columns(table: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], tuple[Int64, ...]]:
     """(the different columns of a table, where each is met): rows that are alike make a part."""
     order = np.lexsort(table[::-1])
     table = table[:, order]

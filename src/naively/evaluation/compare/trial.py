@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from naively.evaluation.compare.rungs import Rung
-from naively.evaluation.folds import serves, taken, told_apart
+from naively.evaluation.folds import distinct_columns, serves, taken
 from naively.evaluation.samples import LabelledRows
 from naively.evaluation.tally import Scores, Tally
 from naively.exact import ExactArray, Float64, Int64
@@ -83,7 +83,7 @@ class Splits:
             own[:] = len(self.sizes)
             ends = self.sizes[:-1] if whole else self.sizes
             own[order] = np.searchsorted(ends, np.arange(len(order)), "right")
-        alike, self.parts = told_apart(since)
+        alike, self.parts = distinct_columns(since)
         self.tests = tuple(np.flatnonzero(fold == k) for k in met)
         places = range(len(self.sizes))
         self.steps = tuple(tuple(np.flatnonzero(own == k) for k in places) for own in alike)

@@ -22,6 +22,10 @@ from naively.model import Model
 from naively.multilabel import Multilabel
 from naively.plain import plain_json
 from naively.posterior import Posterior
+from naively.tables.encoding import encode, encode_for
+from naively.tables.left_out import unvaried_in
+from naively.tables.names import few
+from naively.tables.summarising import other_columns
 from naively.workers import Workers
 
 LEVEL = 0.01
@@ -172,6 +176,32 @@ def examine(
         [name for name in model.schema.ordered if name not in {one.name for one in known}],
         {name: one.count for name, one in (invalid or {}).items()},
     )  # fmt: skip
+
+
+def of_table(
+    model: Model, posterior: Posterior, table: pa.Table, target: str | None, workers: Workers,
+    level: float = LEVEL, at: Int64 | None = None, total: int | None = None,
+) -> Drift:  # fmt: skip
+    """How the rows of a table differ from those that a model learned; see `examine`.
+
+    Columns that the model does not have, and the target, are not compared.
+
+    Raises
+    ------
+    ValueError : if the table has none of the columns of the model, too.
+    """
+    absent, unknown = other_columns(model.schema, target, table.column_names)
+    if len(absent) == len(model.schema.names):
+        raise ValueError(
+            f"X has none of the columns that were learned: {few(absent)}; its columns are "
+            f"{few(table.column_names)}"
+        )
+    rows, invalid = encode_for(posterior, table)
+    silent = unvaried_in(posterior)
+    asked = encode(model.schema, table, silent)[0] if silent else rows
+    return examine(
+        model, posterior, rows, asked, workers, level, at, total, absent, unknown, invalid
+    )
 
 
 def check_level(level: float) -> None:
