@@ -20,7 +20,7 @@ from naively import NaiveBayes
 from naively.cli import models
 from naively.cli.main import run
 from naively.cli.options import learned_question, wishes_of
-from naively.files import bundles, safetensors
+from naively.files import safetensors
 from naively.files.atomic import replacing
 from naively.serve import log, store
 from naively.serve.changing import Changer
@@ -98,8 +98,6 @@ def test_a_file_that_is_written_anew_is_never_open_to_more_people(tmp_path):
     with replacing(path) as temporary:
         assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
         temporary.write_bytes(b"new")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    bundles.write(path := tmp_path / "a.checkpoint", {}, {})
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 

@@ -73,6 +73,8 @@ class Splits:
         self.codes, self.folds = codes, folds
         fold, rank = _dealt(codes, np.arange(len(codes)) if alike is None else alike, folds, seed)
         met = [k for k in range(folds) if (fold == k).any()]
+        if not met:
+            raise ValueError("all rows of each class are copies of one: none can be held out")
         rest = len(fold) - max(int((fold == k).sum()) for k in met)
         if whole:
             self.sizes = (*(size for size in sizes if size < rest), rest)
