@@ -35,12 +35,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
 from naively.engines.threads import workers
-from naively.study.alternatives import alternatives
-from naively.study.comparison import examine
-from naively.study.rows import LabelledRows, of_table
-from naively.study.rungs import kinds, ladder
-from naively.study.splits import Splits, growing
-from naively.study.trial import Trial
+from naively.evaluation.compare.alternatives import alternatives
+from naively.evaluation.compare.comparison import examine
+from naively.evaluation.compare.rungs import kinds, ladder
+from naively.evaluation.compare.trial import Splits, Trial, growing
+from naively.evaluation.samples import LabelledRows, of_table
 from naively.tables.inference import Wishes, infer
 from naively.tables.inputs import MISSING
 

@@ -17,7 +17,7 @@ import pandas as pd
 from peers import Method
 from sklearn.metrics import roc_auc_score
 
-from naively.calibration import Reliability
+from naively.evaluation.calibration import Reliability
 
 LEAST = 1e-15  # probabilities below count as this much in the log-loss
 FLOOR = 0.001  # nats; log-losses below count as this much in ratios
@@ -46,7 +46,7 @@ def measure(
     Returns
     -------
     dict of `rows`, `columns`, `classes`; `accuracy`; `log_loss` in nats, probabilities clipped at
-    1e-15; `calibration_error`, as in `naively.calibration`; of two classes `auc` and
+    1e-15; `calibration_error`, as in `naively.evaluation.calibration`; of two classes `auc` and
     `auc_deviation`, mean and standard deviation of folds; `fit`, `predict` and `processor`,
     seconds of all folds; `version` of its package; `warned`, warnings and how often. Of a failure
     `failed`.

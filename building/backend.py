@@ -24,7 +24,8 @@ __all__ = [
     "prepare_metadata_for_build_editable", "prepare_metadata_for_build_wheel",
 ]  # fmt: skip
 
-ZIG = ["ziglang>=0.14"]
+WINDOWS = sys.platform == "win32"
+ZIG = ["ziglang>=0.14", *(["ninja"] if WINDOWS else [])]
 PAIRS = [("cc", "c++"), ("gcc", "g++"), ("clang", "clang++")]
 """Compilers of C and C++ that the kernels are written for."""
 
@@ -33,8 +34,9 @@ def has_compiler() -> bool:
     """Whether CC and CXX name compilers, or PATH has some."""
     if "CC" in os.environ and "CXX" in os.environ:
         return True
-    pairs = PAIRS if sys.platform != "win32" else PAIRS[1:]
-    return any(shutil.which(c) and shutil.which(cxx) for c, cxx in pairs)
+    if WINDOWS:  # GCC aligns no vectors of AVX on the stack there, and Microsoft's has none
+        return False
+    return any(shutil.which(c) and shutil.which(cxx) for c, cxx in PAIRS)
 
 
 @contextmanager
@@ -50,11 +52,13 @@ def a_compiler() -> Iterator[None]:
             "naively is compiled, and there is no compiler: install gcc and g++, or clang; "
             "or `pip install ziglang` before `pip install --no-build-isolation`"
         ) from None
-    zig = Path(ziglang.__file__).parent / ("zig.exe" if sys.platform == "win32" else "zig")
+    zig = Path(ziglang.__file__).parent / ("zig.exe" if WINDOWS else "zig")
     before = os.environ.copy()
     # for any processor, not this one; and zig is not to build its library of C++, which is not used
     named = {"CC": f"{zig} cc", "CXX": f"{zig} c++"}
     named |= {"CFLAGS": "-mcpu=baseline", "CXXFLAGS": "-mcpu=baseline -nostdlib++"}
+    if WINDOWS:
+        named["CMAKE_GENERATOR"] = "Ninja"  # the one of Visual Studio takes no other compiler
     for name in ("CFLAGS", "CXXFLAGS"):
         named[name] = f"{before.get(name, '')} {named[name]}".strip()
     os.environ |= named

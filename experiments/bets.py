@@ -22,7 +22,7 @@ from sklearn.metrics import log_loss
 from spam import BATCH, in_order
 
 from naively import TextNB
-from naively.calibration import Reliability
+from naively.evaluation.calibration import Reliability
 
 SURE = 0.9, 0.99, 0.999
 SIZES = 100, 200, 500, 1000, 2000, 5000, 11_314

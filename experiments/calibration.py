@@ -18,7 +18,7 @@ from scipy.special import expit, softmax
 from sklearn.metrics import log_loss
 
 from naively import NBSVM
-from naively.calibration import Reliability
+from naively.evaluation.calibration import Reliability
 
 SETS = ("sms-spam", "enron1", "rt-polarity", "subj", "webkb-stemmed", "reuters-r8")
 

@@ -20,13 +20,12 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from naively import Gaussian, Student
 from naively.engines.threads import workers
+from naively.evaluation.compare.rungs import Rung
+from naively.evaluation.compare.trial import Splits, Trial
+from naively.evaluation.samples import LabelledRows, of_any
+from naively.evaluation.tally import margin
 from naively.families.base import AnyFamily
 from naively.schema import Schema, together
-from naively.study.margins import margin
-from naively.study.rows import LabelledRows, of_any
-from naively.study.rungs import Rung
-from naively.study.splits import Splits
-from naively.study.trial import Trial
 from naively.tables.inference import Wishes, infer
 from naively.tables.inputs import MISSING
 

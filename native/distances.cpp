@@ -52,7 +52,8 @@ static void load_rows(const AnyMatrix &X, Flat<const f64> flat, i64 row, i64 row
 static inline Tile band(const f64 *packed, i64 columns, const f64 *x) {
     Tile tile = zero_tile();
     for (i64 f = 0; f < columns; f++)
-        add_outer(tile, packed + f * TILE_ROWS, load(x + f * GROUP), load(x + f * GROUP + LANES));
+        add_outer<fma>(tile, packed + f * TILE_ROWS, load(x + f * GROUP),
+                       load(x + f * GROUP + LANES));
     return tile;
 }
 

@@ -1,12 +1,14 @@
 // Scores of documents: they fall with the length, and are mixed with the prior.
 #include "python.hpp"
 
+#include "elementary.hpp"
+
 namespace naively::SET {
 
 // log ((1 - doubt) + doubt exp(behind)): what a class gains that is so far behind.
 static f64 raised(f64 behind, f64 doubt) {
-    if (behind > 0) return behind + __builtin_log(doubt + (1.0 - doubt) * __builtin_exp(-behind));
-    return __builtin_log((1.0 - doubt) + doubt * __builtin_exp(behind));
+    if (behind > 0) return behind + log(doubt + (1.0 - doubt) * exp(-behind));
+    return log((1.0 - doubt) + doubt * exp(behind));
 }
 
 // scores[c, i] = scores[c, i] L^-γ + b_c, in place; 0 of documents without terms.
@@ -38,8 +40,8 @@ static void doubt_scores(Matrix<f64> scores, Flat<const f64> log_prior, f64 doub
     for (i64 i = 0; i < scores.columns; i++) {
         f64 most = -INF, whole = 0.0;
         for (i64 c = 0; c < classes; c++) most = larger(most, log_prior[c] + scores[c][i]);
-        for (i64 c = 0; c < classes; c++) whole += __builtin_exp(log_prior[c] + scores[c][i] - most);
-        whole = most + __builtin_log(whole);
+        for (i64 c = 0; c < classes; c++) whole += exp(log_prior[c] + scores[c][i] - most);
+        whole = most + log(whole);
         for (i64 c = 0; c < classes; c++) scores[c][i] += raised(whole - scores[c][i], doubt);
     }
 }
@@ -55,7 +57,7 @@ static void doubt_odds(Matrix<f64> odds, Flat<const f64> log_prior, Flat<const f
             const f64 own = log_prior[c] + odds[c][i], rest = log_rest[c];
             const f64 most = larger(own, rest);
             const f64 whole =
-                most + __builtin_log(__builtin_exp(own - most) + __builtin_exp(rest - most));
+                most + log(exp(own - most) + exp(rest - most));
             odds[c][i] += raised(whole - odds[c][i], doubt) - raised(whole, doubt);
         }
     }

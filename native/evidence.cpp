@@ -1,6 +1,8 @@
 // Evidence of cells: counts beside what was expected of them, and what the difference tells.
 #include "python.hpp"
 
+#include "elementary.hpp"
+
 namespace naively::SET {
 
 constexpr i64 NONE = -1;      // in place of a column of a block
@@ -74,7 +76,7 @@ static void surprise(const f64 *met, const f64 *q, f64 strength, i64 classes, f6
         out[c] = met[c] + strength * q[c];
         rows += out[c];
     }
-    for (i64 c = 0; c < classes; c++) out[c] = __builtin_log(out[c] / (rows * q[c]));
+    for (i64 c = 0; c < classes; c++) out[c] = log(out[c] / (rows * q[c]));
 }
 
 // out[cell, part] from all other parts; out[cell, parts] from all.
@@ -205,7 +207,7 @@ static void expected_of(Steps2<const f32> scores, Cube<const f32> moved, Flat<co
         for (i64 c = 1; c < classes; c++) most = larger(most, f64(scores(c - 1, i)));
         for (i64 c = 0; c < classes; c++) {
             const f64 score = c > 0 ? f64(scores(c - 1, i)) : 0.0;
-            own[c] = __builtin_exp(score - most);
+            own[c] = exp(score - most);
             whole += own[c];
         }
         for (i64 c = 0; c < classes; c++) own[c] /= whole;
@@ -224,7 +226,7 @@ static void expected_of(Steps2<const f32> scores, Cube<const f32> moved, Flat<co
             }
             beside[0] = 0;
             for (i64 c = 0; c < classes; c++) {
-                beside[c] = __builtin_expf(beside[c] - top);
+                beside[c] = exp(beside[c] - top);
                 total += beside[c];
             }
             const f32 share = f32(weights[i]) / total;
@@ -249,15 +251,15 @@ static void expect(Cube<f32> scores, Matrix<const f32> base, Matrix<const f32> b
                 most = larger(most, own[c][i]);
             }
             if (y[i] > 0) hit = own[y[i] - 1][i];
-            f32 whole = most == 0 ? f32(1) : __builtin_expf(-most);
+            f32 whole = most == 0 ? f32(1) : exp(-most);
             for (i64 c = 0; c < classes; c++) {
                 const f32 score = own[c][i];
-                own[c][i] = score == most ? f32(1) : __builtin_expf(score - most);
+                own[c][i] = score == most ? f32(1) : exp(score - most);
                 whole += own[c][i];
             }
             const f32 inverse = 1 / whole;
             for (i64 c = 0; c < classes; c++) own[c][i] *= inverse;
-            losses[v][i] = __builtin_logf(whole) + most - hit;
+            losses[v][i] = log(whole) + most - hit;
         }
     }
 }

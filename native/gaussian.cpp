@@ -4,6 +4,7 @@
 // neighbours. Each kernel returns the position row * d + column of the first infinite value, or -1.
 #include "python.hpp"
 
+#include "elementary.hpp"
 #include "rows.hpp"
 
 namespace naively::SET {
@@ -37,14 +38,14 @@ static void nearest(const AnyMatrix &X, i64 i, Matrix<const f64> mean, Matrix<co
             if (is_nan(x) || x == mean[c][f]) continue;
             const f64 half = magnitude(x / 2 - mean[c][f] / 2);
             if (half == 0.0 || scale[c][f] == 0.0) continue;
-            const f64 distance = __builtin_log(half) + __builtin_log(scale[c][f]);
+            const f64 distance = log(half) + log(scale[c][f]);
             if (distance > top) {
-                total *= __builtin_exp(2.0 * (top - distance));
+                total *= exp(2.0 * (top - distance));
                 top = distance;
             }
-            total += __builtin_exp(2.0 * (distance - top));
+            total += exp(2.0 * (distance - top));
         }
-        scores[c * step] = total > 0.0 ? top + 0.5 * __builtin_log(total) : -INF;
+        scores[c * step] = total > 0.0 ? top + 0.5 * log(total) : -INF;
         best = smaller(best, scores[c * step]);
     }
     for (i64 c = 0; c < mean.rows; c++) scores[c * step] = scores[c * step] == best ? LOWEST : -INF;

@@ -1,6 +1,7 @@
 // What the terms of documents tell of labels, by counts without the documents themselves.
 #include "python.hpp"
 
+#include "elementary.hpp"
 #include "log_counts.hpp"
 
 namespace naively::SET {
@@ -11,8 +12,8 @@ namespace naively::SET {
 // these with the label, as `share` of all terms are.
 static f64 divergence(f64 having, f64 n, f64 share, f64 doubt) {
     const f64 p = (having + doubt * share) / (n + doubt);
-    f64 found = p > 0.0 && share > 0.0 ? p * __builtin_log(p / share) : 0.0;
-    if (p < 1.0 && share < 1.0) found += (1.0 - p) * __builtin_log((1.0 - p) / (1.0 - share));
+    f64 found = p > 0.0 && share > 0.0 ? p * log(p / share) : 0.0;
+    if (p < 1.0 && share < 1.0) found += (1.0 - p) * log((1.0 - p) / (1.0 - share));
     return found;
 }
 
@@ -36,7 +37,7 @@ static void label_weights(Matrix<const f64> having, Flat<const f64> total, Flat<
         for (i64 k = 0; k < share.size; k++) {
             f64 found = weights[0][g];
             if (n > 0.0) {
-                const f64 surprise = log_whole - __builtin_log(n);
+                const f64 surprise = log_whole - log(n);
                 found += weights[1][g] * between(surprise, least[1][g], most[1][g]);
                 for (i64 j = 0; j < doubts.size; j++) {
                     const f64 tell = divergence(having[k][t], n, share[k], doubts[j]);
@@ -104,7 +105,7 @@ static void label_odds(Room &room, Indices indptr, Indices terms, Flat<const f64
     bool *odd = room.get<bool>(labels).data; // loses something else than one document
     if (room.failed) return;
     for (i64 k = 0; k < labels; k++) share[k] = of_label[k] / larger(everything, 1e-300);
-    const f64 log_all = __builtin_log(everything);
+    const f64 log_all = log(everything);
     for (i64 i = 0; i < lengths.size; i++) {
         const Matrix<f64> own_told = told[i];
         fill(met.data, met.size(), 0.0);
@@ -137,7 +138,7 @@ static void label_odds(Room &room, Indices indptr, Indices terms, Flat<const f64
                 alone += alpha[t];
                 continue;
             }
-            const f64 surprise = log_all - __builtin_log(rest);
+            const f64 surprise = log_all - log(rest);
             lengths[i] += x;
             least[group[t]] = most[group[t]] = 1.0;
             meet(groups + group[t], surprise);
@@ -166,7 +167,7 @@ static void label_odds(Room &room, Indices indptr, Indices terms, Flat<const f64
                     larger(total[t] - counts[t][k] - (whole[i] - having[i][k]) * x, 0.0);
                 const f64 one =
                     log_count(own, alpha[t], logs) - log_count(without, alpha[t], logs);
-                add(group[t], k, x, one, log_all - __builtin_log(rest), [&](i64 j) {
+                add(group[t], k, x, one, log_all - log(rest), [&](i64 j) {
                     return divergence(smaller(own, rest), rest, share[k], doubts[j]);
                 });
             }
@@ -176,7 +177,7 @@ static void label_odds(Room &room, Indices indptr, Indices terms, Flat<const f64
             const f64 own = larger(of_label[k] - having[i][k] * mine, 0.0);
             const f64 without =
                 larger(everything - of_label[k] - (whole[i] - having[i][k]) * mine, 0.0);
-            const f64 shift = __builtin_log(own + rest_alpha) - __builtin_log(without + rest_alpha);
+            const f64 shift = log(own + rest_alpha) - log(without + rest_alpha);
             for (i64 a = 0; a < rows; a++) own_told[a][k] -= met[a][k] * shift;
         }
     }

@@ -2,6 +2,7 @@
 #include "python.hpp"
 
 #include "bits.hpp"
+#include "elementary.hpp"
 #include "log_counts.hpp"
 
 namespace naively::SET {
@@ -11,7 +12,7 @@ constexpr i64 AHEAD = 8; // terms that are fetched early
 // a log (a / p_c) with a = n_tc + d p_c, what a class adds to the sums of `sums_of`.
 static inline f64 part_of(f64 count, f64 doubt, f64 share, f64 log_share) {
     const f64 a = count + doubt * share;
-    return a > 0 && share > 0 ? a * (__builtin_log(a) - log_share) : 0.0;
+    return a > 0 && share > 0 ? a * (log(a) - log_share) : 0.0;
 }
 
 // out[j] = Σ_c a log (a / p_c), a = n_tc + d_j p_c, of a term.
@@ -29,7 +30,7 @@ static void sums_of(Flat<const f64> counts, const f64 *share, const f64 *log_sha
                 known += share[k];
                 found += part_of(counts[k], doubt, share[k], log_share[k]);
             }
-        out[j] = found + larger(1.0 - known, 0.0) * doubt * __builtin_log(doubt);
+        out[j] = found + larger(1.0 - known, 0.0) * doubt * log(doubt);
     }
 }
 
@@ -44,7 +45,7 @@ static void shares_of(Flat<const f64> of_class, f64 *share, f64 *log_share) {
     const f64 whole = sum(of_class);
     for (i64 k = 0; k < of_class.size; k++) {
         share[k] = of_class[k] / whole;
-        log_share[k] = __builtin_log(share[k]);
+        log_share[k] = log(share[k]);
     }
 }
 
@@ -65,9 +66,9 @@ static void all_sums(Room &room, Matrix<const f64> counts, Flat<const f64> of_cl
 // out : (2 + D,) of 1, log (whole / n), and Σ_c p log (p / p_c) with p = (n_tc + d p_c) / (n + d).
 static void aspects_of(const f64 *sums, f64 n, f64 log_whole, Flat<const f64> doubts, f64 *out) {
     out[0] = 1.0;
-    out[1] = log_whole - __builtin_log(n);
+    out[1] = log_whole - log(n);
     for (i64 j = 0; j < doubts.size; j++)
-        out[2 + j] = sums[j] / (n + doubts[j]) - __builtin_log(n + doubts[j]);
+        out[2 + j] = sums[j] / (n + doubts[j]) - log(n + doubts[j]);
 }
 
 // out[t] = what each of some terms counts.
@@ -85,8 +86,8 @@ static void term_weights(Room &room, Matrix<const f64> counts, f64 whole, Flat<c
     const Flat<f64> aspects = room.get<f64>(weights.rows);
     f64 *log_share = room.get<f64>(share.size).data, *sums = room.get<f64>(doubts.size).data;
     if (room.failed) return;
-    const f64 log_whole = __builtin_log(whole);
-    for (i64 k = 0; k < share.size; k++) log_share[k] = __builtin_log(share[k]);
+    const f64 log_whole = log(whole);
+    for (i64 k = 0; k < share.size; k++) log_share[k] = log(share[k]);
     for (i64 t = 0; t < out.size; t++) {
         const f64 n = sum(counts.row(t));
         fill(aspects.data, aspects.size, 0.0);
@@ -138,7 +139,7 @@ static void left_out(Room &room, i64 start, i64 stop, i64 first, Indices indptr,
     f64 *met = room.get<f64>(rows).data, *aspects = room.get<f64>(size).data;
     f64 *others = room.get<f64>(doubts.size).data, *alone = room.get<f64>(tried).data;
     if (room.failed) return;
-    const f64 log_whole = __builtin_log(whole);
+    const f64 log_whole = log(whole);
     shares_of(of_class, share, log_share);
     for (i64 i = start; i < stop; i++) {
         const i64 at = i - first;
@@ -203,7 +204,7 @@ static void left_out(Room &room, i64 start, i64 stop, i64 first, Indices indptr,
             const f64 rest_alpha = larger(alpha_whole[j] - alone[j], 1e-300);
             for (i64 k = 0; k < classes; k++) {
                 const f64 log_rest =
-                    __builtin_log(larger(of_class[k] - left[k], 0.0) + rest_alpha);
+                    log(larger(of_class[k] - left[k], 0.0) + rest_alpha);
                 for (i64 g = 0; g < rows; g++)
                     if (met[g] != 0.0) told[j][at][g][k] -= met[g] * log_rest;
             }

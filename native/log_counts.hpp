@@ -1,6 +1,6 @@
 // Logarithms of counts of terms.
 #pragma once
-#include "arrays.hpp"
+#include "elementary.hpp"
 
 namespace naively::SET {
 
@@ -12,7 +12,7 @@ inline f64 log_count(f64 count, f64 alpha, Flat<const f64> logs) {
         const i64 k = i64(count);
         if (f64(k) == count) return logs[k];
     }
-    return __builtin_log(count + alpha);
+    return log(count + alpha);
 }
 
 } // namespace naively::SET

@@ -135,12 +135,12 @@ static i64 add_rows(const f64 *buffer, const i64 *order, i64 first, i64 last, f6
             s[1] = s[1] + p1;
             s[2] = s[2] + p2;
             if constexpr (SQUARES) {
-                q[0] = fma(p0, p0, q[0]);
-                q[1] = fma(p0, p1, q[1]);
-                q[2] = fma(p0, p2, q[2]);
-                q[3] = fma(p1, p1, q[3]);
-                q[4] = fma(p1, p2, q[4]);
-                q[5] = fma(p2, p2, q[5]);
+                q[0] = add_exact(p0, p0, q[0]);
+                q[1] = add_exact(p0, p1, q[1]);
+                q[2] = add_exact(p0, p2, q[2]);
+                q[3] = add_exact(p1, p1, q[3]);
+                q[4] = add_exact(p1, p2, q[4]);
+                q[5] = add_exact(p2, p2, q[5]);
             }
         }
         if constexpr (SQUARES)

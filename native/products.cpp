@@ -108,7 +108,8 @@ static i64 cut(AnyMatrix X, Flat<const i64> rows, Flat<const f64> scale, i64 pie
                         keep(at + size, square + width, c);
                         keep(at + 2 * size, square + 2 * width, ends + b);
                         keep(at + 3 * size, square + 3 * width, ends - b);
-                        keep(at + 4 * size, square + 4 * width, fma(a, four, fma(b, two, c)));
+                        keep(at + 4 * size, square + 4 * width,
+                             add_exact(a, four, add_exact(b, two, c)));
                     } else {
                         keep(at + size, square + width, b);
                         keep(at + 2 * size, square + 2 * width, a + b);
@@ -162,8 +163,8 @@ static void square(Flat<const f64> plane, i64 panels, i64 first, i64 last, Flat<
             const f64 *column = plane.data + p * ROWS * WIDTH + half;
             const f64 *row = plane.data + q * ROWS * WIDTH;
             for (i64 k = 0; k < ROWS; k++)
-                add_outer(tile, column + k * WIDTH, load(row + k * WIDTH),
-                          load(row + k * WIDTH + LANES));
+                add_outer<add_exact>(tile, column + k * WIDTH, load(row + k * WIDTH),
+                                     load(row + k * WIDTH + LANES));
             add_tile(out.data + number * CELLS + half * WIDTH, tile);
         }
     });

@@ -1,7 +1,7 @@
 // Eight float64 as one value: one, two or four registers of the processor. All operations are plain
 // IEEE arithmetic, lane by lane: nothing is reassociated or contracted.
 #pragma once
-#include "arrays.hpp"
+#include "fused.hpp"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
@@ -74,14 +74,21 @@ INLINE Part fma_part(Part x, Part y, Part z) {
 #elif defined(__aarch64__)
     return (Part)vfmaq_f64((float64x2_t)z, (float64x2_t)x, (float64x2_t)y);
 #else
-    for (int k = 0; k < WIDE; k++) z[k] = __builtin_fma(x[k], y[k], z[k]);
-    return z;
+    return fused(x, y, z);
 #endif
 }
 // x * y + z, rounded once.
 INLINE Vector fma(Vector x, Vector y, Vector z) {
     EACH z.part[k] = fma_part(x.part[k], y.part[k], z.part[k]);
     return z;
+}
+// The same where neither the product nor the sum is rounded.
+INLINE Vector add_exact(Vector x, Vector y, Vector z) {
+#if defined(__FMA__) || defined(__aarch64__)
+    return fma(x, y, z);
+#else
+    return x * y + z;
+#endif
 }
 INLINE Vector absolute(Vector x) {
     EACH x.part[k] = (Part)((Bits)x.part[k] & INT64_MAX);
@@ -167,12 +174,13 @@ INLINE Tile zero_tile() {
     for (int r = 0; r < TILE_ROWS; r++) tile.half[r][0] = tile.half[r][1] = splat(0.0);
     return tile;
 }
-// The tile plus the outer product of column[:8] with the lanes of x, y.
+// The tile plus the outer product of column[:8] with the lanes of x, y; `add` is fma or add_exact.
+template <Vector add(Vector, Vector, Vector)>
 INLINE void add_outer(Tile &tile, const f64 *column, Vector x, Vector y) {
     for (int r = 0; r < TILE_ROWS; r++) {
         const Vector value = splat(column[r]);
-        tile.half[r][0] = fma(value, x, tile.half[r][0]);
-        tile.half[r][1] = fma(value, y, tile.half[r][1]);
+        tile.half[r][0] = add(value, x, tile.half[r][0]);
+        tile.half[r][1] = add(value, y, tile.half[r][1]);
     }
 }
 // at[:128] += tile, row after row.

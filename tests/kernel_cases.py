@@ -6,18 +6,13 @@ Products that are added are rounded once with the sum, as `fma` does.
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import math
 from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 
-LIBM = ctypes.CDLL(ctypes.util.find_library("m") or None)
-for _name in ("expf", "logf"):
-    getattr(LIBM, _name).restype = ctypes.c_float
-    getattr(LIBM, _name).argtypes = [ctypes.c_float]
+from naively.kernels import native
 
 f32 = np.float32
 CASES = {}
@@ -69,17 +64,19 @@ def laid_out(rng, X):
     return wide[::2, ::3]
 
 
-def log(x):
-    """The logarithm; -inf of 0, NaN below."""
-    return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
+def of_one(kernel, kind):
+    """A function of one number by the kernel that `test_elementary.py` holds."""
+
+    def compute(x):
+        found = np.empty(1, kind)
+        kernel(np.array([x], kind), found)
+        return found[0] if kind is f32 else float(found[0])
+
+    return compute
 
 
-def exp(x):
-    """e^x, infinite where that is too large."""
-    try:
-        return math.exp(x)
-    except OverflowError:
-        return math.inf
+exp, log = of_one(native.exp_all, np.float64), of_one(native.log_all, np.float64)
+expf, logf = of_one(native.expf_all, f32), of_one(native.logf_all, f32)
 
 
 def fma(x, y, z):
@@ -371,7 +368,7 @@ def expected_of(scores, moved, parts, weights, proba, others):
                 continue
             beside = [f32(0), *(scores[:, i] + (moved[i, p] - moved[i, -1]))]
             top = max(beside)
-            terms = [f32(LIBM.expf(score - top)) for score in beside]
+            terms = [expf(score - top) for score in beside]
             total = f32(0)
             for term in terms:
                 total += term
@@ -395,12 +392,12 @@ def expect(scores, base, bias, y, losses):
         own = [f32(score) for score in scores[v, :, i] + (base[:, i] + bias[v])]
         most = max([f32(0), *own])
         hit = own[y[i] - 1] if y[i] else f32(0)
-        whole = f32(LIBM.expf(-most))
-        terms = [f32(LIBM.expf(score - most)) for score in own]
+        whole = expf(-most)
+        terms = [expf(score - most) for score in own]
         for term in terms:
             whole += term
         scores[v, :, i] = [term * (f32(1) / whole) for term in terms]
-        losses[v, i] = f32(LIBM.logf(whole)) + most - hit
+        losses[v, i] = logf(whole) + most - hit
 
 
 # ---- scores of rows ------------------------------------------------------------------------------

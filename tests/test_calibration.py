@@ -11,8 +11,8 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import cross_val_predict
 
 from naively import GaussianNB, NaiveBayes
-from naively.calibration import Reliability
 from naively.cli.main import run
+from naively.evaluation.calibration import Reliability
 
 
 def test_bins_hold_equal_numbers_of_rows_in_any_order():

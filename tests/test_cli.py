@@ -554,11 +554,11 @@ def test_brier_score_is_that_of_sklearn(mixed, capsys):
 
 
 def test_macro_f1_and_labels_never_met():
-    from naively.cli.metrics import Tally
+    from naively.evaluation.tally import Tally
 
     truth, half = np.array([0, 0, 1, -1]), np.log(0.5)
     chosen = np.log(np.array([[0.6, 0.4, 0], [0.4, 0.6, 0], [0.4, 0.6, 0], [0.6, 0.4, 0]]) + 1e-300)
-    tally = Tally(np.array([0.6, 0.4, 0.0]), np.array([6.0, 4.0, 0.0]))
+    tally = Tally(np.arange(3), np.log(np.array([0.6, 0.4, 1e-300])), usual=0)
     tally.add(truth[:2], chosen[:2])
     tally.add(truth[2:], chosen[2:])
     found = tally.scores()

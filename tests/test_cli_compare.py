@@ -20,7 +20,8 @@ import naively
 from naively.cli import compare, pictures
 from naively.cli.errors import UserError
 from naively.cli.main import run
-from naively.study import alternatives, rows
+from naively.evaluation import samples as rows
+from naively.evaluation.compare import alternatives
 
 FOREST = "sklearn.ensemble.RandomForestClassifier(n_estimators=3, max_depth=2)"
 STATES = ["New South Wales", "Tasmania", "Victoria"]

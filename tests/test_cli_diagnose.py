@@ -15,7 +15,7 @@ from test_cli import asked, naive, piped
 
 import naively
 from naively.cli import main
-from naively.study import rows
+from naively.evaluation import samples as rows
 
 STATES = ["New South Wales and Norfolk Island", "the Australian Capital Territory", "Tasmania"]
 

@@ -12,13 +12,13 @@ from scipy.special import xlogy
 
 import naively
 from naively import AutoBayes, NaiveBayes, TextNB
-from naively.cli import judged
+from naively.cli import training_scores
 from naively.cli.main import run
+from naively.evaluation import samples as kept
+from naively.evaluation.samples import Kept
 from naively.evidence.pieces import Piece
 from naively.evidence.weights import GROUPS, Pool
 from naively.model import Model
-from naively.study import kept
-from naively.study.kept import Kept
 from naively.workers import SERIAL
 
 DATA = os.environ.get("NAIVELY_DATA")
@@ -123,6 +123,20 @@ def test_documents(tmp_path, monkeypatch, capsys):
     assert found["accuracy"] == own.scale_.judged.accuracy
 
 
+def test_a_column_of_text_whose_type_follows_from_all_rows(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = np.array(
+        ["cash", "win", "now", "free", "meeting", "noon", "lunch", "minutes", "agenda", "room"]
+    )
+    rng = np.random.default_rng(0)
+    kinds = np.arange(80) % 2
+    texts = [" ".join(rng.choice(words[3 * k : 3 * k + 5], 12)) for k in kinds]
+    table = {"text": texts, "kind": kinds.tolist()}
+    pyarrow.csv.write_csv(pa.table(table), "mails.csv")
+    found = asked(capsys, "fit", "mails.csv", "-t", "kind", "--naive", "-o", "m")["left_out_rows"]
+    assert_alike(found, NaiveBayes().left_out(table, "kind"))
+
+
 @pytest.mark.skipif(DATA is None, reason="NAIVELY_DATA names the folder of data sets")
 def test_vote(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -137,7 +151,7 @@ def test_vote(tmp_path, monkeypatch, capsys):
 
 
 def test_of_large_tables_the_plan_says_it(people, capsys, monkeypatch):
-    monkeypatch.setattr(judged, "SMALL", 0)
+    monkeypatch.setattr(training_scores, "SMALL", 0)
     found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")
     plan = AutoBayes().fit(people, "rich").model_.posterior().parameters.plan
     own = found["left_out_rows"]
@@ -174,7 +188,7 @@ def test_the_pool_judges_each_group_by_weights_of_the_others(classes):
 
 def test_columns_that_tell_nothing_are_judged_as_the_prior(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(judged, "SMALL", 0)
+    monkeypatch.setattr(training_scores, "SMALL", 0)
     Path("t.csv").write_text("x,y\n" + "1,a\n" * 300 + "1,b\n" * 100)
     found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m")["left_out_rows"]
     assert found["accuracy"] == found["majority"] == 0.75
@@ -244,10 +258,10 @@ def test_what_cannot_be_estimated_without_a_part_is_said(tmp_path, monkeypatch, 
 
 
 def test_models_that_take_much_memory_are_not_made_ten_times(people, capsys, monkeypatch):
-    monkeypatch.setattr(judged, "HEAVY", 1 << 20)
+    monkeypatch.setattr(training_scores, "HEAVY", 1 << 20)
     found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--naive")
     assert found["left_out_rows"]["rows"] == 300
-    monkeypatch.setattr(judged, "HEAVY", 0)
+    monkeypatch.setattr(training_scores, "HEAVY", 0)
     out, err = said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--naive")
     assert "left out in turn:" not in out
     assert "no rows can be left out in turn: the model takes more than 0 MB" in err

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 
 import naively
-from naively import Categorical, Gaussian, NaiveBayes
+from naively import Categorical, Gaussian, GaussianNB, NaiveBayes
 from naively.column_types import columns, decide
 from naively.engines.counting import Counting, added, learned
 from naively.families.inferred import Inferred
@@ -150,13 +150,14 @@ UNITS = {"eighth": (0.125, 0), "eight": (8, 0), "inches": (2.54, 0), "plus": (1,
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_unit_of_a_column_is_no_matter(unit):
-    """Counts, few values, a rare indicator, normal numbers, an identifier: the same log-loss."""
+    """Counts, few values, a rare indicator, normal numbers, a grid: the same log-loss."""
     r = np.random.default_rng(0)
     n = 600
     y = r.integers(0, 2, n)
     X = np.column_stack([
         r.poisson(30 + 4 * y), r.integers(0, 4, n) * (1 - y), (r.random(n) < 0.1) & (y == 1),
-        r.normal(y, 1), r.permutation(n), r.integers(0, 9, n) * 10.0, np.round(r.normal(y, 2), 1),
+        r.normal(y, 1), (np.argsort(np.argsort(r.normal(y, 1))) + 0.5) * 5,
+        r.integers(0, 9, n) * 10.0, np.round(r.normal(y, 2), 1),
     ])  # fmt: skip
     train, test = np.arange(n) < 300, np.arange(n) >= 300
 
@@ -168,6 +169,27 @@ def test_the_unit_of_a_column_is_no_matter(unit):
     assert log_loss(y[test], other) == pytest.approx(log_loss(y[test], plain), rel=0.02)
     if unit in ("eighth", "eight"):
         assert np.abs(other - plain).max() < 1e-12
+
+
+@pytest.mark.parametrize(("start", "step"), [(0, 0.1), (0, 1 / 499), (-20, 0.25), (5, 5)])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_a_measured_grid_is_a_feature(start, step, shuffled):
+    """Evenly spaced fractions, or every fifth number, each once: what they say counts."""
+    r = np.random.default_rng(0)
+    n = 500
+    grid = start + np.arange(n) * step
+    y = (r.random(n) < np.linspace(0.05, 0.95, n)).astype(int)
+    order = r.permutation(n) if shuffled else np.arange(n)
+    model = NaiveBayes().fit(grid[order][:, np.newaxis], y[order])
+    assert model.model_.schema.known["x0"].name == "gaussian"
+    known = GaussianNB().fit(grid[:, np.newaxis], y)
+    expected = known.predict_proba(grid[:, np.newaxis])
+    assert log_loss(y, model.predict_proba(grid[:, np.newaxis])) == pytest.approx(
+        log_loss(y, expected), rel=1e-3
+    )
+    counter = NaiveBayes().fit(pa.table({"row": order, "x": grid[order]}), y[order])
+    assert counter.model_.schema.why["row"] == "like an identifier: whole numbers, each once"
+    assert counter.model_.schema.known["x"].name == "gaussian"
 
 
 def test_a_rare_indicator_in_any_unit():
@@ -243,7 +265,7 @@ def test_the_rule_of_a_sample():
     whys = [decide(Inferred(), column)[1].text for column in columns(counted)]
     assert whys == [
         "like an identifier: whole numbers, each once",
-        "like an identifier: evenly spaced numbers, each once", "whole numbers", "numbers",
+        "numbers", "whole numbers", "numbers",
     ]  # fmt: skip
 
 

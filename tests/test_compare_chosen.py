@@ -14,11 +14,10 @@ from threadpoolctl import threadpool_limits
 
 from naively import AutoBayes, Categorical, Text, compare, diagnose
 from naively.cli.main import run
+from naively.evaluation.compare import alternatives
+from naively.evaluation.compare.alternatives import Boosting, plain_columns
+from naively.evaluation.compare.trial import Splits, too_long
 from naively.evidence.dates import seconds
-from naively.study import alternatives
-from naively.study.boosting import Boosting, plain_columns
-from naively.study.splits import Splits
-from naively.study.trial import too_long
 from naively.tables.encoding import encode
 from naively.tables.values import levels
 
@@ -124,7 +123,10 @@ def test_neither_is_there_where_families_are_given_or_text(table):
     assert [one.name for one in given.candidates] == ["majority class", "naive Bayes"]
     with pytest.raises(ValueError, match="no candidate is called 'AutoBayes'"):
         compare(X, y, splits=2, columns={"left": Categorical()}, only=["AutoBayes"])
+    texts = [f"{text} word{k}" for k in range(9) for text in ("one two", "two three")]
     with pytest.raises(ValueError, match="no candidate is called"):
+        compare(texts, ["a", "b"] * 9, splits=2, only=BOTH)
+    with pytest.raises(ValueError, match="all rows of each class are copies of one"):
         compare(["one two", "two three"] * 9, ["a", "b"] * 9, splits=2, only=BOTH)
     skipped = compare(X, y, splits=2, columns={"left": "skip"}, only=["AutoBayes"])
     assert by_name(skipped)["AutoBayes"].error[-1] > 0.35

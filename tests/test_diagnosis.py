@@ -18,15 +18,16 @@ from sklearn.metrics import mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix, expected_mutual_information
 
 from naively import AutoBayes, NaiveBayes, diagnose
-from naively.study import information, rows, trial
-from naively.study.advice import Verdict, recommendation
-from naively.study.diagnosis import FOLDS, examine
-from naively.study.margins import margin
-from naively.study.pairs import ColumnPair
-from naively.study.results import RungResult
-from naively.study.rows import of_table
-from naively.study.rungs import parameter_counts
-from naively.study.splits import Splits
+from naively.evaluation import samples as rows
+from naively.evaluation.compare import trial
+from naively.evaluation.compare.rungs import parameter_counts
+from naively.evaluation.compare.trial import Splits
+from naively.evaluation.diagnose import information
+from naively.evaluation.diagnose.advice import RungResult, Verdict, recommendation
+from naively.evaluation.diagnose.diagnosis import FOLDS, examine
+from naively.evaluation.diagnose.pairs import ColumnPair
+from naively.evaluation.samples import of_table
+from naively.evaluation.tally import margin
 from naively.tables.inference import Wishes
 from naively.tables.inputs import MISSING
 

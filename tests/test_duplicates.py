@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss
 
 from naively import AutoBayes, GaussianNB, NaiveBayes
 from naively.evidence.duplicates import coincidences, duplicated, even
-from naively.evidence.sampling import sampled, threshold
+from naively.statistics.sampling import sampled, threshold
 
 DATA = os.environ.get("NAIVELY_DATA")
 SAID = "rows are duplicates"

@@ -42,11 +42,10 @@ from naively import (
     PoissonNB,
     TextNB,
 )
-from naively.calibration import Reliability
 from naively.estimators.leaving_out import ALPHAS
-from naively.study.dealing import left_out_in_turn
-from naively.study.folds import Folds, Learnable
-from naively.study.unlearned import left_out
+from naively.evaluation.calibration import Reliability
+from naively.evaluation.cross_validation import left_out
+from naively.evaluation.folds import Folds, Learnable
 from naively.text.documents import Documents
 
 SPLITTERS = {
@@ -524,7 +523,8 @@ def test_rows_left_out_of_a_model_that_learned_others_too():
     few = np.arange(0, 60, 4)
     rows = Learnable(model.blank(), Documents.of([texts[k] for k in few]), labels[few])
     part = np.arange(len(few)) % 3
-    learned, tests = left_out_in_turn(part)
+    learned = np.arange(3)[:, None] != part
+    tests = [np.flatnonzero(~own) for own in learned]
     folds = Folds(rows, learned, whole=model)
     said = left_out(folds, tests, [rows.reading])[0]
     for split, test in enumerate(tests):
@@ -613,3 +613,56 @@ def test_a_class_that_a_part_alone_has_gives_its_prior_to_the_others(given):
     part = virtual.split == virtual.split[virtual.unknown]
     refit = GaussianNB(prior_smoothing={"a": 30}).fit(X[~part], y[~part])
     same_bits(virtual.log_proba[part][:, :2].copy(), refit.predict_log_proba(X[part]))
+
+
+@pytest.mark.parametrize(
+    ("model", "by_class"),
+    [
+        (MultinomialNB, np.array([[2.0], [1.0], [0.5]])),
+        (MultinomialNB, np.arange(1.0, 7).reshape(3, 2)),
+        (ComplementNB, np.arange(1.0, 7).reshape(3, 2)),
+        (BernoulliNB, np.array([[2.0], [1.0], [0.5]])),
+        (CategoricalNB, np.array([[2.0], [1.0], [0.5]])),
+        (CategoricalNB, [{0: [2.0, 1.0, 0.5]}, np.arange(1.0, 10).reshape(3, 3)]),
+        (CategoricalNB, [[1.0, 2.0, 3.0], [0.5, 0.5, 1.0]]),
+    ],
+)
+def test_smoothing_by_class_where_a_split_lacks_a_class(model, by_class):
+    """The model of a split has the smoothing of its own classes: as if refitted with that."""
+    r = np.random.default_rng(0)
+    X, y = r.integers(0, 3, (61, 2)), np.array([0] * 30 + [1] * 30 + [2])
+    X[:3] = [[0, 0], [1, 1], [2, 2]]
+    splits = [(np.arange(0, 60), np.arange(60, 61)), (np.arange(30, 61), np.arange(0, 30))]
+    found = naively.cross_validate(model(alpha=by_class), X, y, cv=splits)
+    assert found.unknown.sum() == 31
+
+    def of(rows, classes):
+        own = by_class
+        if isinstance(by_class, np.ndarray):
+            own = by_class[classes]
+        elif isinstance(by_class[0], dict):
+            own = [{0: np.array(by_class[0][0])[classes].tolist()}, by_class[1][classes]]
+        return model(alpha=own).fit(X[rows], y[rows]).predict_log_proba(X)
+
+    assert_allclose(found.log_proba[30, :2], of(splits[0][0], [0, 1])[60], rtol=1e-12)
+    assert_allclose(found.log_proba[:30, 1:], of(splits[1][0], [1, 2])[:30], rtol=1e-12)
+
+
+def copied_rows(kind):
+    """Rows of numbers, each twice, or half of them drawn again."""
+    r = np.random.default_rng(3)
+    y = r.integers(0, 2, 600)
+    X = r.normal(size=(600, 8)) + 0.4 * y[:, np.newaxis]
+    again = np.arange(600) if kind == "twice" else r.choice(600, 600)
+    rows = r.permutation(np.append(np.arange(600), again))
+    return X[rows], y[rows], rows
+
+
+@pytest.mark.parametrize("kind", ["twice", "drawn again"])
+def test_copies_of_a_row_are_in_one_fold(kind):
+    X, y, rows = copied_rows(kind)
+    found = naively.cross_validate(GaussianNB(), X, y, cv=5)
+    fold = np.full(600, -1)
+    fold[rows] = found.split
+    assert (fold[rows] == found.split).all()
+    assert np.ptp(np.bincount(fold)) <= 2  # of different rows as many in each

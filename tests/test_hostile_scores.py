@@ -19,8 +19,8 @@ from test_cli import asked, fitted, naive
 
 import naively
 from naively.cli.main import run
-from naively.cli.ranking import Ranking
-from naively.study.rows import of_stream
+from naively.evaluation.samples import of_stream
+from naively.evaluation.tally import Ranking
 from naively.tables.holdout import Draw
 from naively.tables.inference import Wishes
 from naively.tables.learning import Question
@@ -152,7 +152,7 @@ def test_rows_held_out_are_not_those_of_a_seed_that_made_the_data(capsys):
 
 
 def test_nor_are_the_rows_that_are_looked_at(monkeypatch):
-    monkeypatch.setattr("naively.study.rows.ROWS", 1000)  # of 100,000, which take long to look at
+    monkeypatch.setattr("naively.evaluation.samples.ROWS", 1000)  # of 100,000, which take long
     x = np.random.default_rng(0).random(4000)
     table = pa.table({"x": x, "y": (x < 0.5).tolist()})
     found = of_stream(rows_of(table, 4000), "y", (), 0, 1)
@@ -162,7 +162,7 @@ def test_nor_are_the_rows_that_are_looked_at(monkeypatch):
 
 def test_holdout_of_a_table_with_rare_classes(capsys):
     y = ["usual"] * 90 + ["rare"] * 9 + ["once"]
-    written("t.csv", x=np.arange(100) * 1.7 % 1, y=np.array(y))
+    written("t.csv", x=np.random.default_rng(0).random(100), y=np.array(y))
     found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m", "--holdout", "0.34")["held_out"]
     own = dict(zip(found["classes"], np.sum(found["confusion"], axis=1).tolist(), strict=True))
     assert own["once"] == 0
@@ -184,7 +184,7 @@ SCORED = st.lists(st.tuples(CHANCES, st.booleans()), min_size=1, max_size=40)
 def ranking(rows, cut=0):
     """The ranking of (chance, truth) in two batches."""
     chance, truth = np.array([row[0] for row in rows]), np.array([row[1] for row in rows], bool)
-    return Ranking(np.split(chance, [cut]), np.split(truth, [cut])), chance, truth
+    return Ranking(chance, truth), chance, truth
 
 
 @given(SCORED, st.integers(0, 40))

@@ -21,8 +21,8 @@ from test_cli import naive
 from test_nbsvm import THREE, TWO, corpus
 
 from naively import NBSVM, load
-from naively.calibration import Reliability
-from naively.estimators.left_out_decisions import parts, scale
+from naively.evaluation.calibration import Reliability, temperature_scale
+from naively.evaluation.fold_assignment import assign_equal_rows
 
 DATA = {"two": TWO, "three": THREE}
 LOSSES = ("squared_hinge", "log_loss")
@@ -126,22 +126,24 @@ def test_the_scale_is_that_of_a_refit():
 
 
 def _parts_of(texts, y):
-    from naively.study.dealing import row_keys
+    from naively.evaluation.fold_assignment import row_keys
     from naively.text.documents import Documents
 
-    return parts(row_keys(NBSVM().fit(texts, y).bayes_.model_.schema, Documents.of(texts)), y)
+    return assign_equal_rows(
+        row_keys(NBSVM().fit(texts, y).bayes_.model_.schema, Documents.of(texts)), y
+    )
 
 
 def test_parts_are_of_what_is_in_the_documents():
     keys = np.array([7, 7, 1, 2, 3, 9, 9], np.uint64)
     codes = np.array([0, 0, 0, 0, 1, 2, 2])
-    part = parts(keys, codes)
+    part = assign_equal_rows(keys, codes)
     assert part[0] == part[1]  # the same document
     assert part[4] == -1  # the only one of its class
     assert part[5] == part[6] == -1  # and no other document in its class
     assert len(set(part[:4])) == 3
     order = np.random.default_rng(0).permutation(7)
-    assert_array_equal(parts(keys[order], codes[order]), part[order])
+    assert_array_equal(assign_equal_rows(keys[order], codes[order]), part[order])
 
 
 def test_weights_are_repetitions_for_probabilities_too():
@@ -182,10 +184,10 @@ def test_few_and_odd_documents_have_probabilities(texts, labels, loss):
 def test_a_scale_scales(rows, factor):
     decisions = np.array([[-z, z] for z, _ in rows]) / 16.0
     codes = np.array([code for _, code in rows])
-    one = scale(decisions, codes, np.ones(len(codes)))
+    one = temperature_scale(decisions, codes, np.ones(len(codes)))
     assert 0 < one < np.inf
     if np.ptp(decisions, axis=1).any():
-        other = scale(factor * decisions, codes, np.ones(len(codes)))
+        other = temperature_scale(factor * decisions, codes, np.ones(len(codes)))
         assert other == pytest.approx(one / factor, rel=1e-3)
 
 

@@ -47,6 +47,8 @@ from naively import (
     TextNB,
 )
 from naively import plot as displays
+from naively.evaluation.compare.comparison import Candidate, Comparison
+from naively.evaluation.compare.trial import Curve
 from naively.evidence.shapes import Bins, Shape
 from naively.plot import (
     BayesErrorDisplay,
@@ -66,9 +68,6 @@ from naively.plot import (
 )
 from naively.plot.models import gaussians, normals
 from naively.plot.style import HATCHES, label, style
-from naively.study.comparison import Comparison
-from naively.study.results import Candidate
-from naively.study.trial import Curve
 
 mpl.use("Agg")
 

@@ -17,7 +17,7 @@ from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from threadpoolctl import threadpool_limits
 
-from naively.calibration import Reliability
+from naively.evaluation.calibration import Reliability
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 MODULES = ("measuring", "shown", "peers", "suite", "tables")

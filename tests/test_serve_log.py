@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import stat
 import threading
 from concurrent.futures import wait
 from hashlib import blake2b
@@ -19,6 +21,7 @@ from naively.cli import models
 from naively.cli.main import run
 from naively.cli.options import learned_question, wishes_of
 from naively.files import safetensors
+from naively.files.atomic import replacing
 from naively.serve import log, store
 from naively.serve.changing import Changer
 from naively.serve.log import Entry, Log, LogError
@@ -69,6 +72,33 @@ def expected(changes):
 def killed(writer):
     """What a process leaves that is killed: nothing is finished, the system closes its files."""
     writer.store.close()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files have no modes")
+def test_rows_that_were_sent_can_be_read_by_their_owner_alone(file):
+    where = log.path_of(file)
+    writer = writer_of(file)
+    assert stat.S_IMODE(where.stat().st_mode) == 0o600
+    killed(writer)
+    where.chmod(0o644)  # as a log of old, or a restored one
+    file.chmod(0o640)
+    again = writer_of(file)
+    assert stat.S_IMODE(where.stat().st_mode) == 0o600
+    again.store.compact(again.state.model, again.state.number, again._keys())
+    assert stat.S_IMODE(where.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640  # as its owner had it
+    killed(again)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files have no modes")
+def test_a_file_that_is_written_anew_is_never_open_to_more_people(tmp_path):
+    path = tmp_path / "m.model"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    with replacing(path) as temporary:
+        assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
+        temporary.write_bytes(b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 # ---- the log -------------------------------------------------------------------------------------

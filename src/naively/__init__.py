@@ -21,13 +21,13 @@ _HOMES = {
     "PoissonNB": "naively.estimators.discrete",
     "TextNB": "naively.estimators.text",
     "bag_of_words": "naively.text.bag",
-    "compare": "naively.study.comparison",
+    "compare": "naively.evaluation.compare.comparison",
     "cross_validate": "naively.estimators.leaving_out",
-    "diagnose": "naively.study.diagnosis",
+    "diagnose": "naively.evaluation.diagnose.diagnosis",
     "digest": "naively.files.digest",
     "drift": "naively.estimators.drift",
     "load": "naively.estimators.files",
-    "parameter_counts": "naively.study.rungs",
+    "parameter_counts": "naively.evaluation.compare.rungs",
     "scan": "naively.tables.scanning",
 }
 

@@ -11,15 +11,16 @@ other numbers                                       Gaussian, or the family that
 one value only, or none                             Categorical, left out of the product until
                                                     a second value is met
 text of which more than 9 in 10 are different       left out: like an identifier
-evenly spaced numbers, each once, half of their     left out: like an identifier
-range
+whole numbers, each once, at least half of those    left out: like an identifier
+of their range
 dates and times                                     left out
 more than 4 MB of different short texts             left out
 other numbers, and a text in ten at most            as numbers; the text counts as missing
 more than 1,024 different numbers, and more text    left out
 ==================================================  ==============================================
 
-No unit matters: a column times a number, or plus one, is of the same type.
+No unit matters: a column times a number, or plus one, is of the same type. But what counts the rows
+has no unit: only whole numbers, one after the other, do. A grid of fractions is measured.
 """
 
 from __future__ import annotations
@@ -145,9 +146,8 @@ def _of_numbers(family: Inferred, column: Column, declared: bool = False) -> Dec
     if complete and len(x) < 2:
         return _constant(family, len(x))
     whole = column.tally[FRACTIONAL] == 0
-    if not declared and n >= MANY and _is_identifier(column):
-        kind = "whole" if whole else "evenly spaced"
-        return None, Why(f"like an identifier: {kind} numbers, each once", "identifier")
+    if not declared and whole and n >= MANY and _is_identifier(column):
+        return None, Why("like an identifier: whole numbers, each once", "identifier")
     why = Why("whole numbers" if whole else "numbers")
     if family.numeric is not None:
         plain = family.numeric == PLAIN
@@ -166,15 +166,14 @@ def _constant(family: Inferred, levels: int) -> Decided:
 
 
 def _is_identifier(column: Column) -> bool:
-    """Whether most numbers are there once, and are at least half of those of their range."""
+    """Whether most whole numbers are there once, and are at least half of those of their range."""
     x, n = column.numbers, column.tally[NUMBERS]
     if len(x) < 2 or 2.0**column.number_shift * len(x) <= DIFFERENT * n:
         return False
     if column.numbers_met.sum() > len(x) / DIFFERENT:
         return False
     extent = float(x[-1] / 2 - x[0] / 2) * 2  # infinite beyond float64, without a warning
-    step = _step(x, extent / (2 * n))
-    return step is not None and n >= (extent / step + 1) / 2
+    return n >= (extent + 1) / 2
 
 
 def _step(x: Float64, least: float) -> float | None:

@@ -397,6 +397,14 @@ class Schema:
             return self  # the same hyperparameters: nothing is to be worked out anew
         return replace(self, blocks=(replace(block, family=family),))
 
+    def of_classes(self, classes: Int64, n_classes: int) -> Schema:
+        """The same of some of so many classes: families have the smoothing of these alone."""
+        families = [block.family.of_classes(classes, n_classes) for block in self.blocks]
+        if all(new is block.family for new, block in zip(families, self.blocks, strict=True)):
+            return self
+        blocks = zip(self.blocks, families, strict=True)
+        return replace(self, blocks=tuple(replace(block, family=own) for block, own in blocks))
+
     @property
     def varying(self) -> Schema:
         """The schema without the columns that have one value, or none, in the first rows."""

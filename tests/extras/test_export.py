@@ -333,3 +333,35 @@ def test_levels_are_the_same_of_whatever_type_they_are():
     found = sorted(by_duckdb(model, rows, "id"))
     proba = np.array([row[2:] for row in found], float)
     assert_allclose(proba, model.predict_proba(table.slice(0, 6)), rtol=0, atol=1e-9)
+
+
+def rounded_fractions():
+    """Categories of fractions, learned as float32 or as float64; rows of both, and unseen ones."""
+    values = np.tile([0.1, 0.3, 0.7, 1e-9, 16777.21], 16)
+    y = (np.arange(80) % 5 > 1).astype(int)
+    y[::7] ^= 1
+    near = np.float32([0.1, 0.7]).astype(np.float64)
+    given = np.concatenate([
+        values[:5], np.float32(values[:5]), near + 3e-9, near + 5e-9, near - 4e-9,
+        [0.1000001, 0.2, 1.0, np.nan],
+    ]).astype(np.float64)  # fmt: skip
+    models = [NaiveBayes().fit({"x": values.astype(kind)}, y) for kind in ("f4", "f8")]
+    models.append(NaiveBayes({"x": Categorical()}).fit({"x": values.astype("f4").astype(str)}, y))
+    return models, pd.DataFrame({"x": given, "id": range(len(given))})
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_fractions_that_were_rounded_to_float32_are_found(place):
+    models, rows = rounded_fractions()
+    model = models[place]
+    assert_same(by_duckdb(model, rows, "id"), model, rows)
+    assert_same(by_sqlite(model, rows, "id"), model, rows)
+    known, own = (model.predict_proba({"x": kind([0.1, 0.3])}) for kind in (np.array, np.float32))
+    assert_allclose(known, own, atol=1e-12)
+    assert known[0, 1] != pytest.approx(model.predict_proba({"x": [0.2]})[0, 1], abs=1e-3)
+    with duckdb.connect() as database:  # REAL in the database, doubles in the model, or both
+        database.execute("create table rows as select 0.3::real as x, 7 as id")
+        ((_, _, *found),) = database.execute(
+            to_sql(model.model_, "duckdb", "rows", ["id"])
+        ).fetchall()
+    assert_allclose(found, model.predict_proba({"x": [0.3]})[0], atol=1e-9)

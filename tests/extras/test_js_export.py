@@ -436,3 +436,20 @@ def test_classes_that_no_float64_tells_apart_are_as_probable(tmp_path):
     with Node(model.model_, tmp_path) as node:
         found = node.ask(rows.to_dict("records"))
     assert_allclose([[p for _, p in one["probabilities"]] for one in found], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_fractions_that_were_rounded_to_float32_are_found(kind, tmp_path):
+    values = np.tile([0.1, 0.3, 0.7, 1e-9], 20)
+    y = (np.arange(80) % 4 > 1).astype(int)
+    model = NaiveBayes().fit({"x": values.astype(kind)}, y)
+    near = np.float32([0.1, 0.7]).astype(np.float64)
+    given = np.concatenate(
+        [values[:4], np.float32(values[:4]), near + 3e-9, near + 5e-9, [0.2, 1.0]]
+    ).tolist()
+    with Node(model.model_, tmp_path) as node:
+        found = node.ask([{"x": one} for one in given])
+    expected = model.predict_proba({"x": given})
+    proba = [[p for _, p in one["probabilities"]] for one in found]
+    assert_allclose(proba, expected, atol=1e-12)
+    assert expected[0] == pytest.approx(model.predict_proba({"x": np.float32([0.1])})[0])

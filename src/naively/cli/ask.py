@@ -43,7 +43,7 @@ def evaluate(
         Say from which probability on to flag rows to find this part of that class, as 0.9.
     """
     from naively.cli import costs as costing
-    from naively.cli import label_scores, layout, models, scored, sources, work
+    from naively.cli import label_scores, layout, models, scores, sources, work
 
     saved = models.load(model)
     if saved.multilabel:
@@ -51,16 +51,16 @@ def evaluate(
         source = sources.opened_for(saved, data, format, query=query)
         label_scores.run(saved, source, target, threshold, json)
         return
-    scored.check(saved, positive, threshold, at_recall)
+    scores.check(saved, positive, threshold, at_recall)
     rule = costing.rule(saved.model.classes, costs, unsure)
     classes = models.names_of(saved.model.classes)
     source = sources.opened_for(saved, data, format, classes=classes, query=query)
     result = work.evaluate(saved, source, target, positive, rule)
-    found = scored.decisions(result, threshold, at_recall, source.name)
+    found = scores.decisions(result, threshold, at_recall, source.name)
     if json:
-        layout.print_json(scored.as_json(result, found))
+        layout.print_json(scores.as_json(result, found))
     else:
-        scored.evaluated(result, found)
+        scores.evaluated(result, found)
 
 
 @app.command

@@ -20,8 +20,8 @@ from naively.cli.sources import no_such
 from naively.cli.work import Fitted, check_learned, left_out
 from naively.engines import spark
 from naively.engines.counting import Counting, added, learned
+from naively.evaluation.samples import Kept, kept_of, most_rows
 from naively.files.safetensors import Saved
-from naively.study.kept import Kept, most_rows
 from naively.tables import learning
 from naively.tables.inference import first_rows
 from naively.tables.inputs import UNTYPED
@@ -159,7 +159,7 @@ def _marked(table: pa.Table, text: bool) -> pa.Table:
 
 def _kept(frame: Any, text: bool, question: Question, rows: int) -> Kept:
     """A sample of the rows, to be left out in turn; all, if they are few."""
-    kept = Kept(question.seed)
+    kept = kept_of(question)
     most = most_rows(spark.first_rows(frame, FEW))
     some_rows = frame if rows <= most else frame.sample(most / rows, question.seed)
     table = _marked(some_rows.toArrow(), text).combine_chunks()

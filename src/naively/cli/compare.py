@@ -14,9 +14,9 @@ from naively.cli.errors import UsageError, printable
 from naively.cli.layout import clean, new_table, room_beside
 from naively.cli.sources import Opened
 from naively.cli.work import sampled
-from naively.study import comparison
-from naively.study.alternatives import alternatives
-from naively.study.comparison import (
+from naively.evaluation.compare import comparison
+from naively.evaluation.compare.alternatives import alternatives
+from naively.evaluation.compare.comparison import (
     Comparison,
     check_seconds,
     check_splits,

@@ -17,10 +17,10 @@ from naively.cli.inside import by_remark
 from naively.cli.layout import clean, new_table, room_beside
 from naively.cli.sources import Opened
 from naively.cli.work import sampled
+from naively.evaluation.diagnose import diagnosis
+from naively.evaluation.diagnose.diagnosis import Diagnosis, examine
+from naively.evaluation.diagnose.pairs import ColumnPair
 from naively.evidence.dates import as_dates
-from naively.study import diagnosis
-from naively.study.diagnosis import Diagnosis, examine
-from naively.study.pairs import ColumnPair
 from naively.tables import values
 from naively.tables.learning import Question
 from naively.tables.wordy import said, wordy

@@ -10,13 +10,10 @@ from naively.cli.errors import UsageError, UserError, printable
 from naively.cli.layout import clean, new_table, room_beside
 from naively.cli.sources import Opened
 from naively.engines.threads import workers
+from naively.evaluation.drift import text as drift_text
+from naively.evaluation.drift.drift import Drift, check_level, check_model, of_table
+from naively.evaluation.samples import without_labels
 from naively.files.safetensors import Saved
-from naively.study import drift_text
-from naively.study.drift import Drift, check_level, check_model, examine
-from naively.study.rows import unlabelled
-from naively.tables.encoding import encode, encode_for
-from naively.tables.left_out import unvaried_in
-from naively.tables.summarising import other_columns
 
 FOUND = 3
 """The exit status where there is drift."""
@@ -34,18 +31,12 @@ def run(saved: Saved, source: Opened, level: float) -> Drift:
     target = models.target_of(saved)
     model = models.with_columns(saved, [n for n in source.names if n != target], source.name)
     with progress.bar("reading", source.files):
-        table, at, total = unlabelled(source.tasks(), workers(None).count)
+        table, at, total = without_labels(source.tasks(), workers(None).count)
     if not total:
         raise UserError(f"{source.name}: there are no rows")
-    given = [name for name in table.column_names if name != source.file]
-    absent, unknown = other_columns(model.schema, target, given)
-    posterior = model.posterior()
-    rows, invalid = encode_for(posterior, table)
-    silent = unvaried_in(posterior)
-    asked = encode(model.schema, table, silent)[0] if silent else rows
-    return examine(
-        model, posterior, rows, asked, workers(None), level, at, total, absent, unknown, invalid
-    )
+    if source.file in table.column_names:
+        table = table.drop_columns([source.file])
+    return of_table(model, model.posterior(), table, target, workers(None), level, at, total)
 
 
 def printed(found: Drift, path: str, source: str) -> None:

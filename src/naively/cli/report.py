@@ -10,13 +10,12 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
-from naively.cli import evidence, inside, judged, layout, parting, words
+from naively.cli import evidence, inside, layout, parting, scores, words
 from naively.cli.columns import cell, print_columns, telling
 from naively.cli.layout import clean, facts, new_table, note, with_notes
-from naively.cli.metrics import Scores
 from naively.cli.models import labels_of, target_of
-from naively.cli.scored import comparison
 from naively.cli.work import Fitted
+from naively.evaluation.tally import Scores
 from naively.families.base import Family
 from naively.families.describing import Section
 from naively.families.text import Text as TextFamily
@@ -48,8 +47,8 @@ def fitted(result: Fitted, output: Path, limit: int) -> None:
     print_columns(out, model, inside.columns(model), limit)
     out.print()
     if result.left_out is not None:
-        out.print(Text(judged.title(result.left_out, model), style="bold"))
-        out.print(judged.table(result.left_out, model))
+        out.print(Text(scores.title(result.left_out, model), style="bold"))
+        out.print(scores.comparison(result.left_out, model))
         out.print()
     out.print(
         facts(
@@ -60,17 +59,19 @@ def fitted(result: Fitted, output: Path, limit: int) -> None:
     )
     if result.held is not None:
         out.print()
-        rows = counted(result.held.rows, "row")
+        rows = counted(int(result.held.rows), "row")
         out.print(Text(f"On {rows} held out, and learned afterwards:", style="bold"))
-        out.print(comparison(result.held, model))
+        out.print(scores.comparison(result.held, model))
 
 
-def predicted_first(scores: Scores, model: Model) -> None:
+def predicted_first(found: Scores, model: Model) -> None:
     """How well `naively update --evaluate` predicted rows before it learned them."""
     out = layout.console()
     out.print()
-    out.print(Text(f"On {counted(scores.rows, 'row')}, before they were learned:", style="bold"))
-    out.print(comparison(scores, model))
+    out.print(
+        Text(f"On {counted(int(found.rows), 'row')}, before they were learned:", style="bold")
+    )
+    out.print(scores.comparison(found, model))
 
 
 def inspected(saved: Saved, model: Model | None, path: str, limit: int) -> None:
@@ -208,7 +209,6 @@ def changed(what: str, rows: int | None, model: Model, output: Path, **more: str
 def fit_json(result: Fitted, output: str) -> dict[str, Any]:
     """What `naively fit` did, for programs."""
     model = result.model
-    labels = model.classes.tolist()
     return {
         "model": output,
         "target": model.target,
@@ -217,7 +217,7 @@ def fit_json(result: Fitted, output: str) -> dict[str, Any]:
         "seconds": result.seconds,
         **_model_json(model),
         "left_out_rows": None if result.left_out is None else result.left_out.as_json(),
-        "held_out": None if result.held is None else result.held.as_json(labels),
+        "held_out": None if result.held is None else result.held.as_json(),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from naively import __version__
-from naively.cli import evidence, inside, judged, models, report, words
+from naively.cli import evidence, inside, models, report, training_scores, words
 from naively.cli.errors import UserError
 from naively.cli.evidence import NUMBERS
 from naively.cli.inside import Column
@@ -141,7 +141,7 @@ def _quality(
         Quality(
             f"On {_rows(own.rows, model)}, left out in turn", own.accuracy, float(share.max()),
             own.log_loss, math.nan if prior is None else prior, own.calibration, usual(model),
-            [f"Judged {judged.by_evidence(model)}."],
+            [f"Judged {training_scores.by_evidence(model)}."],
         )
     ], ""  # fmt: skip
 

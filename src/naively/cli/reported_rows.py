@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from naively.calibration import Reliability
-from naively.cli import judged, models, work
-from naively.cli.metrics import Scores, Tally
+from naively.cli import models, work
 from naively.cli.options import learned_question
+from naively.cli.scores import title
 from naively.cli.sources import Opened
+from naively.evaluation.samples import Kept, kept_of
+from naively.evaluation.tally import Scores, Tally
 from naively.exact import Float64, Int64
 from naively.explanation import RowExplanation
 from naively.files.safetensors import Saved
@@ -21,7 +22,6 @@ from naively.markup import brief, colour, counted, escaped, largest, more_of, sh
 from naively.model import Model
 from naively.predictor import Predictor
 from naively.report.facts import Example, Quality, Reason, Table
-from naively.study.kept import Kept
 from naively.tables.joining import together
 from naively.tables.learning import Plan, Question, labelled, merge, summarise
 from naively.tables.targets import positions
@@ -84,7 +84,7 @@ def looked_at(saved: Saved, source: Opened) -> Looked:
     model = models.with_columns(saved, names, source.name)
     predictor = Predictor(model.posterior(), target, source.name)
     question = learned_question(saved, None) if labelled_rows else None
-    kept = Kept(0 if question is None else question.seed)
+    kept = Kept(0) if question is None else kept_of(question)
     tables, rows = [], 0
     for task in kept.passing(source.tasks()):
         tables.append(pa.Table.from_batches([task()]))
@@ -150,7 +150,7 @@ def _left_out(model: Model, kept: Kept, question: Question) -> Quality | None:
     if scores is None:
         return None
     return Quality(
-        judged.title(scores, model).rstrip(":"), scores.accuracy, scores.majority,
+        title(scores, model).rstrip(":"), scores.accuracy, scores.majority,
         scores.log_loss, scores.prior_log_loss, scores.calibration, usual(model),
         [f"{scores.how[0].upper()}{scores.how[1:]}.", *_worse(scores.worse_than_prior)],
     )  # fmt: skip
@@ -158,11 +158,10 @@ def _left_out(model: Model, kept: Kept, question: Question) -> Quality | None:
 
 def _compared(model: Model, said: Answered, name: str, learned: bool) -> Quality:
     """How rows are predicted by the model as it is."""
-    tally = Tally(model.posterior().class_prior, model.class_weight.rounded())
+    tally = Tally.of_model(model)
     known = said.truth > -2
     tally.add(said.truth[known], said.log_proba[known])
     scores = tally.scores()
-    right = said.codes[known] == said.truth[known]
     notes = _worse(scores.worse_than_prior)
     if learned:
         notes.append(
@@ -170,12 +169,12 @@ def _compared(model: Model, said: Answered, name: str, learned: bool) -> Quality
         )
     if scores.unknown:
         notes.append(
-            f"{counted(scores.unknown, 'row')} with a label that the model never met: errors, but "
-            "in no log-loss."
+            f"{counted(int(scores.unknown), 'row')} with a label that the model never met: errors, "
+            "but in no log-loss."
         )
     return Quality(
         f"On {counted(int(known.sum()), 'row')} of {name}", scores.accuracy, scores.majority,
-        scores.log_loss, scores.prior_log_loss, Reliability.of(said.sure[known], right),
+        scores.log_loss, scores.prior_log_loss, scores.calibration,
         usual(model), notes, _confusion(model, scores),
     )  # fmt: skip
 

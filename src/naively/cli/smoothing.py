@@ -11,10 +11,10 @@ import numpy as np
 from naively.cli import pictures, progress
 from naively.cli.arguments import LearningOptions
 from naively.cli.errors import UsageError, UserError
-from naively.cli.judged import parted
 from naively.cli.options import new_question
+from naively.cli.training_scores import parted
 from naively.cli.work import Fitted
-from naively.study.smoothing import ALPHAS, SmoothingCurve, smoothing_curve
+from naively.evaluation.cross_validation import ALPHAS, SmoothingCurve, smoothing_curve
 from naively.tables.learning import Question
 from naively.tables.rereading import reread
 

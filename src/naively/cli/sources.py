@@ -221,8 +221,10 @@ def compared_target(saved: Saved, table: Opened, target: str | None) -> str:
 
 
 def check_columns(table: Opened, question: Question) -> None:
-    """Refuse names of columns that are not there."""
+    """Refuse names of columns that are not there, or are two things at once."""
     wishes = question.wishes
+    if question.target == question.weight:
+        raise UserError(f"{table.name}: {question.target!r} cannot be the target and the weight")
     named = (question.target, question.weight, *wishes.columns, *wishes.text, *wishes.types)
     for name in filter(None, named):
         if name not in table.names:

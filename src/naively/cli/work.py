@@ -13,22 +13,20 @@ import numpy as np
 import pyarrow as pa
 
 from naively.cli import models, progress
-from naively.cli.decided import Decided
 from naively.cli.errors import UserError, some
-from naively.cli.judged import LeftOutScores, judged
-from naively.cli.metrics import Scores, Tally
 from naively.cli.sources import Opened, check_columns, check_known, compared_target
+from naively.cli.training_scores import training_scores
 from naively.decisions import DecisionRule, likeliest
 from naively.engines.stream import in_order
 from naively.engines.threads import workers
+from naively.evaluation.samples import Kept, LabelledRows, kept_of, of_stream
+from naively.evaluation.tally import RuleTally, Scores, Tally
 from naively.exact import Float64
 from naively.files.safetensors import Saved
 from naively.labels import Labels
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.predictor import Compared, Predictor
-from naively.study.kept import Kept
-from naively.study.rows import LabelledRows, of_stream
 from naively.tables.documents import LABEL
 from naively.tables.held import Held
 from naively.tables.identifiers import without_identifiers
@@ -57,14 +55,14 @@ class Fitted:
     model : Model
     seconds : float, that learning took.
     held : Scores of the rows that were held out, or of new rows before they were learned.
-    left_out : LeftOutScores of the rows that were learned.
+    left_out : Scores of the rows that were learned, each predicted by a model without it.
     kept : a sample of them; None if some were held out, or another model said what to learn.
     """
 
     model: Model
     seconds: float
     held: Scores | None
-    left_out: LeftOutScores | None = None
+    left_out: Scores | None = None
     kept: Kept | None = None
 
 
@@ -77,7 +75,7 @@ class Evaluated:
     scores: Scores
     unlabelled: int
     seconds: float
-    decided: Decided | None = None
+    decided: RuleTally | None = None
 
 
 def fit(
@@ -93,8 +91,8 @@ def fit(
     tally = None
     if evaluate and known is not None and len(known.classes):
         known.posterior(workers(None))
-        tally = Tally(known.posterior().class_prior, known.class_weight.rounded())
-    kept = Kept(question.seed) if question.holdout == 0 and known is None else None
+        tally = Tally.of_model(known)
+    kept = kept_of(question) if question.holdout == 0 and known is None else None
     model, held = _learned("learning", source, question, known, kept, tally)
     if len(model.classes) == 0 and not held.rows:
         raise unlearnable(source, question.target, model.unlabelled)
@@ -126,16 +124,14 @@ def check_learned(name: str, model: Model, question: Question) -> None:
         progress.note(f"{name}: {said}")
 
 
-def left_out(
-    name: str, model: Model, kept: Kept | None, question: Question
-) -> LeftOutScores | None:
+def left_out(name: str, model: Model, kept: Kept | None, question: Question) -> Scores | None:
     """How the model does on the rows that it learned, each judged without itself."""
     if kept is None or question.cells is not None or len(model.classes) < 2:
         return None
     try:
         with progress.doing() as tell:
             tell("leaving rows out in turn")
-            return judged(model, kept, question)
+            return training_scores(model, kept, question)
     except ValueError as error:
         progress.note(f"{name}: no rows can be left out in turn: {error}")
         return None
@@ -146,7 +142,7 @@ def _held_out_scores(model: Model, held: Held, question: Question) -> Scores | N
     model = with_typed_labels(model.copy())
     threads = workers(None)
     predictor = Predictor(model.posterior(threads), question.target)
-    tally = Tally(predictor.posterior.class_prior, model.class_weight.rounded())
+    tally = Tally.of_model(model)
     for part in held.tables:
         compared = predictor.compare(part, question.wishes.missing, threads)
         tally.add(compared.truth, compared.log_proba)
@@ -170,8 +166,8 @@ def evaluate(
     predictor, model = models.predictor(saved, source.names, source.name, target), saved.model
     classes, missing = predictor.posterior.classes, models.spellings(saved)
     wanted = None if positive is None else models.label_of(model, positive)
-    tally = Tally(predictor.posterior.class_prior, model.class_weight.rounded(), wanted)
-    decided = None if rule is None else Decided(rule)
+    tally = Tally.of_model(model, wanted)
+    decided = None if rule is None else RuleTally(rule, len(classes))
     unlabelled, labels = 0, np.empty(0, object)
 
     def one(task: Task) -> Compared:

@@ -32,13 +32,13 @@ from naively.estimators.validation import (
     naming,
     require_labels,
 )
+from naively.evaluation.folds import Learnable
 from naively.exact import Float64
 from naively.explanation import Explanation
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.schema import Schema
 from naively.statistics.base import Data
-from naively.study.folds import Learnable
 from naively.tables.cells import array_cells
 from naively.tables.readers import Source
 from naively.tables.scanning import streamed

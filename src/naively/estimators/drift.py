@@ -10,14 +10,10 @@ from scipy.sparse import issparse
 from naively.engines.threads import workers
 from naively.estimators.by_position import placed
 from naively.estimators.given import is_flat
+from naively.evaluation.drift.drift import LEVEL, Drift, check_level, check_model, examine, of_table
 from naively.model import Model
-from naively.study.drift import LEVEL, Drift, check_level, check_model, examine
 from naively.tables.documents import TEXTS
-from naively.tables.encoding import encode, encode_for
 from naively.tables.frames import SparseTable, to_arrow
-from naively.tables.left_out import unvaried_in
-from naively.tables.names import few
-from naively.tables.summarising import other_columns
 
 
 def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:
@@ -66,16 +62,4 @@ def drift(model: Any, X: Any, *, level: float = LEVEL) -> Drift:
         X = {names[0]: X}
     table = SparseTable(X.tocsr()) if issparse(X) else to_arrow(X)
     table = placed(type(model).__name__, X, table, learned.schema, learned.target)
-    absent, unknown = other_columns(learned.schema, learned.target, table.column_names)
-    if len(absent) == len(names):
-        raise ValueError(
-            f"X has none of the columns that were learned: {few(absent)}; its columns are "
-            f"{few(table.column_names)}"
-        )
-    rows, invalid = encode_for(posterior, table)
-    silent = unvaried_in(posterior)
-    asked = encode(learned.schema, table, silent)[0] if silent else rows
-    return examine(
-        learned, posterior, rows, asked, jobs, level, absent=absent, unknown=unknown,
-        invalid=invalid,
-    )  # fmt: skip
+    return of_table(learned, posterior, table, learned.target, jobs, level)

@@ -10,19 +10,24 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 
 from naively.engines.threads import workers
 from naively.estimators.validation import check_classes, naming
+from naively.evaluation.cross_validation import (
+    ALPHAS,
+    LeftOut,
+    SmoothingCurve,
+    left_out,
+    scores,
+    smoothing_curve,
+)
+from naively.evaluation.fold_assignment import alike
+from naively.evaluation.folds import Folds, Learnable, Reading, k_fold
 from naively.exact import Int64
 from naively.families.base import AnyFamily
 from naively.model import Model
 from naively.prior import Prior
-from naively.study.dealing import dealt, left_out_in_turn
-from naively.study.folds import Folds, Learnable, Reading
-from naively.study.smoothing import ALPHAS, SmoothingCurve, scores, smoothing_curve
-from naively.study.unlearned import LeftOut, left_out
 
 PARTS = 10
 NONE = np.empty(0, np.int64)
@@ -160,7 +165,8 @@ class LeavesOut:
             rows = self._learnable(X, y, sample_weight)
             folds, tests = self._parted(rows, PARTS)
             tried: list[Any] = [clone(self).set_params(alpha=alpha) for alpha in ALPHAS]
-            losses = scores(folds, tests, [one._reading(rows) for one in tried])[:, 0]
+            found = scores(folds, tests, [one._reading(rows) for one in tried])
+            losses = np.array([one.log_loss for one in found])
         order = sorted(range(len(ALPHAS)), key=lambda k: abs(np.log(ALPHAS[k])))
         return tried[order[int(np.nan_to_num(losses, nan=np.inf)[order].argmin())]]
 
@@ -173,16 +179,10 @@ class LeavesOut:
             raise ValueError(f"parts must be a whole number of 2 or more, not {parts!r}")
         if n < 2:
             raise ValueError("there is one row only: nothing is left to learn without it")
-        codes = np.unique(rows.labels, return_inverse=True)[1]
-        part = dealt(rows.blank.schema, rows.X, codes, rows.weights, min(int(parts), n))
-        learned, tests = left_out_in_turn(part)
-        return self._folds(rows, learned), tests
-
-    def _folds(self, rows: Learnable, learned: npt.NDArray[np.bool_]) -> Folds:
         with naming(self):
-            folds = Folds(rows, learned, workers(self.n_jobs))
+            folds, tests = k_fold(rows, min(int(parts), n), workers(self.n_jobs))
         check_classes(folds.classes, 2)
-        return folds
+        return folds, tests
 
 
 def cross_validate(
@@ -211,8 +211,9 @@ def cross_validate(
     estimator : a classifier of naively, fitted or not; it stays as it is. `NBSVM` has to refit, and
         is refused.
     X, y, sample_weight : as for its `fit`. Rows of weight w count as w rows in the scores, too.
-    cv : an int, for so many stratified folds, as scikit-learn has them; a splitter of
-        scikit-learn; or an iterable of (rows to learn, rows to score).
+    cv : an int, for so many stratified folds, as scikit-learn has them, but with the duplicates of
+        a row in one (see `left_out`); a splitter of scikit-learn; or an iterable of (rows to learn,
+        rows to score).
     settings : values to try of each parameter, such as ``{"alpha": [0.01, 0.1, 1.0]}``; all
         combinations are. They must not change what is counted: smoothing, floors, ties, priors and
         the frequencies of terms to leave out do not.
@@ -259,22 +260,34 @@ def cross_validate(
         lacking = int(np.append(rows.kept != np.arange(len(rows.kept)), True).argmax())
         raise ValueError(f"row {lacking} has no label: leave such rows out before they are split")
     readings = [rows.reading, *(one._reading(rows) for one in variants[1:])]
-    tests, learned = _splits(cv, rows.labels)
-    folds = variants[0]._folds(rows, learned)
+    tests, learned = _splits(cv, rows)
     with naming(estimator):
+        folds = Folds(rows, learned, workers(variants[0].n_jobs))
+        check_classes(folds.classes, 2)
         found = left_out(folds, tests, readings)
     if settings is None:
         return found[0]
     return [replace(one, settings=own) for one, own in zip(found, combined, strict=True)]
 
 
-def _splits(cv: Any, labels: Any) -> tuple[list[Int64], Any]:
+def _splits(cv: Any, rows: Learnable) -> tuple[list[Int64], Any]:
     """(rows that each split tests, whether it learns each row)."""
     from sklearn.model_selection import check_cv  # with all metrics
 
-    n = len(labels)
+    labels, n = rows.labels, len(rows.labels)
+    chosen = check_cv(cv, labels, classifier=True)
     tests, learned = [], []
-    for k, (train, test) in enumerate(check_cv(cv, labels, classifier=True).split(labels, labels)):
+    if isinstance(cv, int | np.integer):
+        codes = np.unique(labels, return_inverse=True)[1]
+        same = alike(rows.blank.schema, rows.X, codes)
+        first = np.flatnonzero(same == np.arange(n))  # of each row and its duplicates
+        if len(first) < n:
+            for _, own in chosen.split(first, labels[first]):
+                out = np.isin(same, first[own])
+                tests.append(np.flatnonzero(out))
+                learned.append(~out)
+            return tests, np.array(learned)
+    for k, (train, test) in enumerate(chosen.split(labels, labels)):
         train, test = (
             np.arange(n)[rows if isinstance(rows, np.ndarray) else list(rows)]
             if len(rows)

@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from naively.decisions import DecisionRule, likeliest
 from naively.engines.threads import workers
-from naively.estimators.left_out_decisions import PARTS, parts, scale
 from naively.estimators.text import TextClassifier, TextNB
 from naively.estimators.validation import (
     check_classes,
@@ -25,11 +24,12 @@ from naively.estimators.validation import (
     check_weights,
     documents_of,
 )
+from naively.evaluation.calibration import temperature_scale
+from naively.evaluation.fold_assignment import DECISIONS, assign_equal_rows, row_keys
 from naively.exact import Float64
 from naively.families.complement import ComplementParameters
 from naively.files.safetensors import Saved, save
 from naively.posterior import Posterior
-from naively.study.dealing import row_keys
 from naively.text.documents import Documents
 from naively.weighed import Weighed
 
@@ -178,16 +178,16 @@ class NBSVM(TextClassifier):
         present = np.flatnonzero(weights > 0)
         part = np.full(len(documents), -1)
         keys = row_keys(bayes.model_.schema, documents)
-        part[present] = parts(keys[present], codes[present])
+        part[present] = assign_equal_rows(keys[present], codes[present])
         decisions = np.full((len(documents), len(bayes.classes_)), np.nan)
-        for k in range(PARTS):
+        for k in range(DECISIONS):
             rest, out = np.flatnonzero((part != k) & (weights > 0)), np.flatnonzero(part == k)
             if len(out):
                 with suppress(ValueError):  # the others hold no terms that are frequent enough
                     found = self._learned(documents[rest], labels[rest], weights[rest])
                     decisions[out] = _both(_decisions(*found, documents[out]))
         known = ~np.isnan(decisions[:, 0])
-        return scale(decisions[known], codes[known], weights[known])
+        return temperature_scale(decisions[known], codes[known], weights[known])
 
     def _bayes(self) -> TextNB:
         """The naive Bayes classifier that learns the counts."""

@@ -38,6 +38,7 @@ from naively.estimators.validation import (
     check_total,
     require_labels,
 )
+from naively.evaluation.folds import Learnable, Reading
 from naively.exact import Float64
 from naively.explanation import Explanation
 from naively.families.base import AnyFamily
@@ -46,7 +47,6 @@ from naively.model import Model
 from naively.predictor import Issue, Predictor, invalid_values
 from naively.prior import Prior
 from naively.schema import Schema
-from naively.study.folds import Learnable, Reading
 from naively.tables import union, values
 from naively.tables.encoding import decode, encode
 from naively.tables.frames import SparseTable, array_width, to_arrow

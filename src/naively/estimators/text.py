@@ -18,6 +18,7 @@ from naively.estimators.validation import (
     check_weights,
     documents_of,
 )
+from naively.evaluation.folds import Learnable, Reading
 from naively.evidence.scale import Scale
 from naively.exact import Float64
 from naively.families.pooled_text import PooledText, models_of
@@ -27,7 +28,6 @@ from naively.model import Model
 from naively.prior import Given, Prior, Virtual
 from naively.schema import Schema
 from naively.statistics.term_counts import LengthNorm, Weighting
-from naively.study.folds import Learnable, Reading
 from naively.tables import prose
 from naively.tables.names import few
 from naively.text.analysis import WORDS

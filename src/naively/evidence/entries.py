@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.evidence.canonical import Canonical
-from naively.evidence.sampling import sampled
 from naively.exact import Float64, Int64
 from naively.statistics.levels import Levels
 from naively.statistics.sample import SampleStatistics
+from naively.statistics.sampling import sampled
 
 PARTS = 10
 """Folds."""

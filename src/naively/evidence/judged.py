@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from naively.calibration import Reliability
+from naively.evaluation.calibration import Reliability
 from naively.exact import Float64
 
 

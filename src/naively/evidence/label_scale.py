@@ -230,13 +230,13 @@ class LabelsCounted:
     def evidence(self, told: Float32, lengths: Float64, quarters: int) -> Evidence:
         """What was told of the first documents, where it falls so with their lengths."""
         own, chosen = self.documents, 1 + self.open
-        whole = own.equal[: len(lengths), 0]
+        whole, equal = own.weight[: len(lengths)], own.equal[: len(lengths), 0]
         lightest = whole[whole > 0].min(initial=np.inf)
         share = min(1.0, HEAVIEST / whole.max(initial=1.0), HEAVY / lightest)
         weight = own.class_weight
         base = np.log(weight[chosen]) - np.log(weight[0] - weight[chosen])
         falling = by_length(lengths, quarters).astype(np.float32)
-        having = np.ascontiguousarray(own.equal[: len(lengths), chosen].T)
+        having = np.ascontiguousarray(own.equal[: len(lengths), chosen].T) * (whole / equal)
         return Evidence(
             np.clip(told * falling, -own.farthest, own.farthest), base,
             (having * share).astype(np.float32), (whole * share).astype(np.float32),

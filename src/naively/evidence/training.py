@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.sampling import sampled
 from naively.exact import Float64, Int64
 from naively.statistics.levels import Levels
-from naively.statistics.sample import KEYS, SampleStatistics
+from naively.statistics.sample import SampleStatistics
+from naively.statistics.sampling import KEYS, sampled
 
 
 @dataclass(frozen=True)

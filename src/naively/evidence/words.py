@@ -34,6 +34,7 @@ from naively.evidence.scale import (
 from naively.evidence.weights import GROUPS
 from naively.exact import Float64, Int64
 from naively.statistics.levels import Levels
+from naively.statistics.sampling import sampled
 from naively.text.analysis import Analysis
 from naively.text.counting import rows_and_vocabulary
 from naively.text.documents import Documents
@@ -303,11 +304,14 @@ class _Texts:
         own, whole = self._of_entries(self.once), self.of_once[entries.y]
         teaches = (own > 0) & (whole - own >= LIGHTEST) & ~self.recur[self.at]
         told = ASPECTS * self.n_groups * entries.n_classes
-        some = np.flatnonzero(teaches)[: max(FEWEST, min(WEIGHED, TOLD // told))]
+        some = np.flatnonzero(teaches)
         if not len(some):
             return None
-        at, y, weight = self.at[some], entries.y[some], entries.weight[some]
-        weight = weight * (own[some] / self._of_entries(self.equal)[some])
+        weight = entries.weight[some] * (own[some] / self._of_entries(self.equal)[some])
+        place = (entries.row[some] + 0.5) / len(entries.codes)
+        sample, weight = sampled(weight, place, max(FEWEST, min(WEIGHED, TOLD // told)))
+        some = some[sample]
+        at, y = self.at[some], entries.y[some]
         documents = self.counted(at, y, weight)
         found = documents.alone(workers)
         has_terms = np.flatnonzero(found.lengths > 0)

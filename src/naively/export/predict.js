@@ -9,6 +9,7 @@ const WHOLE = /^[-+]?(0|[1-9][0-9]*)$/;
 const NUMBER = /^[-+]?(?!0[0-9])([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$/;
 const TRUTH = new Map([["True", 1], ["TRUE", 1], ["true", 1], ["False", 0], ["FALSE", 0], ["false", 0]]);
 const EXACT = /^\+?(-?[1-9][0-9]*)(\.[0-9]*)$/;
+const NARROW = [1.2e-38, 3.4e38]; // numbers of four bytes that have all digits, about
 const ENDLESS = /^[-+]?(inf(inity)?|nan)$/i;
 const MOMENT =
   /^(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?(?:(\d\d:\d\d)(?::(\d\d)(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?$/;
@@ -60,10 +61,20 @@ export function predictor(model) {
 
   function levelCut(cut) {
     const bins = new Map(cut.levels.map((one, k) => [one, cut.bins[k]]));
+    const rounded = new Map(cut.levels.map((one, k) => [narrow(one), cut.bins[k]]));
+    rounded.delete(null);
     return (row) => {
       const found = level(row, cut.column);
-      return found === null || (!cut.endless && isEndless(found)) ? cut.missing : bins.get(found) ?? cut.other;
+      if (found === null || (!cut.endless && isEndless(found))) return cut.missing;
+      return bins.get(found) ?? rounded.get(narrow(found)) ?? cut.other;
     };
+  }
+
+  /** A fraction in text as float32 has it, by which it is known if it was rounded to that; else null. */
+  function narrow(text) {
+    const value = NUMBER.test(text) ? Number(text) : NaN;
+    const fits = Math.abs(value) >= NARROW[0] && Math.abs(value) <= NARROW[1];
+    return fits && !Number.isInteger(value) ? Math.fround(value) : null;
   }
 
   function numberCut(cut) {

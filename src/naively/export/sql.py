@@ -30,7 +30,14 @@ from naively.export.expressions import (
 from naively.export.formulas import NotExportableError, formula_of
 from naively.export.names import check_names, free_name
 from naively.export.sql_doubt import doubt_stages, texts_of
-from naively.export.sql_levels import as_number, as_text, as_truth, has_numbers, one_of
+from naively.export.sql_levels import (
+    as_number,
+    as_text,
+    as_truth,
+    has_numbers,
+    one_of,
+    rounds_to,
+)
 from naively.export.sql_terms import curve, density, standardised
 from naively.families.formula import (
     Cut,
@@ -409,6 +416,9 @@ class _Query:
         for k, levels in members.items():
             own = one_of(column, read, levels, self.dialect)
             ifs.append(exp.If(this=own, true=exp.Literal.number(k)))
+        for k, levels in members.items():  # after all that are equal
+            if (near := rounds_to(read, levels, self.dialect)) is not None:
+                ifs.append(exp.If(this=near, true=exp.Literal.number(k)))
         return exp.Case(ifs=ifs, default=exp.Literal.number(cut.other))
 
     def _cell(self, term: Table, c: int) -> exp.Expression:

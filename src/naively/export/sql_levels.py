@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 from sqlglot import exp
 
 from naively.export.expressions import cast, cell, number, trimmed
 from naively.export.formulas import spelled
+from naively.families.categorical_parameters import NARROW
 from naively.tables.values import level_text
 
 READING = ("duckdb", "postgres", "sqlite")
@@ -77,6 +80,34 @@ def one_of(
     pairs = [(text, texts), (read, numbers)]
     first, *rest = [exp.In(this=one.copy(), expressions=own) for one, own in pairs if own]
     return exp.Or(this=first, expression=rest[0]) if rest else first
+
+
+def rounds_to(read: exp.Expression, levels: Sequence[str], dialect: str) -> exp.Expression | None:
+    """Whether a number is one of some fractions, if both are rounded to float32; None of none."""
+    ranges = [
+        exp.Between(this=read.copy(), low=number(low), high=number(high))
+        for low, high in map(_rounded, (one for one in levels if _is_number(one, dialect)))
+        if low < high
+    ]
+    if not ranges:
+        return None
+    whole: Any = exp.or_(*ranges, copy=False)
+    found: exp.Expression = whole
+    return found
+
+
+def _rounded(level: str) -> tuple[float, float]:
+    """The least and the largest number that rounds to the same float32; (0, 0) of whole ones."""
+    size = abs(float(level))
+    if not NARROW[0] <= size <= NARROW[1] or np.float32(level).is_integer():
+        return 0.0, 0.0
+    own = np.float32(level)
+    low, high = (
+        (float(own) + float(np.nextafter(own, np.float32(end)))) / 2 for end in (-np.inf, np.inf)
+    )
+    if own.view(np.uint32) & np.uint32(1):  # halves are rounded to even ones
+        return float(np.nextafter(low, np.inf)), float(np.nextafter(high, -np.inf))
+    return low, high
 
 
 def _is_number(level: str, dialect: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
@@ -244,6 +244,22 @@ P = TypeVar("P", bound=Parameters)
 CurveKind = Literal["density", "P(count | class)", "P(range | class)"]
 
 
+def alpha_of_classes(alpha: Any, classes: Int64, n_classes: int) -> Any:
+    """The smoothing of some of so many classes; itself where it is not by class.
+
+    By class are arrays of a row a class, and, in dicts by level, arrays of a number a class.
+    """
+    if isinstance(alpha, Mapping):
+        own = {
+            level: np.asarray(one)[classes] if np.shape(one) == (n_classes,) else one
+            for level, one in alpha.items()
+        }
+        return own if any(own[level] is not one for level, one in alpha.items()) else alpha
+    if alpha is None or isinstance(alpha, str) or np.ndim(alpha) != 2 or len(alpha) != n_classes:
+        return alpha
+    return np.asarray(alpha)[classes]
+
+
 class Family(ABC, Generic[S, P]):
     """An event model p(x_α | y) over a block of columns, with its hyperparameters.
 
@@ -293,6 +309,12 @@ class Family(ABC, Generic[S, P]):
     def met_only(self) -> bool:
         """Whether sparse rows are scored by sums of their columns, and of all: `met` of counts."""
         return False
+
+    def of_classes(self, classes: Int64, n_classes: int) -> Self:
+        """The same of some of so many classes: where `alpha` is by class, with that of these."""
+        alpha = vars(self).get("alpha")
+        own = alpha_of_classes(alpha, classes, n_classes)
+        return self if own is alpha else replace(self, alpha=own)  # type: ignore[type-var]
 
     def referring(self, X: Data, workers: Workers = SERIAL) -> Self:
         """The same family, referring to these rows if it refers to any and has none."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import ExactArray, Int64
-from naively.families.base import Family
+from naively.families.base import Family, alpha_of_classes
 from naively.families.categorical_parameters import CategoricalParameters, LevelAlphas, Unseen
 from naively.families.linear import Alpha, check_alpha, valid_alpha
 from naively.kernels.sizes import CODES
@@ -95,6 +95,14 @@ class Categorical(Family[LevelStatistics, CategoricalParameters]):
 
         each = [ordered(alpha) for alpha in _each(self.alpha)]
         return replace(self, alpha=each[0] if isinstance(self.alpha, Mapping) else each)
+
+    def of_classes(self, classes: Int64, n_classes: int) -> Categorical:
+        """As the base class; a list has what is by class for each feature."""
+        if not isinstance(self.alpha, list | tuple):
+            return super().of_classes(classes, n_classes)
+        each = [alpha_of_classes(one, classes, n_classes) for one in self.alpha]
+        same = all(own is one for own, one in zip(each, self.alpha, strict=True))
+        return self if same else replace(self, alpha=each)
 
     def check(self, statistics: LevelStatistics, class_weight: ExactArray) -> None:
         """Raise ValueError unless alpha and min_categories are of shapes that fit."""

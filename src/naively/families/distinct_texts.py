@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -12,12 +12,20 @@ import numpy.typing as npt
 
 from naively.evidence.doubt import Doubt, doubt_of
 from naively.evidence.label_scale import RecurringLabels
-from naively.evidence.repeated import Repeated, RepeatedLabels, once, recur, weights_of
+from naively.evidence.repeated import (
+    GRID,
+    Repeated,
+    RepeatedLabels,
+    once,
+    recur,
+    weights_of,
+)
 from naively.exact import Float64, Int64
 from naively.families.ending import Ending
 from naively.families.text_parameters import Estimated, TextParameters
 from naively.statistics.base import Batch
 from naively.statistics.documents import ROOM, DocumentSample
+from naively.statistics.sampling import sampled, threshold
 from naively.statistics.term_counts import TermCounts
 from naively.statistics.term_keys import keys_by_terms
 from naively.statistics.terms import TermStatistics
@@ -41,13 +49,19 @@ class DistinctTexts:
     texts : (n,) documents.
     counts : (n, C) the weight of each in each class.
     whole : (n,) its weight in all.
+    stands : (n,) how many times this it stands for: more than 1 where these are a sample.
+    recur : (n,) which of them recur.
     complete : whether these are all that there are: so many that weights are learned from all.
+    exact : whether the counts of all terms are known, so that copies can be taken out of them.
     """
 
     texts: Documents
     counts: Float64
     whole: Float64
+    stands: Float64
+    recur: npt.NDArray[np.bool_]
     complete: bool
+    exact: bool = True
 
     @classmethod
     def of(
@@ -58,17 +72,31 @@ class DistinctTexts:
 
         With `labels` class 0 is all documents.
         """
-        sample = sample.canonical()
-        few = sample.first(WEIGHED, TEACHING)
-        complete = sample.is_complete and few == len(sample)
-        texts = sample.documents[:few]
+        sample = sample.smaller(WEIGHED, TEACHING)
+        texts, kept = sample.documents, sample.counts.T
         keys = keys_by_terms(models, texts, workers)
         _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-        kept = np.asarray(sample.tables["kept"].rounded()).T[:few]
-        counts = np.zeros((len(first), kept.shape[1]))
+        counts, estimated = np.zeros((2, len(first), kept.shape[1]))
         np.add.at(counts, place, kept)
-        whole = counts[:, 0] if labels else counts.sum(axis=1)
-        return cls(texts[first], counts, whole, complete)
+        np.add.at(estimated, place, kept * sample.stands[:, np.newaxis])
+        whole, likely = (one[:, 0] if labels else one.sum(axis=1) for one in (counts, estimated))
+        stands = np.divide(likely, whole, out=np.ones(len(whole)), where=whole > 0)
+        again = recur(counts, whole)
+        return cls(texts[first], counts, whole, stands, again, sample.is_complete)
+
+    def some(self, most: int) -> tuple[Int64, Self]:
+        """(which of these are a sample of about so many; the sample)."""
+        n = len(self.whole)
+        if n <= most:
+            return np.arange(n), self
+        weight = self.whole * self.stands
+        rows, standing = sampled(weight, (np.arange(n) + 0.5) / n, most)
+        least = threshold(weight, most)
+        stands = standing * least / self.whole[rows]
+        return rows, replace(
+            self, texts=self.texts[rows], counts=self.counts[rows], whole=self.whole[rows],
+            stands=stands, recur=self.recur[rows],
+        )  # fmt: skip
 
     @cached_property
     def once(self) -> Float64:
@@ -76,15 +104,32 @@ class DistinctTexts:
         return once(self.counts, self.whole)
 
     @cached_property
-    def recur(self) -> npt.NDArray[np.bool_]:
-        """(n,) which documents recur."""
-        return recur(self.counts, self.whole)
+    def shares(self) -> Float64:
+        """(n,) the same as `stands`, but of as many different documents together as are here."""
+        single = np.minimum(self.whole, 1.0)
+        whole = max(float((single * self.stands).sum()), 1e-300)
+        return self.stands * (float(single.sum()) / whole)
+
+    @cached_property
+    def counted(self) -> Float64:
+        """(n, C) what each weighs in the counts of terms.
+
+        Once if all documents are here. In a sample those that recur, if all that they weigh is
+        known, count as one document does on average with its copies.
+        """
+        if not self.exact:
+            return self.counts
+        if self.complete:
+            return self.once
+        usual = np.round(self.once / self.different * GRID) / GRID
+        return np.where((self.recur & (self.stands == 1.0))[:, np.newaxis], usual, self.counts)
 
     @property
     def different(self) -> float:
         """The part of all documents that is left where each counts once."""
-        whole = float(self.whole.sum())
-        return float(np.minimum(self.whole, 1.0).sum()) / whole if whole > 0 else 1.0
+        whole = float((self.whole * self.stands).sum())
+        single = float((np.minimum(self.whole, 1.0) * self.stands).sum())
+        return single / whole if whole > 0 else 1.0
 
     def weights(self, class_weight: Float64) -> tuple[Float64, Float64]:
         """(what each weighs in training, and in evaluation), (n, C).
@@ -93,14 +138,15 @@ class DistinctTexts:
         do not recur, which are predicted by their terms. Documents that recur count in evaluation
         as often as they are there.
         """
-        whole = self.counts.sum(axis=0)
-        single = np.where(self.recur[:, np.newaxis], 0.0, self.counts).sum(axis=0)
+        counts, once = (one * self.shares[:, np.newaxis] for one in (self.counts, self.once))
+        whole = counts.sum(axis=0)
+        single = np.where(self.recur[:, np.newaxis], 0.0, counts).sum(axis=0)
         there = np.divide(single, whole, out=np.zeros_like(whole), where=whole > 0)
-        own = np.where(self.recur[:, np.newaxis], 0.0, self.once)
+        own = np.where(self.recur[:, np.newaxis], 0.0, once)
         weights = weights_of(own, class_weight * there)
-        training = np.where(self.recur[:, np.newaxis], self.once, weights)
+        training = np.where(self.recur[:, np.newaxis], once, weights)
         often = single.sum() / own.sum() if own.any() else 1.0
-        evaluation = np.where(self.recur[:, np.newaxis], self.counts, weights * often)
+        evaluation = np.where(self.recur[:, np.newaxis], counts, weights * often)
         return training, evaluation
 
     def ending(self, own: Any, model: TermCounts, workers: Workers) -> Ending:
@@ -131,15 +177,17 @@ class DistinctTexts:
             return None
         texts = RepeatedLabels(known, self.counts[known], present)
         loss = texts.loss(texts.counts, doubt_of(float(present[0]) * self.different))
-        others = ~self.recur
-        different = float(np.minimum(self.whole[others], 1.0).sum())
-        often = float(self.whole[others].sum()) / max(different, 1e-300)
+        others, own = ~self.recur, self.shares[known]
+        different = float((np.minimum(self.whole, 1.0) * self.stands)[others].sum())
+        often = float((self.whole * self.stands)[others].sum()) / max(different, 1e-300)
         places = np.flatnonzero(self.recur[rows])
-        return RecurringLabels(float(loss.sum()), float(texts.counts[:, 0].sum()), places, often)
+        whole = float((texts.counts[:, 0] * own).sum())
+        return RecurringLabels(float((loss * own).sum()), whole, places, often)
 
     def more_odds(self, present: Float64) -> Float64:
         """(L,) by how much the log-odds of labels are more than those of π if nothing recurs."""
-        others = np.where(self.recur[:, np.newaxis], 0.0, self.counts).sum(axis=0)
+        counts = self.counts * self.stands[:, np.newaxis]
+        others = np.where(self.recur[:, np.newaxis], 0.0, counts).sum(axis=0)
         some = (others[1:] > 0) & (others[1:] < others[0]) & (present[1:] < present[0])
         if not self.recur.any():
             some[:] = False
@@ -151,14 +199,14 @@ class DistinctTexts:
     def counted_once(
         self, statistics: TermStatistics, model: TermCounts, workers: Workers
     ) -> TermStatistics:
-        """Counts in which each document counts once."""
-        copied = np.flatnonzero((self.counts != self.once).any(axis=1))
+        """Counts in which each document counts as `counted` has it."""
+        copied = np.flatnonzero((self.counts != self.counted).any(axis=1))
         if not len(copied):
             return statistics
         vocabulary: Any = statistics.vocabulary and statistics.vocabulary.copy()
         tables = {name: table.copy() for name, table in statistics.tables.items()}
         found = TermStatistics(tables, vocabulary, statistics.presence)
-        for table, sign in ((self.counts, -1), (self.once, 1)):
+        for table, sign in ((self.counts, -1), (self.counted, 1)):
             row, code = np.nonzero(table[copied])
             starts = np.searchsorted(row, np.arange(len(copied) + 1))
             batch = Batch(code, table.shape[1], table[copied[row], code], starts)
@@ -167,16 +215,27 @@ class DistinctTexts:
         return found
 
 
+def repeated_part(sample: DocumentSample) -> float:
+    """The part of all documents that are copies of others."""
+    whole, more = _weights(sample)
+    return more / max(whole, 1e-300)
+
+
 def copies_of(sample: DocumentSample) -> str | None:
     """What `fit` says where many documents are copies of others."""
-    counts = np.asarray(sample.tables["kept"].rounded()).T
-    copied = ~recur(counts, counts.sum(axis=1))
-    whole, own = float(counts.sum()), counts[copied].sum(axis=1)
-    more = float(np.maximum(own - 1, 0).sum())
-    if more < max(MANY * whole, REPORTED) or whole > WEIGHTS * len(counts):
+    whole, more = _weights(sample)
+    if more < max(MANY * whole, REPORTED) or whole > WEIGHTS * float(sample.stands.sum()):
         return None
     about = "" if sample.is_complete else "about "
     return (
         f"{about}{more / whole:.0%} of the documents are copies of others: the words of such a "
         "document count once, and its copies are left out together"
     )
+
+
+def _weights(sample: DocumentSample) -> tuple[float, float]:
+    """(the weight of all documents, that of copies of others)."""
+    counts, stands = sample.counts.T, sample.stands
+    own = counts.sum(axis=1)
+    more = np.where(recur(counts, own), 0.0, np.maximum(own - 1, 0.0))
+    return float((own * stands).sum()), float((more * stands).sum())

@@ -71,15 +71,17 @@ class Learned(NamedTuple):
 
     @classmethod
     def of(cls, distinct: DistinctTexts, present: ExactArray, groups: int) -> Self:
-        """The first of all documents, of classes with so many documents.
+        """A sample of the documents, of classes with so many documents.
 
         There are fewer where so many groups of terms tell much of each, of many classes.
         """
         of_class = present.rounded()
+        documents = float(of_class.sum()) * distinct.different
         most = min(WEIGHED, max(FEWEST, TOLD // max(1, ASPECTS * groups * len(of_class))))
-        own = distinct.once if distinct.complete else distinct.counts
-        whole = own.sum(axis=0) if distinct.complete else of_class
-        first = own[:most]
+        counted = distinct.counted
+        whole = counted.sum(axis=0) if distinct.complete else of_class
+        chosen, distinct = distinct.some(most)
+        first = counted[chosen]
         # documents without which their class has others; classes that have none say nothing
         teaches = (first >= LIGHTEST) & (whole - first > LIGHTEST * whole)
         met = np.flatnonzero(teaches.any(axis=0))
@@ -93,7 +95,7 @@ class Learned(NamedTuple):
             beside = Beside(proba, known, evaluated[row, met[y]])
         return cls(
             distinct.texts[row], y, weight[row, met[y]], np.ascontiguousarray(first[row][:, met]),
-            met, float(of_class.sum()) * distinct.different, beside,
+            met, documents, beside,
         )  # fmt: skip
 
 
@@ -124,12 +126,11 @@ def grouped_once(
     """
     distinct = DistinctTexts.of(sample, [model.counts for model in models], workers)
     if any(own.undercount for own in counts):
-        distinct = replace(distinct, complete=False)
-    if distinct.complete:
-        counts = [
-            distinct.counted_once(own, model.counts, workers)
-            for model, own in zip(models, counts, strict=True)
-        ]
+        distinct = replace(distinct, complete=False, exact=False)
+    counts = [
+        distinct.counted_once(own, model.counts, workers)
+        for model, own in zip(models, counts, strict=True)
+    ]
     pairs = zip(models, counts, strict=True)
     return distinct, [model.grouped(own, class_weight) for model, own in pairs]
 
@@ -159,7 +160,7 @@ class WeighedText(Text):
 
     Naive Bayes counts what the words of a document say again and again. Here it counts as much as
     predicts documents best that were not counted: `naively.evidence.scale` has the formula. For
-    that some documents are kept, those of the smallest hashes: see `DocumentSample`. The counts are
+    that some documents are kept, all or a sample: see `DocumentSample`. The counts are
     those of all documents.
 
     While no more than half of the documents that were kept are forgotten, the weights are those of
@@ -218,7 +219,7 @@ class WeighedText(Text):
         distinct, terms = self._labelled_once(statistics, class_weight, workers)
         group, n_groups = self._groups(terms)
         present = statistics.observed(class_weight).gather(1, 0).rounded()
-        own = distinct.once if distinct.complete else distinct.counts
+        own = distinct.counted
         row = np.flatnonzero(own[:, 0] >= LIGHTEST)
         alpha: Any = None if self.alpha is None else smoothing_of(terms.vocabulary, self.alpha)
         first = FIRST if alpha is None else alpha
@@ -228,7 +229,8 @@ class WeighedText(Text):
         )
         total = np.asarray(terms.total.gather(0, 0).rounded())
         documents = Counted(
-            rows, np.zeros(len(row), np.int64), own[row, 0], np.ascontiguousarray(own[row]),
+            rows, np.zeros(len(row), np.int64), own[row, 0] * distinct.shares[row],
+            np.ascontiguousarray(own[row]),
             terms.total.rounded_columns(some),
             terms.total.summed(1).rounded(), own.sum(axis=0) if distinct.complete else present,
             alpha if np.ndim(alpha) == 0 else np.asarray(alpha)[some], len(total),
@@ -246,9 +248,8 @@ class WeighedText(Text):
         """(the different documents, the terms) in counts of these, where class 0 is all of them."""
         distinct = DistinctTexts.of(statistics.sample, [self.counts], workers, labels=True)
         if statistics.undercount:
-            distinct = replace(distinct, complete=False)
-        elif distinct.complete:
-            statistics = distinct.counted_once(statistics, self.counts, workers)
+            distinct = replace(distinct, complete=False, exact=False)
+        statistics = distinct.counted_once(statistics, self.counts, workers)
         return distinct, self._labelled(statistics, class_weight)
 
     def _weighed_labels(

@@ -13,12 +13,14 @@ from pathlib import Path
 
 from naively.files import locks
 
+PRIVATE = stat.S_IRUSR | stat.S_IWUSR
+"""The mode of files with rows of people: their owner alone reads and writes them."""
 FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 @contextmanager
 def replacing(
-    path: str | os.PathLike[str], keep: Callable[[int], None] | None = None
+    path: str | os.PathLike[str], keep: Callable[[int], None] | None = None, private: bool = False
 ) -> Iterator[Path]:
     """A temporary file in the same folder, which takes the place of `path` if all goes well.
 
@@ -26,6 +28,7 @@ def replacing(
     writers of the same file left because they were killed is removed too.
 
     `keep` gets the new file, open and locked since before it was in its place, and has to close it.
+    A `private` file can be read by its owner alone; others by whom the old one can be.
 
     Raises OSError if the file cannot be written; or if something there is no regular file.
     """
@@ -34,11 +37,11 @@ def replacing(
         raise OSError(f"{path} is there already and is no regular file")
     _sweep(target)
     try:
-        temporary, held = _begun(target)
+        temporary, held = _begun(target, private)
     except OSError as error:
         raise _named(error, path) from None
     try:
-        mode = (target if target.exists() else temporary).stat().st_mode
+        mode = (target if target.exists() and not private else temporary).stat().st_mode
         yield temporary
         with temporary.open("r+b") as written:
             os.fsync(written.fileno())
@@ -75,12 +78,13 @@ def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
     return OSError(error.errno, os.strerror(error.errno or 0), str(path))
 
 
-def _begun(target: Path) -> tuple[Path, int | None]:
+def _begun(target: Path, private: bool) -> tuple[Path, int | None]:
     """(an empty file beside the target; the same, open and locked: so we are known to live)."""
+    mode = PRIVATE if private or target.exists() else 0o666  # until it is as the target is
     while True:
         temporary = target.with_name(f"{_prefix(target)}{secrets.token_hex(4)}.tmp")
-        # not tempfile: its files can be read by their owner alone
-        held = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        # not tempfile: its files can always be read by their owner alone
+        held = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
         if not locks.POSSIBLE:
             os.close(held)  # Windows moves no open files
             return temporary, None

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
-from naively.calibration import Reliability
+from naively.evaluation.calibration import Reliability
 from naively.exact import Float64
 from naively.plot import style
 from naively.plot.models import check_classes, codes

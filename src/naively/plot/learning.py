@@ -14,8 +14,7 @@ from naively.exact import Float64
 from naively.plot import style
 
 if TYPE_CHECKING:  # which imports scikit-learn
-    from naively.study.comparison import Comparison
-    from naively.study.results import Candidate
+    from naively.evaluation.compare.comparison import Candidate, Comparison
 
 ABOVE = 1.25  # times what the majority class has: what is worse is not drawn
 

@@ -9,12 +9,12 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
+from naively.evaluation.cross_validation import SmoothingCurve
 from naively.exact import Float64
 from naively.model import Model
 from naively.plot import style
 from naively.plot.models import feature as feature_of
 from naively.plot.models import part_of
-from naively.study.smoothing import SmoothingCurve
 from naively.tables.names import few
 from naively.tables.telling import bits, bits_of_event
 

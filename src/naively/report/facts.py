@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from naively.calibration import Reliability
+from naively.evaluation.calibration import Reliability
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from naively.calibration import Reliability
+from naively.evaluation.calibration import Reliability
 from naively.evidence.shapes import Shape
 from naively.model import Model
 from naively.plot import (

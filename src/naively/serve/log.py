@@ -7,6 +7,8 @@ acknowledged together. A frame is whole or it does not count, as nobody was told
     frame:  mark (16 bytes), length of the payload (8 bytes), digest (16 bytes), payload
     payload: for each change, two lengths (4 and 8 bytes), a JSON text about it, its rows
 
+It holds rows of people: its owner alone can read it.
+
 The mark is drawn by chance, so that it is in no rows. It tells where frames begin: if it is met
 after a damaged frame, that frame was not the last one, and the log does not say all.
 """
@@ -23,7 +25,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from naively.files.atomic import replacing, settle
+from naively.files.atomic import PRIVATE, replacing, settle
 
 MAGIC = b"naively log 1\n"
 MARK = 16
@@ -63,7 +65,7 @@ def begin(path: Path, mark: bytes, entries: Sequence[Entry] = ()) -> None:
 
     Raises OSError if it cannot be written; the old one stays.
     """
-    with replacing(path) as temporary:
+    with replacing(path, private=True) as temporary:
         temporary.write_bytes(MAGIC + mark + (_frame(mark, entries) if entries else b""))
     settle(path.parent)
 
@@ -105,6 +107,8 @@ class Log:
 
     def __init__(self, path: Path, mark: bytes, size: int) -> None:
         self.path, self.mark, self.size = path, mark, size
+        with suppress(PermissionError):  # of another owner's file
+            path.chmod(PRIVATE)
         self._file = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
         self._cut()
 

@@ -84,6 +84,10 @@ class BlockStatistics(Statistics):
         for mine, theirs in zip(self.parts, other.parts, strict=True):
             mine.accumulate(theirs, classes, sign)
 
+    def scaled(self, gamma: float) -> Self:
+        """Every sum times gamma."""
+        return type(self)([part.scaled(gamma) for part in self.parts])
+
     def canonical(self) -> Self:
         """The same statistics in their one smallest form."""
         return type(self)([part.canonical() for part in self.parts])

@@ -1,4 +1,8 @@
-"""Some of the documents themselves: a bounded sample, which adds up as sums do."""
+"""Some of the documents themselves: a bounded sample, which adds up as sums do.
+
+Beyond a limit a different document is in it with a probability in proportion to its weight, as
+`naively.statistics.sampling` has it: one that recurs is there for sure.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +12,16 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.exact import ExactArray, Int64
+from naively.exact import ExactArray, Float64, Int64
 from naively.hashing import UInt64
 from naively.kernels import documents as kernel
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Statistics
 from naively.statistics.level_counts import count_levels
 from naively.statistics.levels import Encoded
+from naively.statistics.sampling import ALL, below, priorities, stands_for
 from naively.text.documents import Documents
 from naively.workers import Workers
 
-ALL = (1 << 64) - 1
-"""The threshold below which all hashes are."""
 KEPT = 20_000
 """Different documents that are kept, at most,"""
 ROOM = 1 << 25
@@ -29,10 +32,12 @@ NEW = -1  # the column of a document that was not met
 
 
 class DocumentSample(Statistics):
-    """Different documents, those whose hash is below a threshold, with their weights.
+    """Different documents, those whose hash is below a threshold times their weight, with these.
 
-    Which they are depends on what was learned alone, not on its order and split: those of the
-    smallest hashes. The threshold falls as documents come, and does not rise again.
+    Which they are depends on what was learned alone, not on its order and split, unless documents
+    recur that were too light at first. The threshold falls as documents come, and does not rise
+    again. The weight of a document is that in its class of most weight; with labels, of which class
+    0 is all documents, that of the document.
 
     Attributes
     ----------
@@ -40,14 +45,14 @@ class DocumentSample(Statistics):
     texts : the documents, in the order of their columns; those of a batch are no objects yet.
     hashes : of the documents.
     lengths : of the documents, in bytes.
-    threshold : documents with a hash from here on were not kept.
+    threshold : documents with a hash of this times their weight, or more, were not kept.
     """
 
     sized_by = "kept"
 
     def __init__(
         self, kept: ExactArray, texts: Sequence[bytes], hashes: UInt64, lengths: Int64,
-        threshold: int = ALL,
+        threshold: float = ALL,
     ) -> None:  # fmt: skip
         super().__init__({"kept": kept})
         self.texts = texts
@@ -68,16 +73,20 @@ class DocumentSample(Statistics):
         fit = lengths <= LONGEST
         if X.valid is not None:
             fit &= X.valid
-        threshold = _threshold(hashes[fit])
-        rows = np.flatnonzero(fit & (hashes < np.uint64(threshold)))
+        rows, threshold = np.flatnonzero(fit), ALL
+        known, kinds = np.unique(hashes[rows], return_inverse=True)
+        if len(known) > KEPT:  # by hashes alone, so that few of the texts become objects
+            weight = _count(kinds, len(known), batch.some(rows), workers).rounded().max(axis=0)
+            priority = priorities(known, weight)
+            threshold = float(np.partition(priority, KEPT)[KEPT])
+            rows = rows[(priority < threshold)[kinds]]
         kinds, first = _different(Unread(X, rows), hashes[rows])
-        own = batch.some(rows)
-        levels = Encoded(own.of_rows(kinds).reshape(-1, 1), [np.arange(len(first))])
-        count = count_levels(levels, own, workers).tables["count"]
+        count = _count(kinds, len(first), batch.some(rows), workers)
         rows = rows[first]
         own_texts = Unread(X[rows], np.arange(len(rows)))  # a copy: the batch may change, or go
-        found = cls(count, own_texts, hashes[rows], lengths[rows], threshold)
-        found._cut()
+        found = cls(count, own_texts, hashes[rows], lengths[rows])
+        found._below(threshold)
+        found._cut(KEPT, ROOM)
         return found
 
     def __len__(self) -> int:
@@ -99,17 +108,36 @@ class DocumentSample(Statistics):
         """The memory that the documents and their weights take."""
         return super().nbytes + int(self.lengths.sum())
 
-    def first(self, most: int, room: int) -> int:
-        """How many of the first documents are no more than so many, and so many bytes."""
-        return min(most, int(np.searchsorted(np.cumsum(self.lengths), room, "right")))
+    @property
+    def _weight(self) -> Float64:
+        """By which documents are kept, (n,)."""
+        found: Float64 = self.counts.max(axis=0, initial=0.0)
+        return found
+
+    @property
+    def counts(self) -> Float64:
+        """The weight of each document by class, (C, n)."""
+        found: Float64 = self.tables["kept"].rounded()[:, : len(self)]
+        return found
+
+    @property
+    def stands(self) -> Float64:
+        """How many times its weight each document stands for, (n,): 1 if it is here for sure."""
+        return stands_for(self._weight, self.threshold)
+
+    def smaller(self, most: int, room: int) -> Self:
+        """A sample of no more documents than so many, and so many bytes; canonical."""
+        found = self.canonical()
+        found._cut(most, room)
+        return found
 
     # ---- the algebra -------------------------------------------------------------------------
 
     def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
         """Add (or subtract) the documents of another sample."""
-        if other.threshold < self.threshold:
-            self._below(other.threshold)
-        chosen = np.flatnonzero(other.hashes < np.uint64(self.threshold))
+        threshold = min(self.threshold, other.threshold)
+        there = np.isin(other.hashes, self.hashes) | (threshold == ALL)
+        chosen = np.flatnonzero(there | below(other.hashes, other._weight, threshold))
         if len(chosen):
             texts = [other.texts[k] for k in chosen.tolist()]
             columns = self._columns(texts, other.hashes[chosen])
@@ -121,7 +149,14 @@ class DocumentSample(Statistics):
             self._widen()
             count = other.tables["kept"].gather(1, chosen)
             self.tables["kept"] = self.tables["kept"].accumulate(count, classes, columns, sign)
-        self._cut()
+        self._below(threshold)
+        self._cut(KEPT, ROOM)
+
+    def scaled(self, gamma: float) -> Self:
+        """As the base class: what all documents weigh less, the threshold has more."""
+        found = super().scaled(gamma)
+        found._below(self.threshold / gamma if gamma > 0 else ALL)
+        return found
 
     def _columns(self, texts: list[bytes], hashes: UInt64) -> Int64:
         """Where documents are among these, or `NEW`."""
@@ -141,18 +176,25 @@ class DocumentSample(Statistics):
             wide = max(size, table.shape[1] * 3 // 2)
             self.tables["kept"] = table.scatter(1, np.arange(table.shape[1]), wide)
 
-    def _cut(self) -> None:
-        """Keep as many of the smallest hashes as there is room for."""
-        if len(self) <= KEPT and self.lengths.sum() <= ROOM:
+    def _cut(self, most: int, room: int) -> None:
+        """Keep as many of the smallest hashes, beside weights, as there is room for."""
+        if len(self) <= most and self.lengths.sum() <= room:
             return
-        order = np.argsort(self.hashes, kind="stable")
-        fitting = int(np.searchsorted(np.cumsum(self.lengths[order]), ROOM, "right"))
-        self._below(int(self.hashes[order[min(KEPT, fitting)]]))
+        priority = priorities(self.hashes, self._weight)
+        order = np.argsort(priority, kind="stable")
+        fitting = int(np.searchsorted(np.cumsum(self.lengths[order]), room, "right"))
+        self._below(float(priority[order[min(most, fitting)]]))
 
-    def _below(self, threshold: int) -> None:
-        """Keep the documents whose hash is below a threshold."""
+    def _below(self, threshold: float) -> None:
+        """Keep the documents whose hash is below a threshold times their weight.
+
+        From a sample no more can be subtracted of a document than it has; others are not in it.
+        """
         self.threshold = threshold
-        self._take(np.flatnonzero(self.hashes < np.uint64(threshold)))
+        if threshold != ALL:
+            kept = below(self.hashes, self._weight, threshold) & ~(self.counts < 0).any(axis=0)
+            if not kept.all():
+                self._take(np.flatnonzero(kept))
 
     def _take(self, columns: npt.NDArray[np.integer]) -> None:
         """Keep some of the documents, in this order."""
@@ -191,7 +233,7 @@ class DocumentSample(Statistics):
         return {
             "texts": self.documents.data,
             "text_lengths": self.lengths,
-            "threshold": np.array([self.threshold], "<u8"),
+            "threshold": np.array([self.threshold], "<f8"),
         }
 
     @classmethod
@@ -207,16 +249,17 @@ class DocumentSample(Statistics):
             raise ValueError("its documents do not belong to their weights")
         if len(lengths) > KEPT or lengths.sum() != len(data) or len(data) > ROOM:
             raise ValueError("the lengths of its documents do not add up")
-        if threshold.dtype != np.uint64 or threshold.shape != (1,):
+        if threshold.dtype != np.float64 or threshold.shape != (1,) or not threshold[0] > 0:
             raise ValueError("its threshold is no number")
         documents = Documents(data, np.append(0, np.cumsum(lengths)))
         hashes = hashes_of(documents)
-        if (hashes >= threshold[0]).any() and int(threshold[0]) != ALL:
-            raise ValueError("a document is beyond its threshold")
         texts = [*Unread(documents, np.arange(len(documents)))]
         if len({*texts}) < len(texts):
             raise ValueError("a document is there twice")
-        return cls(kept, texts, hashes, lengths, int(threshold[0]))
+        found = cls(kept, texts, hashes, lengths, float(threshold[0]))
+        if not found.is_complete and not below(hashes, found._weight, found.threshold).all():
+            raise ValueError("a document is beyond its threshold")
+        return found
 
     def _agrees(self, other: Self) -> bool:
         return self.threshold == other.threshold and [*self.texts] == [*other.texts]
@@ -244,10 +287,10 @@ def hashes_of(X: Documents) -> UInt64:
     return out
 
 
-def _threshold(hashes: UInt64) -> int:
-    """The hash below which so many different ones are as are kept."""
-    different = np.unique(hashes)
-    return ALL if len(different) <= KEPT else int(different[KEPT])
+def _count(kinds: Int64, size: int, batch: Batch, workers: Workers) -> ExactArray:
+    """The weights (C, size) of the documents of each kind."""
+    levels = Encoded(batch.of_rows(kinds.astype(np.int32)).reshape(-1, 1), [np.arange(size)])
+    return count_levels(levels, batch, workers).tables["count"]
 
 
 def _different(texts: Sequence[bytes], hashes: UInt64) -> tuple[Int64, Int64]:

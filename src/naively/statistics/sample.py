@@ -25,12 +25,9 @@ from naively.statistics.levels import Encoded, Levels, mixed_arrays, read_mixed
 from naively.statistics.mixed import sizes
 from naively.statistics.row_encoding import Codes, distinct, encoded
 from naively.statistics.sample_rows import Rows, merged, ordered
+from naively.statistics.sampling import ALL, below, priorities, stands_for
 from naively.workers import Workers
 
-ALL = np.inf
-"""The threshold below which all keys are."""
-KEYS = 2.0**64
-"""Keys are below."""
 ROOM = 1 << 25
 """Characters of the different texts of all rows that are kept, at most."""
 
@@ -103,18 +100,14 @@ class SampleStatistics(Statistics):
 
     def estimated(self) -> Float64:
         """What each row stands for, by class, (C, R): its weight, or its part of θ."""
-        count = self.tables["count"].rounded()
-        if self.is_complete:
-            return count
-        weight = np.maximum(self._weight, 1e-300)
-        return count * np.maximum(KEYS / self.threshold / weight, 1.0)
+        found: Float64 = self.tables["count"].rounded() * stands_for(self._weight, self.threshold)
+        return found
 
     def _below(self, threshold: float) -> Self:
         """The rows whose key is below a threshold times their weight."""
         if threshold == ALL:
             return self
-        weight = self._weight
-        kept = (self.rows.keys < threshold * weight) & (weight > 0)
+        kept = below(self.rows.keys, self._weight, threshold)
         negative = (self.tables["count"].rounded() < 0).any(axis=0)
         return self._with(self.tables, threshold=threshold)._some(kept & ~negative)
 
@@ -136,7 +129,7 @@ class SampleStatistics(Statistics):
         lengths = [*map(sizes, self.levels)]
         if len(self.codes) <= self.limit and sum(int(one.sum()) for one in lengths) <= ROOM:
             return self
-        priority = self.rows.keys / np.maximum(self._weight, 1e-300)
+        priority = priorities(self.rows.keys, self._weight)
         order = np.argsort(priority, kind="stable")
         needed = np.zeros(len(self.codes), np.int64)
         for own, known in zip(self.codes.T, lengths, strict=True):

@@ -53,12 +53,17 @@ class Rows:
         return Rows(_by_column((own for own, _ in columns), *self.codes.shape), levels, self.keys)
 
 
-def ordered(codes: npt.NDArray[Any], levels: list[Levels]) -> tuple[Rows, npt.NDArray[np.intp]]:
-    """(the rows, where each of them was); those of equal keys in the order of their codes."""
+def keys_of(codes: npt.NDArray[Any], levels: list[Levels]) -> UInt64:
+    """A hash of each row, (n,), by its values alone."""
     keys = np.zeros(len(codes), np.uint64)
     for own, known in zip(codes.T, levels, strict=True):
         keys += np.append(hashed(known), np.uint64(0))[own]
-    keys = mixed(keys + np.uint64(GOLDEN))
+    return mixed(keys + np.uint64(GOLDEN))
+
+
+def ordered(codes: npt.NDArray[Any], levels: list[Levels]) -> tuple[Rows, npt.NDArray[np.intp]]:
+    """(the rows, where each of them was); those of equal keys in the order of their codes."""
+    keys = keys_of(codes, levels)
     if (keys[1:] > keys[:-1]).all():
         return Rows(np.asfortranarray(codes, np.int32), levels, keys), np.arange(len(keys))
     order = np.argsort(keys, kind="stable")

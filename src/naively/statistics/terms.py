@@ -184,6 +184,12 @@ class SampledTerms(TermStatistics):
         super().accumulate(other, classes, sign)
         self.sample.accumulate(other.sample, classes, sign)
 
+    def scaled(self, gamma: float) -> Self:
+        """Every sum times gamma."""
+        new = super().scaled(gamma)
+        new.sample = self.sample.scaled(gamma)
+        return new
+
     def canonical(self) -> Self:
         """The same, each number in as few limbs as possible."""
         new = super().canonical()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -95,6 +95,15 @@ def encode_part(
         add_invalid(invalid, {part.names[k]: one for k, one in unread.items()})
         return data, invalid
     return _numbers(part, flat, rows, missing)
+
+
+def cells_of(
+    batch: pa.RecordBatch | pa.Table, names: Sequence[str], missing: Collection[str]
+) -> Encoded:
+    """The values of some columns, numbers or text, whatever a model makes of them."""
+    here = {*batch.schema.names}
+    given = {name: values.flat(batch.column(name)) for name in names if name in here}
+    return _cells(Counted(None, names), given, batch.num_rows, missing, {})[0]
 
 
 def _levels(part: Counted, given: Arrays, rows: int, missing: Collection[str]) -> Encoded:

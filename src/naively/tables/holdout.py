@@ -1,18 +1,76 @@
-"""Which rows of a stream are held out: the same part of every class, in one pass."""
+"""Which rows of a stream are held out: the same part of every class, in one pass.
+
+A copy of a row is no new row (`naively.evidence.duplicates`): where there are copies among the
+first rows, rows are held out by what is in them, so that a row and its copies are on one side.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from naively.evidence.duplicates import duplicated
 from naively.exact import Float64, Int64
 from naively.hashing import GOLDEN, UInt64, hashed, mixed
+from naively.statistics.row_encoding import distinct
+from naively.statistics.sample_rows import keys_of, ordered
 from naively.tables import values
+from naively.tables.encoding import cells_of
 from naively.tables.targets import LabelCodes
 
 FINEST = 10**9  # denominator of the part to hold out: no product below leaves int64
+
+
+@dataclass(frozen=True)
+class Copies:
+    """What tells rows apart where some are copies of others.
+
+    Attributes
+    ----------
+    names : of the columns.
+    missing : how a missing value is spelled.
+    recurring : keys of rows that recur, of which each is a draw of its own.
+    """
+
+    names: tuple[str, ...]
+    missing: tuple[str, ...]
+    recurring: tuple[int, ...]
+
+    @classmethod
+    def among(
+        cls, rows: pa.Table, labels: LabelCodes, names: Sequence[str], missing: Collection[str]
+    ) -> Copies | None:
+        """Those among some rows; None if there are none."""
+        known = np.flatnonzero(labels[1] < len(labels[0]))
+        cells = cells_of(rows, names, missing)
+        if not len(known) or not names:
+            return None
+        first, kind = distinct(cells.codes, [len(one) + 1 for one in cells.levels])
+        size, y = len(first), labels[1][known]
+        each, count = np.unique(y * size + kind[known], return_counts=True)
+        if not (count > 1).any():
+            return None
+        different, order = ordered(cells.codes[first], [*cells.levels])
+        rank = np.argsort(order, kind="stable")
+        y, row = each // size, rank[each % size]
+        found = duplicated(
+            different.codes, different.levels, y, row, count.astype(np.float64), len(labels[0])
+        )
+        if not found.any():
+            return None
+        recurring = np.unique(different.keys[row[(count > 1) & ~found]])
+        return cls((*names,), (*missing,), tuple(recurring.tolist()))
+
+    def keys(self, rows: pa.RecordBatch | pa.Table) -> UInt64:
+        """64 bits that stand for what is in each row; 0 for rows that recur."""
+        cells = cells_of(rows, self.names, self.missing)
+        found = keys_of(cells.codes, [*cells.levels])
+        return np.where(np.isin(found, np.array(self.recurring, np.uint64)), np.uint64(0), found)
 
 
 class Draw:
@@ -24,6 +82,9 @@ class Draw:
     learned. Which row of a group is drawn depends on the seed, the class and the number of the
     group: not on other classes, on batches or on threads.
 
+    Rows that have keys are drawn by a hash of these: of each class those below a bound, so that it
+    has its part of the different ones among the first rows.
+
     Parameters
     ----------
     part : of the rows to hold out, above 0 and below 1.
@@ -31,18 +92,34 @@ class Draw:
     """
 
     def __init__(self, part: float, seed: int) -> None:
-        self.most = part > 0.5
+        self.part, self.most = part, part > 0.5
         rate = Fraction(part).limit_denominator(FINEST)
         rate = min(max(1 - rate if self.most else rate, Fraction(1, FINEST)), Fraction(1, 2))
         self.over, self.under = rate.numerator, rate.denominator
         self.seed = seed
         self.met: dict[str, int] = {}
+        self.bounds: dict[str, float] = {}
 
-    def of(self, labels: LabelCodes) -> Float64:
+    def bound(self, labels: LabelCodes, known: UInt64) -> None:
+        """Settle the bounds, by the first rows."""
+        rows = np.flatnonzero((labels[1] < len(labels[0])) & (known != 0))
+        for code, label in enumerate(labels[0].tolist()):
+            own = np.unique(known[rows[labels[1][rows] == code]])
+            luck = np.sort(_part(mixed(own + np.uint64(self._key(_name(label))))))
+            held = min(round(self.part * len(own)), len(own) - 1)
+            if held >= 0:
+                self.bounds[_name(label)] = float(luck[held])
+
+    def of(self, labels: LabelCodes, known: UInt64 | None = None) -> Float64:
         """For each row of the next batch a number from 0 to below 1 if it is held out, or else inf.
 
         If not all that are drawn can be held, those with the smallest numbers are a sample of
         them, in which each class has its part again.
+
+        Parameters
+        ----------
+        labels : of the rows.
+        known : (n,) keys of the rows that are drawn by these, 0 of others; None for no keys.
         """
         names, place = np.unique(
             np.array([_name(label) for label in labels[0].tolist()], object), return_inverse=True
@@ -57,6 +134,15 @@ class Draw:
         self.met.update(zip(names, (before + sizes).tolist(), strict=True))
         draws = np.full(len(codes), np.inf)
         draws[rows] = self._drawn(number, keys)
+        if known is not None:
+            some = rows[known[rows] != 0]
+            own = known[some]
+            of_class = np.array([self._key(name) for name in names], np.uint64)[codes[some]]
+            bounds = np.array([self.bounds.get(name, self.part) for name in names])[codes[some]]
+            luck = _part(mixed(own + of_class))
+            draws[some] = np.divide(
+                luck, bounds, out=np.full(len(some), np.inf), where=luck < bounds
+            )
         return draws
 
     def _key(self, name: str) -> int:

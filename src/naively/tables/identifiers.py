@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from naively.column_types import MANY
+from naively.evaluation.folds import Learnable
 from naively.evidence.dates import as_dates
 from naively.evidence.prose import are_prose
 from naively.model import Model
 from naively.schema import Schema, Why
 from naively.statistics.levels import Encoded, Levels
-from naively.study.folds import Learnable
 from naively.tables.wordy import wordy
 
 IDENTIFIER = Why("like an identifier: another value in each row")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import NamedTuple
@@ -15,9 +15,10 @@ from naively.engines.stream import in_order
 from naively.exact import Float64
 from naively.model import Model
 from naively.tables.held import Held, compact
-from naively.tables.holdout import Draw
+from naively.tables.holdout import Copies, Draw
 from naively.tables.inference import first_rows
 from naively.tables.inputs import Task
+from naively.tables.joining import together
 from naively.tables.learning import (
     Inferred,
     LearningError,
@@ -180,21 +181,43 @@ def _planned(
 
 
 def _drawn(tasks: Iterable[Task], question: Question, threads: int) -> Iterator[Drawn]:
-    """The pieces of work with the draws of their rows; read before, if some are to be held out."""
+    """The pieces of work with the draws of their rows; read before, if some are to be held out.
+
+    Whether there are copies among the rows is looked for in the first ones.
+    """
     if question.holdout == 0:
         yield from map(Drawn, tasks)
         return
-    draw = Draw(question.holdout, question.seed)
+    draw, missing = Draw(question.holdout, question.seed), question.wishes.missing
 
     def read(task: Task) -> tuple[pa.RecordBatch, LabelCodes]:
         batch = task()
-        return batch, labelled(
-            pa.Table.from_batches([batch]), question.target, question.wishes.missing
-        )
+        return batch, labelled(pa.Table.from_batches([batch]), question.target, missing)
 
-    for batch, labels in in_order(read, tasks, threads):
-        draws = draw.of(labels)
+    stream = in_order(read, tasks, threads)
+    first: list[tuple[pa.RecordBatch, LabelCodes]] = []
+    while (
+        sum(batch.num_rows for batch, _ in first) < MOST
+        and (more := next(stream, None)) is not None
+    ):
+        first.append(more)
+    copies = _copies_of([batch for batch, _ in first], question, draw)
+    for batch, labels in chain(first, stream):
+        draws = draw.of(labels, None if copies is None else copies.keys(batch))
         yield Drawn(lambda batch=batch: batch, draws)  # type: ignore[misc]
+
+
+def _copies_of(first: Sequence[pa.RecordBatch], question: Question, draw: Draw) -> Copies | None:
+    """The copies among the first rows of a stream, which settle bounds; None if there are none."""
+    if not first:
+        return None
+    rows = together([pa.Table.from_batches([batch]) for batch in first])
+    missing = question.wishes.missing
+    names = features_of(rows.column_names, question)
+    labels = labelled(rows, question.target, missing)
+    if (found := Copies.among(rows, labels, names, missing)) is not None:
+        draw.bound(labels, found.keys(rows))
+    return found
 
 
 def _split(

@@ -1,0 +1,1 @@
+"""How predictions compare with the truth: tallies that add up, cross-validation, comparisons."""

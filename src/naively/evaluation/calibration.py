@@ -1,0 +1,126 @@
+"""Whether probabilities are right: of rows that are 80% sure, 80% should be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import Float64, Int64
+
+BINS = 10
+RANGE = 1e3
+"""Nats at most, and 1 / so many at least, that the usual distance between decisions may be."""
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """The probability of the predicted class beside how often it is the true one.
+
+    Rows are sorted by that probability, and cut into ten bins of equal numbers of rows; rows of
+    the same probability stay together, so that bins may be fewer, and of unequal size.
+
+    Attributes
+    ----------
+    rows : (B,) rows of each bin, or their weight.
+    confidence : (B,) mean probability of their predicted classes.
+    accuracy : (B,) the part of them that is predicted right.
+    error : Σ_b rows_b / n · |accuracy_b - confidence_b|, the expected calibration error (Naeini,
+        Cooper & Hauskrecht 2015, who cut the range of probabilities evenly instead).
+    standard_error : of `error`, as the mean of n numbers ±(right - probability), with the sign of
+        each bin.
+    by_chance : what `error` would be on so many rows, about, if the probabilities were right:
+        √(2/π) / n · Σ_b √(Σ_i p_i (1 - p_i)), as the distances are then of normal distributions.
+    """
+
+    rows: Float64
+    confidence: Float64
+    accuracy: Float64
+    error: float
+    standard_error: float
+    by_chance: float
+
+    @classmethod
+    def of(
+        cls, confidence: Float64, right: npt.NDArray[np.bool_], weights: Float64 | None = None
+    ) -> Reliability:
+        """That of n rows, in any order.
+
+        Parameters
+        ----------
+        confidence : (n,) P(predicted class | x).
+        right : (n,) whether it is the true class.
+        weights : (n,), or None if each row weighs 1; a row of weight w counts as w rows.
+        """
+        levels, *counts = by_probability(confidence, right, weights)
+        rows, hits = (one.astype(np.float64) for one in counts)
+        n = float(rows.sum())
+        if not n:
+            return cls(rows, levels, levels, math.nan, math.nan, math.nan)
+        at = (BINS * (2 * np.cumsum(rows) - rows) // (2 * n)).astype(
+            np.int64
+        )  # by the middle row of each level
+        squares = hits * (1.0 - levels) ** 2 + (rows - hits) * levels**2
+        of_bin, right_of_bin, sure, spread = (
+            np.bincount(at, each, BINS).astype(np.float64)
+            for each in (rows, hits, rows * levels, rows * levels * (1.0 - levels))
+        )
+        error = math.fsum(np.abs(right_of_bin - sure)) / n
+        kept = of_bin > 0
+        return cls(
+            of_bin[kept], sure[kept] / of_bin[kept],
+            right_of_bin[kept] / of_bin[kept], error,
+            math.sqrt(max(math.fsum(squares) / n - error**2, 0.0) / n),
+            math.sqrt(2.0 / math.pi) * math.fsum(np.sqrt(spread)) / n,
+        )  # fmt: skip
+
+
+def by_probability(
+    chance: Float64, happened: npt.NDArray[np.bool_], weights: Float64 | None = None
+) -> tuple[Float64, npt.NDArray[np.number], npt.NDArray[np.number]]:
+    """(the distinct probabilities, increasing; rows that have each; those with the event).
+
+    Counts, or sums of weights, which do not depend on the order of the rows.
+    """
+    if weights is not None:
+        order = np.lexsort([weights, chance])
+        chance, happened, weights = chance[order], happened[order], weights[order]
+    levels, places = np.unique(chance, return_inverse=True)
+    size = len(levels)
+    own = None if weights is None else weights[happened]
+    return levels, np.bincount(places, weights, size), np.bincount(places[happened], own, size)
+
+
+def temperature_scale(decisions: Float64, codes: Int64, weights: Float64) -> float:
+    """The s > 0 for which softmax (s · decisions) predicts these rows with the least log-loss.
+
+    The temperature 1 / s of Guo, Pleiss, Sun & Weinberger 2017, "On calibration of modern neural
+    networks". With m_c rows of class c each counts as of it to (m_c + 1) / (m_c + 2), as in Platt
+    1999, "Probabilistic outputs for support vector machines": so s is finite.
+
+    Parameters
+    ----------
+    decisions : (n, C) of models that did not learn these rows.
+    codes : (n,) the class of each row.
+    weights : (n,) of the rows.
+    """
+    from scipy.optimize import minimize_scalar  # which take long to import
+    from scipy.special import log_softmax
+
+    spread = float(np.sqrt(np.mean(np.ptp(decisions, axis=1) ** 2))) if len(decisions) else 0.0
+    if spread == 0.0:
+        return 1.0
+    n, classes = decisions.shape
+    own = np.bincount(codes, weights, classes)[codes] + 1.0
+    target = np.repeat((1.0 / (own + 1.0) / (classes - 1))[:, np.newaxis], classes, axis=1)
+    target[np.arange(n), codes] = own / (own + 1.0)
+    target *= weights[:, np.newaxis]
+
+    def loss(log_scale: float) -> float:
+        return float(-(target * log_softmax(np.exp(log_scale) * decisions, axis=1)).sum())
+
+    ends = np.log([1.0 / RANGE, RANGE]) - np.log(spread)
+    found = minimize_scalar(loss, bounds=tuple(ends), method="bounded", options={"xatol": 1e-9})
+    return float(np.exp(found.x))

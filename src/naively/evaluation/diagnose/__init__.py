@@ -1,0 +1,1 @@
+"""Whether the columns depend on each other, and which model family fits a table."""

@@ -1,0 +1,423 @@
+"""How a column of new rows differs: what there is to say, and in which words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import Literal
+
+import numpy as np
+
+from naively.evaluation.drift import two_samples as test
+from naively.evaluation.drift.marginals import Cells, Marginal, Sums, Terms, corrected
+from naively.exact import Float64, Int64
+from naively.markup import counted
+from naively.statistics.row_encoding import number_text
+
+Kind = Literal["levels", "numbers", "words"]
+
+
+@dataclass(frozen=True)
+class WordDrift:
+    """A word that more or fewer documents have.
+
+    Attributes
+    ----------
+    word : str
+    learned, new : part of the learned and of the new documents that have it.
+    at_most : whether ``learned`` is a bound: how often the word was met is known, but not where.
+    p_value : by Holm's method, for all words of the column.
+    """
+
+    word: str
+    learned: float
+    new: float
+    at_most: bool
+    p_value: float
+
+
+@dataclass(frozen=True)
+class ColumnDrift:
+    """How a column differs.
+
+    Attributes
+    ----------
+    name : str
+    kind : "levels", "numbers" or "words": what it was compared as.
+    change : what changed most, in words.
+    moved : part of the rows that would have to have another value for both to look alike (total
+        variation), from 0 to 1; of numbers of which only means and variances are known that of
+        normal distributions; of texts the largest difference of the parts that have a word.
+    by_chance : about what it is if nothing changed; NaN of texts.
+    p_value : of all that was tested of the column, each times the number of tests; NaN if nothing
+        could be.
+    adjusted : by Holm's method, for all columns.
+    tests : dict of p-values: "cells", "ranks", "mean", "spread", "far", "words",
+        "missing"; see `naively.evaluation.drift.two_samples`.
+    missing : part of the learned and of the new rows that have no value.
+    unseen : dict of the most frequent new levels that were never learned, and their rows.
+    words : list of WordDrift, those first that changed most.
+    """
+
+    name: str
+    kind: Kind
+    change: str
+    moved: float
+    by_chance: float
+    p_value: float
+    adjusted: float
+    tests: dict[str, float]
+    missing: tuple[float, float]
+    unseen: dict[str, int]
+    words: list[WordDrift]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A column that was compared, and what its new values are like, row by row.
+
+    Attributes
+    ----------
+    drift : ColumnDrift
+    surprise : (m,) by how many nats the value of each new row is less probable than those of
+        learned rows on average, 0 if missing; None if that is not known.
+    excess : what it is on average if nothing changed, as the probabilities are estimated.
+    told : (m, C) what each new value tells for each class, in nats; None if that is not known.
+    means : (C, C) the same of each learned class (first), on average.
+    by_class, new : (C, k) and (k,), shares of cells, or a mean in standard deviations, of each
+        learned class and of the new rows: what other shares of the classes may explain.
+    odd : (m,) how rare the value of each new row is, in nats beyond the mean of learned ones, 0 if
+        missing: finer than `surprise`, which is known of all learned rows; None if not known.
+    """
+
+    drift: ColumnDrift
+    surprise: Float64 | None = None
+    excess: float = 0.0
+    told: Float64 | None = None
+    means: Float64 | None = None
+    by_class: Float64 | None = None
+    new: Float64 | None = None
+    odd: Float64 | None = None
+
+
+def percent(share: float) -> str:
+    """A share as people read it."""
+    if 0 < share < 0.0005 or 0.9995 < share < 1:
+        return "<0.1%" if share < 0.5 else ">99.9%"
+    return f"{share:.1%}" if share < 0.0995 or 0.9 < share < 1 else f"{share:.0%}"
+
+
+def change(before: float, after: float) -> str:
+    """Two shares, with one more digit if they are alike without it."""
+    said = percent(before), percent(after)
+    if said[0] == said[1] and before != after and not said[0].startswith(("<", ">")):
+        digits = len(said[0].partition(".")[2]) or 1
+        said = f"{before:.{digits}%}", f"{after:.{digits}%}"
+    return f"{said[0]} → {said[1]}"
+
+
+def made(
+    name: str, kind: Kind, said: dict[str, str], tests: dict[str, float], moved: float,
+    by_chance: float, missing: Float64, rows: Float64, unseen: dict[str, int] | None = None,
+    words: list[WordDrift] | None = None,
+) -> ColumnDrift:  # fmt: skip
+    """What changed, given what can be said for each test.
+
+    Parameters
+    ----------
+    missing, rows : (2,) learned and new rows, without a value and with one.
+    """
+    gone = np.divide(missing, missing + rows, where=missing + rows > 0, out=np.zeros(2))
+    tests = tests | {"missing": test.of_cells(*np.array([rows, missing]).T)}  # NaN if none is
+    said = said | {"missing": f"missing {change(*gone.tolist())}"}
+    if not rows.all():
+        moved, by_chance = abs(gone[1] - gone[0]), math.nan
+    least = min(said, key=lambda one: (math.isnan(tests[one]), tests[one]))
+    if not rows.all():
+        least = "missing"
+        if not missing[rows == 0].all():
+            said["missing"] = "no row to compare"
+    elif math.isnan(tests[least]) or tests[least] == 1.0:
+        least = next(iter(said))
+    return ColumnDrift(
+        name, kind, said[least], float(np.fmax(moved, abs(gone[1] - gone[0]))), by_chance,
+        test.bonferroni([*tests.values()]), math.nan, tests, (float(gone[0]), float(gone[1])),
+        unseen or {}, words or [],
+    )  # fmt: skip
+
+
+def level_text(level: object) -> str:
+    """A level, or a number with four digits that matter."""
+    if isinstance(level, float | np.floating):
+        return number(float(level))
+    return str(level)
+
+
+def number(value: float) -> str:
+    """Four digits that matter; whole numbers below a million with all of theirs."""
+    if value.is_integer() and abs(value) < 1e6:
+        return number_text(value)
+    return f"{value:.4g}"
+
+
+# ---- Columns of new rows compared with what was learned of them.
+
+
+WORDS = 10
+"""Words that are told of, at most."""
+LARGE = 1e60
+"""Numbers are compared as if none were larger, as their squares have to be numbers."""
+
+
+@singledispatch
+def compared(known: Marginal, scale: float) -> Compared:
+    """What is to be said of a column.
+
+    Parameters
+    ----------
+    scale : rows that the weight 1 of learned rows counts as.
+    """
+    raise NotImplementedError(known)
+
+
+# ---- cells -----------------------------------------------------------------------------------
+
+
+@compared.register
+def _(known: Cells, scale: float) -> Compared:
+    by_class, new = known.counts[:-1] * scale, known.counts[-1]
+    learned = by_class.sum(axis=0)
+    rows = np.array([learned.sum(), new.sum()])
+    missing = np.array([known.missing[:-1].sum() * scale, known.missing[-1]])
+    both = learned + new
+    share = float(rows.min() / max(rows.sum(), 1e-300))
+    numbers = known.order is not None
+    if known.order is not None:
+        cell = test.cells_of_numbers(known.order, both, share)
+    else:
+        cell = test.cells_of_levels(both, share)
+    size = int(cell.max(initial=-1)) + 1
+    first, second = (_summed(one, cell, size) for one in (learned, new))
+    tests = {"cells": test.of_cells(first, second)}
+    if numbers:
+        said, ranks = _numbers(known, learned, new, cell)
+        tests = tests | {"ranks": ranks if size > 1 else math.nan}
+    else:
+        said = {"cells": _levels(known, learned, new, cell)}
+    if known.others is not None:
+        others = known.others * np.array([scale, 1.0])
+        whole = rows + others
+        p = test.of_words(others[:1], others[1:], whole[0], whole[1], exact=False)
+        tests["others"] = float(p[0]) if whole.all() else math.nan
+        before, after = np.divide(others, whole, where=whole > 0, out=np.zeros(2)).tolist()
+        said["others"] = f"other levels: at most {change(before, after)}"
+    order = np.argsort(-new, kind="stable")
+    fresh = [k for k in order[:1000].tolist() if new[k] > 0 and learned[k] == 0]
+    unseen = {} if numbers else {level_text(known.levels[k]): int(new[k]) for k in fresh[:5]}
+    drift = made(
+        known.name, "numbers" if numbers else "levels", said, tests,
+        *test.moved(first, second), missing, rows if known.others is None else whole, unseen,
+    )  # fmt: skip
+    if not rows.all():
+        return Compared(drift)
+    counts = np.array([_summed(one, cell, size) for one in by_class])
+    cells = np.append(cell, -1)[known.codes]
+    found = _row_by_row(drift, cells, counts, second, known.missing[:-1] * scale)
+    return replace(found, odd=np.append(_odd(known.order, learned), 0.0)[known.codes])
+
+
+def _odd(order: Float64 | None, learned: Float64) -> Float64:
+    """How rare each value is, (k,), in nats beyond the mean of learned ones.
+
+    -log of the part of the learned rows that have the level, or a number as far out or farther.
+    """
+    n = float(learned.sum())
+    share = (learned + 0.5) / (n + 0.5 * len(learned))
+    if order is not None:
+        at = np.argsort(order, kind="stable")
+        at = at[~np.isnan(order[at])]
+        below = np.cumsum(learned[at])
+        tail = np.minimum(below, below[-1:] - below + learned[at])
+        share[at] = np.minimum((2.0 * tail + 0.5) / (n + 1.0), 1.0)
+    found: Float64 = -np.log(share)
+    return found - float(learned @ found) / n
+
+
+def _summed(rows: Float64, cell: Int64, size: int) -> Float64:
+    """The rows in each cell, given those of each value."""
+    return np.bincount(cell, rows, size).astype(np.float64)
+
+
+def _row_by_row(
+    drift: ColumnDrift, cells: Int64, counts: Float64, new: Float64, gone: Float64
+) -> Compared:
+    """The same with what its new values are like.
+
+    Parameters
+    ----------
+    cells : (m,) that of each new row, -1 if its value is missing.
+    counts, new : (C, k) and (k,), learned rows of each class and new ones in each cell.
+    gone : (C,) learned rows without a value.
+    """
+    classes, size = counts.shape
+    total, rows = counts.sum(axis=0), counts.sum(axis=1, keepdims=True)
+    p = (total + 0.5) / (total.sum() + 0.5 * size)
+    surprise = np.append((total / total.sum()) @ np.log(p) - np.log(p), 0.0)[cells]
+    told = np.log((counts + size * p) / (rows + size) / p).T
+    told[total == 0] = 0.0  # what was never learned tells of no class
+    whole = rows + gone[:, np.newaxis]
+    means = np.divide(counts, whole, where=whole > 0, out=np.zeros_like(counts)) @ told
+    by_class = np.divide(counts, rows, where=rows > 0, out=np.zeros_like(counts))
+    free = (counts / (counts + size * p) * (1.0 - by_class)).sum(axis=1)
+    means = corrected(means, free, whole[:, 0])
+    return Compared(
+        drift, surprise, (size - 1) / total.sum(), np.vstack([told, np.zeros(classes)])[cells],
+        means, by_class, new / new.sum(),
+    )  # fmt: skip
+
+
+def _levels(known: Cells, learned: Float64, new: Float64, cell: Int64) -> str:
+    """The level whose share changed most."""
+    before, after = learned / max(learned.sum(), 1e-300), new / max(new.sum(), 1e-300)
+    alone = np.bincount(cell)[cell] == 1
+    off = np.where(alone, np.abs(after - before), -1.0)
+    never = float(after[learned == 0].sum())
+    if not len(off):
+        return "no values"
+    k = int(off.argmax())
+    if never > off[k]:
+        levels = int((new[learned == 0] > 0).sum())
+        if levels > 1:
+            return f"{levels:,} new levels: {change(0.0, never)}"
+        k = int(((learned == 0) * new).argmax())
+    if off[k] < 0 and never <= 0:
+        return f"{counted(int(np.count_nonzero(learned)), 'level')}, as before"
+    return f"{level_text(known.levels[k])}: {change(float(before[k]), float(after[k]))}"
+
+
+def _numbers(
+    known: Cells, learned: Float64, new: Float64, cell: Int64
+) -> tuple[dict[str, str], float]:
+    """(what is to be said of cells and ranks, the p-value of these)."""
+    assert known.order is not None
+    if not len(cell):
+        return {"cells": "no values", "ranks": "no values"}, math.nan
+    at = np.argsort(known.order, kind="stable")
+    at = at[~np.isnan(known.order[at])]
+    a, b = learned[at], new[at]
+    middle = [level_text(known.levels[at[_median(one)]]) if one.any() else "?" for one in (a, b)]
+    said = {"ranks": f"median {middle[0]} → {middle[1]}"}
+    size = int(cell.max(initial=-1)) + 1
+    first, second = (_summed(one, cell, size) for one in (learned, new))
+    before, after = first / max(first.sum(), 1e-300), second / max(second.sum(), 1e-300)
+    k = int(np.abs(after - before).argmax()) if size else 0
+    own = at[(cell[at] == k) & (a + b > 0)] if size else at[:0]
+    span = "not as numbers"
+    if len(own):
+        low, high = (level_text(known.levels[place]) for place in (own[0], own[-1]))
+        span = low if low == high else f"{low} to {high}"
+    said["cells"] = f"{span}: {change(float(before[k]), float(after[k]))}"
+    if size < 2:
+        said["cells"] = said["ranks"]
+    elif middle[0] == middle[1]:
+        said["ranks"] = said["cells"]
+    return said, test.of_ranks(a, b)
+
+
+def _median(weights: Float64) -> int:
+    return int(np.searchsorted(np.cumsum(weights), weights.sum() / 2.0))
+
+
+# ---- sums ------------------------------------------------------------------------------------
+
+
+@compared.register
+def _(known: Sums, scale: float) -> Compared:
+    values = np.clip(known.values, -LARGE, LARGE)
+    x = values[~np.isnan(values)]
+    weight = known.weight * scale
+    n, m = float(weight.sum()), len(x)
+    rows, missing = np.array([n, float(m)]), known.missing * np.array([scale, 1.0])
+    mean, variance = known.mean, known.variance
+    sure = not math.isnan(variance) and n > 1
+    if not (m and n and math.isfinite(mean)) or math.isinf(variance):
+        return Compared(made(known.name, "numbers", {}, {}, math.nan, math.nan, missing, rows))
+    own, spread = float(x.mean()), float(x.var(ddof=1)) if m > 1 else 0.0
+    said = {"mean": f"mean {_shown(mean, known.of_logs)} → {_shown(own, known.of_logs)}"}
+    if sure and variance == 0.0:  # all were equal: is each new one?
+        hits = float((x != mean).sum())
+        tests = {"mean": test.of_cells(np.array([n, 0.0]), np.array([m - hits, hits]))}
+        said = {"mean": f"other than {_shown(mean, known.of_logs)}: {change(0.0, hits / m)}"}
+        drift = made(known.name, "numbers", said, tests, hits / m, 0.0, missing, rows)
+        return Compared(drift)
+    tests = {"mean": test.of_means(x, n, mean, variance if sure else None)}
+    if sure:
+        tests["spread"] = test.of_spreads(x, n, variance)
+        said["spread"] = (
+            f"standard deviation {number(math.sqrt(variance))} → {number(math.sqrt(spread))}"
+        )
+    p_value, bound, far = test.of_far(x, n, mean, variance if sure else math.nan)
+    tests["far"] = p_value
+    said["far"] = f"far from {_shown(mean, known.of_logs)}: at most {change(bound, far)}"
+    moved = test.moved_normal(mean, variance if sure else spread, own, spread)
+    by_chance = math.sqrt(1.0 / n + 1.0 / m) / math.pi
+    drift = made(known.name, "numbers", said, tests, moved, by_chance, missing, rows)
+    within = variance if sure else max(spread, 1e-300)
+    off = np.where(weight > 0, known.means - mean, 0.0)
+    slope, unit = off / within, math.sqrt(within)
+    surprise = np.nan_to_num(0.5 * (((values - mean) / unit) ** 2 - 1.0)) if sure else None
+    told = np.nan_to_num((values - mean)[:, np.newaxis] * slope)
+    of_class = np.divide(weight, known.present, where=known.present > 0, out=np.zeros_like(weight))
+    means = corrected(np.outer(off * known.present, slope), known.present, of_class)
+    by_class, new = off[:, np.newaxis] / unit, np.array([(own - mean) / unit])
+    return Compared(drift, surprise, 1.0 / n, told, means, by_class, new, surprise)
+
+
+def _shown(mean: float, of_logs: bool) -> str:
+    return number(math.exp(min(mean, 709.0)) if of_logs else mean)
+
+
+# ---- words -----------------------------------------------------------------------------------
+
+
+@compared.register
+def _(known: Terms, scale: float) -> Compared:
+    factor = np.array([scale, 1.0])
+    documents, missing = known.documents * factor, known.missing * factor
+    n, m = documents.tolist()
+    if not n or not m:
+        return Compared(made(known.name, "words", {}, {}, math.nan, math.nan, missing, documents))
+    learned, new = np.minimum(known.learned * scale, n), known.new
+    p = test.of_words(learned, new, n, m, known.exact)
+    share = m / (n + m)
+    least = _fewest(min(share, 1.0 - share) if known.exact else share, len(p))
+    told = learned + new >= least  # rarer ones can tell nothing, whatever documents have them
+    adjusted = test.holm(np.where(told, p, math.nan))
+    before, after = learned / n, new / m
+    off = np.where(known.exact | (after > before), np.abs(after - before), 0.0)
+    order = np.lexsort((-off, np.where(told, p, 1.0)))[:WORDS].tolist()
+    words = [
+        WordDrift(
+            known.term(k), float(before[k]), float(after[k]), not known.exact, float(adjusted[k])
+        )
+        for k in order if told[k] and off[k] > 0
+    ]  # fmt: skip
+    words.sort(key=lambda one: (one.p_value > 0.05, -abs(one.new - one.learned)))
+    said = {"words": _word(words[0]) if words else "no word changed"}
+    p_value = float(np.nanmin(adjusted)) if told.any() else math.nan
+    moved = abs(words[0].new - words[0].learned) if words else 0.0
+    drift = made(
+        known.name, "words", said, {"words": p_value}, moved, math.nan, missing, documents,
+        words=words,
+    )  # fmt: skip
+    return Compared(drift, told=known.told, means=known.means)
+
+
+def _word(one: WordDrift) -> str:
+    return f"{one.word}: {'at most ' * one.at_most}{change(one.learned, one.new)}"
+
+
+def _fewest(share: float, words: int) -> float:
+    """Documents that must have a word, for a test to tell anything: all in such a part of them."""
+    return max(2.0, math.log(0.05 / max(words, 1)) / math.log(min(max(share, 1e-9), 0.999)))

@@ -1,0 +1,400 @@
+"""The rows on which models are compared: all of a table, or a sample of a large one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from naively.engines.stream import in_order
+from naively.engines.threads import workers
+from naively.evaluation.folds import Learnable
+from naively.exact import Float64, Int64
+from naively.labels import check_whole
+from naively.model import Model
+from naively.plain import plain_json
+from naively.statistics.sampling import ALL
+from naively.tables import values
+from naively.tables.documents import TEXTS
+from naively.tables.encoding import encode
+from naively.tables.frames import to_array, to_arrow
+from naively.tables.held import Held
+from naively.tables.inputs import LONG, Task, is_untyped
+from naively.tables.joining import together
+from naively.tables.learning import Question, labelled, weights_of
+from naively.tables.names import no_column
+from naively.tables.readers import open_source
+from naively.tables.scanning import streamed
+from naively.tables.targets import coded, label_column, typed
+from naively.tables.values import bytes_of
+
+ROWS = 100_000
+"""Rows that are looked at, at most; or fewer of wide tables and long texts, of at most"""
+CELLS, BYTES = 1 << 24, 1 << 29
+KEPT_CELLS, KEPT_BYTES = 1 << 22, 1 << 26
+"""Of training rows that are kept to be left out: cells and bytes, at most,"""
+PROSE = 1 << 24
+"""and bytes of long texts, each of which is counted, and then predicted."""
+POSITION = "\0position"
+"""A column that no table has."""
+
+
+@dataclass
+class LabelledRows:
+    """Rows with their labels.
+
+    Attributes
+    ----------
+    table : pa.Table, without the target.
+    classes : (C,) the labels met, sorted.
+    codes : (n,) int64, the class of each row.
+    total : rows with a label that the data have; n of them are here.
+    unlabelled : rows that were left out for want of a label.
+    target : name of the column of labels, if it has one.
+    """
+
+    table: pa.Table
+    classes: Any
+    codes: Any
+    total: int
+    unlabelled: int
+    target: str | None = None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a `Report` says of them, by the names of its attributes."""
+        counts = np.bincount(self.codes, minlength=len(self.classes))
+        return {
+            "target": self.target,
+            "classes": dict(zip(self.classes.tolist(), counts.tolist(), strict=True)),
+            "rows": self.total,
+            "looked_at": len(self.codes),
+            "unlabelled": self.unlabelled,
+        }
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Report:
+    """What was found on the rows of a table.
+
+    Attributes
+    ----------
+    target : name of the column of labels, if it has one.
+    classes : dict, the rows of each label.
+    rows : rows with a label.
+    looked_at : how many of them were looked at: a sample, if they are many.
+    unlabelled : rows without a label, which were left out.
+    """
+
+    target: str | None
+    classes: dict[Any, int]
+    rows: int
+    looked_at: int
+    unlabelled: int
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _as_json(self, **nested: Any) -> dict[str, Any]:
+        """The attributes as JSON takes them; last those whose values are given here, and others."""
+        plain = {name: value for name, value in vars(self).items() if name not in nested}
+        plain["classes"] = [{"class": c, "rows": n} for c, n in self.classes.items()]
+        return plain_json({**plain, **nested})
+
+
+def failures(reasons: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each reason, after the names of all that failed for it.
+
+    Parameters
+    ----------
+    reasons : (name, why it was not estimated, or nothing).
+    """
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons:
+        if reason:
+            names.setdefault(reason, []).append(name)
+    return [f"{', '.join(own)}: {reason}" for reason, own in names.items()]
+
+
+@dataclass
+class Reservoir:
+    """The rows of a stream that have the smallest random numbers, in constant memory.
+
+    Attributes
+    ----------
+    held : rows and their numbers.
+    limit : how many are kept, at most.
+    threshold : what the numbers of rows that are kept are below.
+    """
+
+    held: Held = field(default_factory=Held)
+    limit: int = ROWS
+    threshold: float = ALL
+
+    def add(self, table: pa.Table, draws: Float64) -> None:
+        """Keep those of some rows whose numbers are small enough."""
+        few = draws < self.threshold
+        self.held.add(table if few.all() else table.filter(pa.array(few)), draws[few])
+        if self.held.rows > 2 * self.limit:
+            self.cut()
+
+    def cut(self) -> None:
+        """Keep no more than the limit."""
+        if self.held.rows > self.limit:
+            self.threshold = self.held.smallest(self.limit)
+            self.held.cut(self.threshold)
+
+
+def of_stream(
+    tasks: Iterable[Task], target: str, missing: Collection[str], seed: int, threads: int
+) -> LabelledRows:
+    """The rows of a stream of batches; a sample if they are many, in constant memory.
+
+    Every row gets a random number; those with the smallest ones are kept.
+
+    Raises TableError if the table cannot be read; ValueError if there are no rows to compare.
+    """
+    sample, untyped = Reservoir(), False
+    total = unlabelled = 0
+    for number, batch in enumerate(in_order(lambda task: task(), tasks, threads)):
+        table = pa.Table.from_batches([batch])
+        if number == 0:
+            sample.limit = _limit(table)
+        classes, codes = labelled(table, target, missing)
+        at = table.schema.get_field_index(target)
+        untyped = untyped or (at >= 0 and is_untyped(table.schema.field(at)))
+        known = codes < len(classes)
+        total, unlabelled = total + int(known.sum()), unlabelled + int((~known).sum())
+        generator = np.random.default_rng([seed, number, 1])  # [0, 0] would be that of seed 0,
+        draws = generator.random(len(codes))  # which may well have made the table
+        sample.add(table.filter(pa.array(known)), draws[known])
+    sample.cut()
+    if not sample.held.tables:
+        raise ValueError(
+            f"every cell of the target column {target!r} is empty"
+            if unlabelled
+            else "there are no rows"
+        )
+    table = together(sample.held.tables)
+    classes, codes = labelled(table, target, missing)
+    if untyped:
+        classes, places = np.unique(typed(classes), return_inverse=True)
+        codes = places[codes]  # all are labelled
+    return _checked(table.drop_columns([target]), (classes, codes), total, unlabelled, target)
+
+
+def without_labels(tasks: Iterable[Task], threads: int) -> tuple[pa.Table, Int64, int]:
+    """(rows of a stream of batches, their positions (n,), how many there were): no labels needed.
+
+    A sample if they are many, as of `of_stream`.
+    """
+    sample, total = Reservoir(), 0
+    for number, batch in enumerate(in_order(lambda task: task(), tasks, threads)):
+        table = pa.Table.from_batches([batch])
+        if number == 0:
+            sample.limit = _limit(table)
+        draws = np.random.default_rng([0, number, 1]).random(table.num_rows)
+        at = pa.array(np.arange(total, total + table.num_rows))
+        total += table.num_rows
+        sample.add(table.append_column(POSITION, at), draws)
+    sample.cut()
+    if not sample.held.tables:
+        return pa.table({}), np.empty(0, np.int64), total
+    table = together(sample.held.tables)
+    return table.drop_columns([POSITION]), table.column(POSITION).to_numpy(), total
+
+
+def of_any(
+    X: Any, y: Any, seed: int, missing: Sequence[str]
+) -> tuple[LabelledRows, tuple[str, ...]]:
+    """(the rows of what a user passed; the columns that are documents without saying so).
+
+    Parameters
+    ----------
+    X : a path, a list of paths, a stream as `naively.scan` takes it, a list of documents, or a
+        table as `of_table` takes it.
+    y : name of the column of labels; or (n,) labels, of a table.
+    missing : spellings of a missing value.
+
+    Raises
+    ------
+    ValueError : saying what is wrong and where.
+    """
+    if (found := streamed(X)) is not None and not isinstance(y, str):
+        raise ValueError("name the column of a stream that has the labels")
+    several = isinstance(X, list) and bool(X) and all(map(is_path, X))
+    if found is None and not (is_path(X) or (several and isinstance(y, str))):
+        if isinstance(y, str) or not _is_text(X):
+            return of_table(X, y, seed, missing), ()
+        return of_table(pa.table({TEXTS[0]: to_array(X)}), y, seed, missing), TEXTS
+    if not isinstance(y, str):
+        raise ValueError("name the column of a file that has the labels")
+    source = found or open_source([str(one) for one in X] if several else X, missing=missing)
+    if y not in source.names:
+        raise ValueError(no_column(y, source.names))
+    return of_stream(source.tasks(), y, missing, seed, workers(None).count), source.texts
+
+
+def is_path(X: Any) -> bool:
+    """Whether it names a file."""
+    return isinstance(X, str | Path)
+
+
+def _is_text(X: Any) -> bool:
+    """Whether these are documents rather than rows."""
+    table = hasattr(X, "columns") or hasattr(X, "column_names") or isinstance(X, Mapping)
+    if table or getattr(X, "ndim", 1) != 1:
+        return False
+    values = (value.as_py() if isinstance(value, pa.Scalar) else value for value in X)
+    return isinstance(next((value for value in values if value is not None), None), str | bytes)
+
+
+def of_table(X: Any, y: Any, seed: int, missing: Collection[str]) -> LabelledRows:
+    """The rows of a data frame, Arrow table, dict of columns or array; a sample of many.
+
+    Parameters
+    ----------
+    y : (n,) labels, or the name of the column of X that has them.
+    missing : spellings of a missing value.
+
+    Raises
+    ------
+    ValueError : saying what is wrong and where.
+    """
+    if hasattr(X, "tocsr"):
+        raise ValueError("models are compared on a table of columns, not on a sparse matrix")
+    if y is None:
+        raise ValueError("pass the labels y, or the name of the column of X that has them")
+    table = to_arrow(X)
+    target = y if isinstance(y, str) else None
+    if target is not None:
+        if target not in table.column_names:
+            raise ValueError(no_column(target, table.column_names))
+        column = table.column(target)
+        table = table.drop_columns([target])
+    else:
+        column = label_column(y)
+    if len(column) != table.num_rows:
+        raise ValueError(f"X has {table.num_rows} rows, y has {len(column)}")
+    classes, codes = coded(values.flat(column), missing)
+    known = np.flatnonzero(codes < len(classes))
+    total, limit = len(known), _limit(table)
+    if total > limit:
+        known = np.sort(np.random.default_rng(seed).choice(known, limit, replace=False))
+    if len(known) < table.num_rows:
+        table = table.take(pa.array(known))
+    return _checked(table, (classes, codes[known]), total, len(codes) - total, target)
+
+
+def _limit(table: pa.Table) -> int:
+    """How many rows of such a table are looked at."""
+    size = values.bytes_of(table) // max(1, table.num_rows)
+    return max(1000, min(ROWS, CELLS // max(1, table.num_columns), BYTES // max(1, size)))
+
+
+def _checked(
+    table: pa.Table, labels: tuple[Any, Any], total: int, unlabelled: int, target: str | None
+) -> LabelledRows:
+    classes, codes = labels
+    present = np.unique(codes)
+    classes, codes = classes[present], np.searchsorted(present, codes).astype(np.int64)
+    of = "" if target is None else f" {target!r}"
+    if len(classes) < 2:
+        met = f"one class only ({classes[0]})" if len(classes) else "no label"
+        raise ValueError(f"the target{of} has {met}; two classes or more are needed")
+    check_whole(classes, f"the target{of}")
+    if np.bincount(codes).max() < 2:
+        raise ValueError(f"the target{of} has one row of each class: none can be held out")
+    return LabelledRows(table, classes, codes, total, unlabelled, target)
+
+
+# ---- training rows that are kept while somebody else reads them ----------------------------------
+
+
+@dataclass
+class Kept:
+    """A sample of the rows of a stream, kept while somebody else reads them.
+
+    Every row gets a random number, by its place in the stream, divided by its weight; the smallest
+    are kept (`naively.statistics.sampling`). So which rows are kept, and their order, depends on no
+    thread's pace.
+
+    Parameters
+    ----------
+    seed : of the numbers.
+    weight, missing : the column of weights, None if there is none, and how a missing value of it is
+        spelled.
+    pieces : how many pieces of the stream were seen, without gaps.
+    """
+
+    seed: int
+    weight: str | None = None
+    missing: Collection[str] = ()
+    pieces: int = 0
+    sample: Reservoir = field(default_factory=Reservoir)
+    _early: dict[int, tuple[pa.Table, Float64, int]] = field(default_factory=dict)
+    """Rows of pieces that some before them are still to be added for, which are slower."""
+    _lock: Lock = field(default_factory=Lock)
+
+    def passing(self, tasks: Iterable[Task]) -> Iterator[Task]:
+        """The same tasks, whose batches are seen as they are made."""
+        for number, task in enumerate(tasks, self.pieces):
+            yield lambda number=number, task=task: self._seen(number, task())  # type: ignore[misc]
+
+    def _seen(self, number: int, batch: pa.RecordBatch) -> pa.RecordBatch:
+        draws = np.random.default_rng([self.seed, number, 2]).random(batch.num_rows)
+        table = pa.Table.from_batches([batch])
+        if self.weight is not None:
+            weights = weights_of(table, self.weight, self.missing)
+            draws = np.divide(draws, weights, out=np.full(len(draws), ALL), where=weights > 0)
+        few = draws < self.sample.threshold
+        if not few.all():
+            table = table.filter(pa.array(few))
+        with self._lock:
+            self._early[number] = table, draws[few], most_rows(batch)
+            while self.pieces in self._early:
+                table, draws, limit = self._early.pop(self.pieces)
+                if self.pieces == 0:
+                    self.sample.limit = limit
+                self.pieces += 1
+                self.sample.add(table, draws)
+        return batch
+
+    def learnable(self, model: Model, question: Question) -> Learnable:
+        """The rows that were kept, as a model takes them that learned all."""
+        self.sample.cut()
+        rows, labels, weights = [], [], []
+        for table in self.sample.held.tables:
+            classes, codes = labelled(
+                table, question.target, question.wishes.missing, model.classes
+            )
+            known = np.flatnonzero(codes < len(classes))
+            own = table.take(pa.array(known))
+            rows.append(own.select([one for one in own.column_names if one in model.schema.known]))
+            labels.append(classes[codes[known]])
+            if question.weight is not None:
+                weights.append(weights_of(own, question.weight, question.wishes.missing))
+        X, _ = encode(model.schema, together(rows))
+        weighed = np.concatenate(weights) if weights else None
+        limited = self.sample.threshold != ALL
+        if weighed is not None and limited:  # in units of what the lightest stand for
+            weighed = np.maximum(weighed * self.sample.threshold, 1.0)
+        return Learnable(model.blank(model.schema), X, np.concatenate(labels), weighed)
+
+
+def kept_of(question: Question) -> Kept:
+    """A sample of the training rows, empty yet."""
+    return Kept(question.seed, question.weight, question.wishes.missing)
+
+
+def most_rows(batch: pa.RecordBatch | pa.Table) -> int:
+    """How many rows of such a table are kept."""
+    rows = max(1, batch.num_rows)
+    long = sum(one.nbytes for one in batch.columns if one.nbytes > LONG * rows)
+    most = min(KEPT_BYTES // max(1, bytes_of(batch) // rows), PROSE // max(1, long // rows))
+    return max(1000, min(ROWS, KEPT_CELLS // max(1, batch.num_columns), most))

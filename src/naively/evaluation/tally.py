@@ -1,0 +1,703 @@
+"""How predictions compare with the truth: sums over rows, which add up, and the scores they give.
+
+A `Tally` is made of sufficient statistics, as models are: the confusion matrix and the sums of the
+losses and of their squares are exact (`ExactArray`). For calibration and AUC it keeps a pair a row,
+(probability, whether the event happened), which are counted by distinct probability. So tallies of
+parts of the rows add up to the tally of all rows, bit for bit, in any order.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.decisions import DecisionRule
+from naively.evaluation.calibration import Reliability, by_probability
+from naively.exact import ExactArray, Float64, Int64
+from naively.labels import Labels
+from naively.model import Model
+from naively.statistics.base import Batch
+from naively.statistics.powers import Moments
+from naively.statistics.sums import class_weights, sum_powers
+from naively.workers import SERIAL
+
+Truths = npt.NDArray[np.bool_]
+LOSS, BRIER, PRIOR_LOSS, INFINITE, PRIOR_INFINITE = range(5)
+"""What is summed of each row: losses in nats where they are finite, and whether they are not."""
+CLEAR = 2.0  # standard errors, beyond which a margin is clear
+MUCH = 0.05  # part of the loss, from which on a margin is worth a word
+NONE = np.empty(0)
+LARGE = 1000  # nats, beyond which two or three digits say enough
+
+
+def confusion(
+    truth: Int64, predicted: Int64, classes: int, weights: Float64 | None = None
+) -> ExactArray:
+    """The weight of the rows of each true class (first) and prediction, (C + 1, C + 1).
+
+    The last row is of labels that are no class (-1), the last column of rows without a prediction.
+    """
+    cells = (truth % (classes + 1)) * (classes + 1) + predicted % (classes + 1)
+    batch = Batch(cells, (classes + 1) ** 2, NONE if weights is None else weights)
+    limbs = class_weights(batch)
+    return ExactArray(limbs.limbs.reshape(classes + 1, classes + 1, -1), limbs.low)
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Of each label the rows that have it and got it, that only got it, and that only have it.
+
+    Attributes
+    ----------
+    right, extra, missed : (L,)
+    """
+
+    right: npt.NDArray[Any]
+    extra: npt.NDArray[Any]
+    missed: npt.NDArray[Any]
+
+    @property
+    def precision(self) -> Float64:
+        """right / (right + extra); NaN of a label that no row got."""
+        return _ratios(self.right, self.right + self.extra)
+
+    @property
+    def recall(self) -> Float64:
+        """right / (right + missed); NaN of a label that no row has."""
+        return _ratios(self.right, self.right + self.missed)
+
+    @property
+    def f1(self) -> Float64:
+        """2 right / (2 right + extra + missed); NaN of a label that no row has or got."""
+        return _ratios(2 * self.right, 2 * self.right + self.extra + self.missed)
+
+    @property
+    def micro_f1(self) -> float:
+        """F1 of all pairs of a row and a label together."""
+        right, wrong = self.right.sum(), self.extra.sum() + self.missed.sum()
+        return _ratio(2 * right, 2 * right + wrong)
+
+
+def known_mean(values: Float64) -> float:
+    """The mean of those that are not NaN; NaN if all are."""
+    known = values[~np.isnan(values)]
+    with np.errstate(over="ignore"):
+        return float(known.mean()) if len(known) else math.nan
+
+
+def _average(values: Float64) -> float:
+    """The same, rounded once."""
+    known = values[~np.isnan(values)]
+    return _ratio(math.fsum(known), len(known)) + 0.0
+
+
+def _ratios(part: Any, whole: Any) -> Float64:
+    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+
+
+def _ratio(part: float, whole: float) -> float:
+    return float(part / whole) if whole else math.nan
+
+
+def _plain(weight: float) -> float:
+    """A whole number as an int."""
+    return int(weight) if weight == math.floor(weight) else float(weight)
+
+
+# ---- one class looked for ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What comes of taking some rows for positive.
+
+    Attributes
+    ----------
+    threshold : the probability from which on they are; None if the model's predictions decide.
+    positives : rows that are positive in truth.
+    flagged : rows that are taken for positive.
+    caught : rows that are both.
+    """
+
+    threshold: float | None
+    positives: float
+    flagged: float
+    caught: float
+
+    @property
+    def missed(self) -> float:
+        """Rows that are positive but not flagged."""
+        return self.positives - self.caught
+
+    @property
+    def false_alarms(self) -> float:
+        """Rows that are flagged but not positive."""
+        return self.flagged - self.caught
+
+    @property
+    def recall(self) -> float:
+        """The part of the positive rows that is flagged; NaN if there are none."""
+        return _ratio(self.caught, self.positives)
+
+    @property
+    def precision(self) -> float:
+        """The part of the flagged rows that is positive; NaN if there are none."""
+        return _ratio(self.caught, self.flagged)
+
+    def as_json(self) -> dict[str, float | None]:
+        """All of it."""
+        names = ("threshold", "recall", "precision", "flagged", "caught", "missed", "false_alarms")
+        return {name: getattr(self, name) for name in names}
+
+
+class Ranking:
+    """Rows by the probability of one class, the positive one.
+
+    Parameters
+    ----------
+    chance : (n,) P(positive | x).
+    truth : (n,) whether the rows are positive.
+    weights : (n,), or None if each row weighs 1.
+
+    Attributes
+    ----------
+    levels : (k,) the distinct probabilities, the highest first.
+    flagged, caught : (k,) rows that have at least each, and those of them that are positive.
+    """
+
+    def __init__(self, chance: Float64, truth: Truths, weights: Float64 | None = None) -> None:
+        levels, rows, own = by_probability(chance, truth, weights)
+        self.levels = levels[::-1]
+        self.flagged, self.caught = np.cumsum(rows[::-1]), np.cumsum(own[::-1])
+        self.rows, self.positives = rows.sum().item(), own.sum().item()
+
+    @property
+    def prevalence(self) -> float:
+        """The part of the rows that is positive: the average precision of any order by chance."""
+        return _ratio(self.positives, self.rows)
+
+    def auc(self) -> float:
+        """Area under the ROC curve: P(a positive row is above another one), ties count half."""
+        others = self.rows - self.positives
+        if not self.positives or not others:
+            return math.nan
+        above = np.append(0, self.caught[:-1])
+        below = np.diff(self.flagged - self.caught, prepend=0)  # other rows of the same level
+        pairs = (below * (above + self.caught)).sum().item()
+        return float(pairs / (2 * self.positives * others))
+
+    def auc_standard_error(self) -> float:
+        """Its standard error (DeLong, DeLong & Clarke-Pearson 1988), ties count half."""
+        own = np.diff(self.caught, prepend=0)
+        rest = np.diff(self.flagged, prepend=0) - own
+        m, n = self.positives, self.rows - self.positives
+        if m < 2 or n < 2:
+            return math.nan
+        above = (np.cumsum(own) - own / 2) / m  # of each other row: positive rows above it
+        below = 1.0 - (np.cumsum(rest) - rest / 2) / n  # of each positive row: others below it
+        auc = self.auc()
+        variances = (
+            float(weights @ (part - auc) ** 2) / (size - 1) / size
+            for weights, part, size in ((own, below, m), (rest, above, n))
+        )
+        return math.sqrt(sum(variances))
+
+    def average_precision(self) -> float:
+        """Σ (recall_k - recall_{k-1}) · precision_k over the levels, the highest first."""
+        if not self.positives:
+            return math.nan
+        gained = np.diff(self.caught, prepend=0)
+        return math.fsum(gained * (self.caught / self.flagged)) / self.positives
+
+    def at(self, threshold: float) -> Decision:
+        """What flagging the rows of that probability or more does."""
+        return self._decision(threshold, int((self.levels >= threshold).sum()))
+
+    def at_recall(self, recall: float) -> Decision:
+        """The same by the highest threshold that flags that part of the positive rows, or more.
+
+        It is the shortest number that does so.
+
+        Raises ValueError if no row is positive.
+        """
+        if not self.positives:
+            raise ValueError("no row is positive: there is no recall")
+        needed = math.ceil(Fraction(str(recall)) * self.positives)
+        count = int(np.searchsorted(self.caught, needed)) + 1
+        next_lower = float(self.levels[count]) if count < len(self.levels) else -math.inf
+        return self._decision(_shortest(next_lower, float(self.levels[count - 1])), count)
+
+    def _decision(self, threshold: float, count: int) -> Decision:
+        """What flagging the rows of so many levels does."""
+        flagged, caught = (np.append(0, one)[count].item() for one in (self.flagged, self.caught))
+        return Decision(threshold, self.positives, flagged, caught)
+
+
+def _shortest(low: float, high: float) -> float:
+    """The number of fewest digits that is above one, and at most another one."""
+    for digits in range(1, 18):
+        context = Context(prec=digits, rounding=ROUND_FLOOR)
+        found = float(context.create_decimal(Decimal(high)))
+        if low < found:
+            return found
+    return high
+
+
+# ---- one label a row -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How rows whose labels are known were predicted; rows of weight w count as w.
+
+    Attributes
+    ----------
+    rows : their weight.
+    unknown : weight of the rows whose label the model did not know: each counts as an error.
+    accuracy : part of the rows whose label was the most probable one.
+    log_loss : mean -log P(label | x) in nats, of the rows that are not unknown.
+    prior_log_loss : the same of always saying the class prior.
+    brier : mean Σ_c (P(c | x) - I(c = label))², from 0 to 2; NaN if not known.
+    majority : accuracy of always saying the most frequent label: of those in training, where that
+        is known.
+    calibration : Reliability of the predicted classes.
+    classes : (C,) labels; None where only accuracy, log-loss and calibration are known.
+    confusion : (C, C) rows of class i that were taken for class j.
+    mistaken : (C,) rows with an unknown label that were taken for each class.
+    positive : position of the class that is looked for, of a model of two classes the one that it
+        learned fewer rows of; None of a model of more, unless one is named.
+    ranking : Ranking of the rows that are not unknown, by the probability of that class.
+    log_loss_standard_error, brier_standard_error : of means over the rows.
+    how : what each row was predicted by, where that was not the model itself.
+    """
+
+    rows: float
+    unknown: float
+    accuracy: float
+    log_loss: float
+    prior_log_loss: float
+    brier: float
+    majority: float
+    calibration: Reliability
+    classes: Labels | None = None
+    confusion: npt.NDArray[Any] = field(default_factory=lambda: np.empty((0, 0)))
+    mistaken: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    positive: int | None = None
+    ranking: Ranking | None = None
+    log_loss_standard_error: float = math.nan
+    brier_standard_error: float = math.nan
+    how: str = ""
+
+    @property
+    def error(self) -> float:
+        """Part of the rows whose label was not the most probable one."""
+        if self.classes is None:
+            return 1.0 - self.accuracy
+        return _ratio(self.rows - np.diag(self.confusion).sum(), self.rows)
+
+    @property
+    def accuracy_standard_error(self) -> float:
+        """√(a (1 - a) / n) of the accuracy a."""
+        return math.sqrt(_ratio(self.accuracy * (1.0 - self.accuracy), self.rows))
+
+    @property
+    def worse_than_prior(self) -> bool:
+        """Whether the class prior alone gives better probabilities."""
+        return self.log_loss > self.prior_log_loss
+
+    @property
+    def by_class(self) -> Hits:
+        """Of each class the rows that are right, extra and missed."""
+        right = np.diag(self.confusion)
+        extra = self.confusion.sum(axis=0) + self.mistaken - right
+        return Hits(right, extra, self.confusion.sum(axis=1) - right)
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean recall of the classes that have rows; unknown labels are one more, of recall 0."""
+        return _average(np.append(self.by_class.recall, self._of_unknown))
+
+    @property
+    def macro_f1(self) -> float:
+        """Mean F1 of classes with rows or predictions; unknown labels are one more, of F1 0."""
+        return _average(np.append(self.by_class.f1, self._of_unknown))
+
+    @property
+    def _of_unknown(self) -> float:
+        return 0.0 if self.mistaken.any() else math.nan
+
+    def predicted(self) -> Decision:
+        """What the model's predictions do for the class that is looked for."""
+        own = self.positive
+        rows, flagged = self.confusion[own].sum(), self.confusion[:, own].sum()
+        return Decision(None, rows.item(), flagged.item(), self.confusion[own, own].item())
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it for programs; what is not known is left out."""
+        labels = [] if self.classes is None else self.classes.tolist()
+        found: dict[str, Any] = {"rows": self.rows, "unknown": self.unknown}
+        found["how"] = self.how
+        names = "accuracy", "accuracy_standard_error", "log_loss", "log_loss_standard_error"
+        found |= {name: getattr(self, name) for name in names}
+        if self.classes is not None:
+            names = "brier", "brier_standard_error", "balanced_accuracy", "macro_f1"
+            found |= {name: getattr(self, name) for name in names}
+        found |= {
+            "calibration_error": self.calibration.error,
+            "calibration_standard_error": self.calibration.standard_error,
+            "calibration_by_chance": self.calibration.by_chance,
+            "majority": self.majority,
+            "prior_log_loss": self.prior_log_loss,
+            "worse_than_prior": self.worse_than_prior,
+        }
+        if self.positive is not None and self.ranking is not None:
+            found["positive"] = labels[self.positive]
+            found["auc"] = self.ranking.auc()
+            found["auc_standard_error"] = self.ranking.auc_standard_error()
+            found["average_precision"] = self.ranking.average_precision()
+        if self.classes is not None:
+            found |= {"classes": labels, "confusion": self.confusion.tolist()}
+        return {name: value for name, value in found.items() if name != "how" or value}
+
+
+class Tally:
+    """Predictions of rows beside their labels, from which `Scores` follow; tallies add up (`+`).
+
+    Parameters
+    ----------
+    classes : (C,) labels.
+    log_prior : (C,) log of the class prior, the baseline; None if each row brings its own.
+    usual : position of the class that is most frequent in training; None for that of the rows.
+    positive : position of the class that is looked for, if one is.
+    """
+
+    def __init__(
+        self, classes: Labels, log_prior: Float64 | None = None, usual: int | None = None,
+        positive: int | None = None,
+    ) -> None:  # fmt: skip
+        self.classes, self.log_prior = classes, log_prior
+        self.usual, self.positive = usual, positive
+        self.counts = ExactArray.zeros((len(classes) + 1, len(classes) + 1))
+        names = ("sum", "square", "missing")
+        self.sums = {name: ExactArray.zeros((1, PRIOR_INFINITE + 1)) for name in names}
+        self.sure: list[tuple[Float64, Truths, Float64]] = []
+        """Of each batch P(predicted class | x), whether it is the label, and weights;"""
+        self.chances: list[tuple[Float64, Truths, Float64]] = []
+        """P(positive | x), whether the label is that class, and weights."""
+
+    @classmethod
+    def of_model(cls, model: Model, positive: int | None = None) -> Self:
+        """Of predictions of a model; of two classes the one that has less weight is looked for."""
+        weight = model.class_weight.rounded()
+        if positive is None and len(weight) == 2:
+            positive = int(weight[1] <= weight[0])
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(model.posterior().class_prior)
+        usual = int(weight.argmax()) if len(weight) else None
+        return cls(model.classes, log_prior, usual, positive)
+
+    def add(
+        self, truth: Int64, log_proba: Float64 | None, predicted: Int64 | None = None, *,
+        log_prior: Float64 | None = None, known: Truths | None = None,
+        weights: Float64 | None = None,
+    ) -> tuple[Float64, Float64]:  # fmt: skip
+        """Count rows.
+
+        Parameters
+        ----------
+        truth : (n,) positions of their classes, -1 for labels that are none.
+        log_proba : (n, C) log P(c | x); None of a classifier that gives none.
+        predicted : (n,) what is predicted; the most probable classes by default.
+        log_prior : (n,) log of the class prior of each row's class.
+        known : (n,) whether the model knew the row's class; unless given those that are not -1.
+        weights : (n,) not negative; 1 by default.
+
+        Returns
+        -------
+        (-log P(label | x) in nats, 1 where the prediction is wrong and else 0), (n,) both; NaN if
+        there are no probabilities.
+        """
+        n = len(truth)
+        if predicted is None:
+            assert log_proba is not None
+            predicted = log_proba.argmax(axis=1)
+        known = truth >= 0 if known is None else known
+        if log_prior is None and self.log_prior is not None:
+            log_prior = self.log_prior[truth]
+        right, each = predicted == truth, np.full((n, PRIOR_INFINITE + 1), np.nan)
+        used = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
+        mass = NONE if weights is None else weights[used]
+        if log_proba is not None:
+            proba, is_class = np.exp(log_proba), truth >= 0
+            each[:, LOSS] = np.where(known, -log_proba[np.arange(n), truth], np.nan)
+            each[:, BRIER] = (proba**2).sum(axis=1) + 1.0
+            each[is_class, BRIER] -= 2.0 * proba[is_class, truth[is_class]]
+            confidence = np.minimum(proba.max(axis=1), 1.0)
+            self.sure.append((confidence[used], right[used], mass))
+            if self.positive is not None:
+                own = used[known[used]]
+                chance, is_positive = proba[own, self.positive], truth[own] == self.positive
+                self.chances.append(
+                    (chance, is_positive, NONE if weights is None else weights[own])
+                )
+        if log_prior is not None:
+            each[known, PRIOR_LOSS] = -log_prior[known]
+        losses = each[:, LOSS].copy()
+        for loss, infinite in ((LOSS, INFINITE), (PRIOR_LOSS, PRIOR_INFINITE)):
+            values = each[:, loss]
+            each[:, infinite] = np.where(np.isnan(values), np.nan, np.isinf(values))
+            values[np.isinf(values)] = np.nan
+        batch = Batch(np.zeros(len(used), np.int64), 1, mass)
+        sums = sum_powers(each[used], batch, SERIAL, squares=True)
+        self.sums = {name: total + sums[name] for name, total in self.sums.items()}
+        self.counts += confusion(truth[used], predicted[used], len(self.classes), mass)
+        return losses, (~right).astype(np.float64)
+
+    def __add__(self, other: Tally) -> Tally:
+        total = copy.copy(self)
+        total.counts = self.counts + other.counts
+        total.sums = {name: own + other.sums[name] for name, own in self.sums.items()}
+        total.sure, total.chances = self.sure + other.sure, self.chances + other.chances
+        return total
+
+    def scores(self, how: str = "") -> Scores:
+        """The scores of all rows so far."""
+        counts = self.counts.rounded()
+        if (counts == np.floor(counts)).all():
+            counts = counts.astype(np.int64)
+        matrix, rows = counts[:-1, :-1], counts.sum()
+        sums, missing = self.sums["sum"].rounded()[0], self.sums["missing"].rounded()[0]
+        weight = self.counts.summed(0).summed(0).repeated(1, 0)
+        spread = Moments(self.sums, weight).variance(1)[0]
+        there = rows - missing
+
+        def mean(finite: int, infinite: int) -> float:
+            return math.inf if sums[infinite] > 0 else _ratio(sums[finite], there[infinite])
+
+        def error(of: int, infinite: int) -> float:
+            return math.nan if sums[infinite] > 0 else math.sqrt(_ratio(spread[of], there[of]))
+
+        of_class = counts[:-1].sum(axis=1)
+        usual = of_class.argmax() if self.usual is None and len(of_class) else self.usual
+        return Scores(
+            rows=_plain(rows),
+            unknown=_plain(missing[PRIOR_INFINITE]),
+            accuracy=_ratio(np.diag(matrix).sum(), rows),
+            log_loss=mean(LOSS, INFINITE),
+            prior_log_loss=mean(PRIOR_LOSS, PRIOR_INFINITE),
+            brier=_ratio(sums[BRIER], there[BRIER]),
+            majority=math.nan if usual is None else _ratio(of_class[usual], rows),
+            calibration=Reliability.of(*_joined(self.sure)),
+            classes=self.classes,
+            confusion=matrix,
+            mistaken=counts[-1, :-1],
+            positive=self.positive,
+            ranking=None if self.positive is None else Ranking(*_joined(self.chances)),
+            log_loss_standard_error=error(LOSS, INFINITE),
+            brier_standard_error=math.sqrt(_ratio(spread[BRIER], there[BRIER])),
+            how=how,
+        )
+
+
+def _joined(
+    batches: list[tuple[Float64, Truths, Float64]],
+) -> tuple[Float64, Truths, Float64 | None]:
+    """(probabilities, whether the event happened, weights or None) of all batches."""
+    if not batches:
+        return np.empty(0), np.empty(0, bool), None
+    chance, happened, weights = map(np.concatenate, zip(*batches, strict=True))
+    return chance, happened, weights if len(weights) else None
+
+
+class RuleScores(NamedTuple):
+    """What comes of labels, some of which may be left open; NaN where nothing is known.
+
+    Attributes
+    ----------
+    share_open : the part of the rows that has no label.
+    accuracy : the part of the others whose label is right.
+    mean_cost : of the rows with a label whose true class the model knows.
+    """
+
+    share_open: float
+    accuracy: float
+    mean_cost: float
+
+    @classmethod
+    def of(cls, confusion: ExactArray, costs: Float64 | None) -> RuleScores:
+        """From the confusion matrix, (C + 1, C + 1), and what each mistake costs, (C, C)."""
+        counts = confusion.rounded()
+        rows, left_open, given = counts.sum(), counts[:, -1].sum(), counts[:-1, :-1]
+        cost = math.nan if costs is None else math.fsum((costs * given).ravel())
+        right = np.diag(given).sum()
+        return cls(
+            _ratio(left_open, rows), _ratio(right, rows - left_open), _ratio(cost, given.sum())
+        )
+
+
+class RuleTally:
+    """Labels that a rule gives, beside those of rows."""
+
+    def __init__(self, rule: DecisionRule, classes: int) -> None:
+        self.rule, self.classes = rule, classes
+        self.as_predicted = self.by_rule = ExactArray.zeros((classes + 1, classes + 1))
+
+    def add(self, truth: Int64, log_proba: Float64) -> None:
+        """Count rows of these positions of classes, -1 if unknown; (n, C) log P(c | x)."""
+        likeliest = log_proba.argmax(axis=1)
+        codes = self.rule.codes(np.exp(log_proba), likeliest)
+        self.as_predicted = self.as_predicted + confusion(truth, likeliest, self.classes)
+        self.by_rule = self.by_rule + confusion(truth, codes, self.classes)
+
+    def scores(self) -> dict[str, RuleScores]:
+        """Of the most probable classes, and of the rule."""
+        each = {"as_predicted": self.as_predicted, "by_rule": self.by_rule}
+        return {name: RuleScores.of(counts, self.rule.costs) for name, counts in each.items()}
+
+
+# ---- any number of labels a row ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LabelScores:
+    """How rows that have any number of labels were predicted.
+
+    Attributes
+    ----------
+    labels : of the model, (L,); then those that it does not know, which it cannot find.
+    hits : of each label.
+    rows, exact : rows, and those all of whose labels are right.
+    log_loss, prior_log_loss : nats a row, of all labels of the model; of saying how frequent each
+        was in training.
+    """
+
+    labels: list[str]
+    hits: Hits
+    rows: int
+    exact: int
+    log_loss: float
+    prior_log_loss: float
+
+    @property
+    def macro_f1(self) -> float:
+        """The mean F1 of the labels that some rows have, or got."""
+        return _average(self.hits.f1)
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        names = "right", "extra", "missed", "precision", "recall", "f1"
+        columns = [getattr(self.hits, name).tolist() for name in names]
+        return {
+            "rows": self.rows,
+            "micro_f1": self.hits.micro_f1,
+            "macro_f1": self.macro_f1,
+            "exact": self.exact / self.rows,
+            "log_loss": self.log_loss,
+            "prior_log_loss": self.prior_log_loss,
+            "labels": {
+                label: dict(zip(names, own, strict=True))
+                for label, *own in zip(self.labels, *columns, strict=True)
+            },
+        }
+
+
+class LabelTally:
+    """Labels of rows that have any number of them, beside those that a model gives them."""
+
+    def __init__(self, labels: Sequence[str], log_prior: Float64) -> None:
+        self.labels, self.log_prior = list(labels), log_prior
+        self.counts = np.zeros((3, len(self.labels)), np.int64)
+        self.rows = self.exact = 0
+        self.losses = ExactArray.zeros((1, 2))
+        self.unknown: Counter[str] = Counter()
+
+    def add(self, lists: Sequence[Sequence[str]], given: Truths, log_odds: Float64) -> None:
+        """Count rows.
+
+        Parameters
+        ----------
+        lists : (n,) the labels of each row.
+        given, log_odds : (n, L) whether each label of the model is given, and how probable it is.
+        """
+        place = {label: k for k, label in enumerate(self.labels)}
+        truth, whole = np.zeros(given.shape, bool), np.ones(len(given), bool)
+        for i, own in enumerate(lists):
+            truth[i, [place[label] for label in own if label in place]] = True
+            new = [label for label in own if label not in place]
+            self.unknown.update(new)
+            whole[i] = not new
+        each = truth & given, ~truth & given, truth & ~given
+        self.counts += [one.sum(axis=0) for one in each]
+        self.rows += len(given)
+        self.exact += int(((truth == given).all(axis=1) & whole).sum())
+        odds = log_odds, np.broadcast_to(self.log_prior, given.shape)
+        losses = [np.logaddexp(0.0, np.where(truth, -one, one)).sum(axis=1) for one in odds]
+        batch = Batch(np.zeros(len(given), np.int64), 1)
+        self.losses = self.losses + sum_powers(np.column_stack(losses), batch, SERIAL)["sum"]
+
+    def scores(self) -> LabelScores:
+        """The scores of all rows so far, of which there are some."""
+        missed = np.array([*self.unknown.values()], np.int64)
+        none = np.zeros_like(missed)
+        columns = zip(self.counts, (none, none, missed), strict=True)
+        losses = self.losses.rounded()[0] / self.rows
+        return LabelScores(
+            self.labels + list(self.unknown), Hits(*map(np.concatenate, columns)), self.rows,
+            self.exact, *losses.tolist(),
+        )  # fmt: skip
+
+
+# ---- two models on the same rows -----------------------------------------------------------------
+
+
+class Margin(NamedTuple):
+    """How much more one model loses than another: the mean of the differences, and its error."""
+
+    mean: float
+    error: float
+
+    def beyond(self, errors: float) -> bool:
+        """Whether it is above so many standard errors."""
+        return self.mean > errors * self.error or self.mean == math.inf
+
+    def __str__(self) -> str:
+        """Log-losses: the margin in nats ± its standard error."""
+        if not math.isfinite(self.mean):
+            return "∞" if self.mean > 0 else "-∞"
+        if abs(self.mean) >= LARGE:
+            return f"{self.mean:+.2g} ±{self.error:.1g}"
+        digits = 3 if self.error >= 0.001 else 4
+        return f"{self.mean:+.{digits}f} ±{self.error:.{digits}f}"
+
+
+def loss_cell(loss: float) -> str:
+    """A log-loss in nats."""
+    return f"{loss:.4f}" if loss < LARGE else f"{loss:.3g}"
+
+
+def margin(more: Float64, less: Float64) -> Margin:
+    """The mean of `more - less` over the rows that have both, and its standard error.
+
+    The rows of a fold share a model, so that the error is a little larger in truth.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        each = more - less
+        each = each[~np.isnan(each)]
+        if len(each) < 2:
+            return Margin(0.0, math.inf)
+        return Margin(float(each.mean()), float(each.std(ddof=1) / math.sqrt(len(each))))
+
+
+def clearly_less(less: Float64, more: Float64) -> bool:
+    """Whether rows lose clearly less, and so much less that it is worth a word."""
+    found = margin(more, less)
+    return found.beyond(CLEAR) and found.mean >= MUCH * known_mean(more)

@@ -1,1 +1,0 @@
-"""Which model fits a table: rungs, left-out trials, diagnosis, comparison."""
