@@ -171,26 +171,35 @@ struct Checker {
                                      high);
     }
 
-    // The first and last byte of an array.
-    static void extent(const Py_buffer &array, uintptr_t &first, uintptr_t &last) {
-        first = last = reinterpret_cast<uintptr_t>(array.buf);
+    struct Extent {
+        uintptr_t first, last;
+    };
+    // The first and last byte of an array that has some.
+    static Extent extent(const Py_buffer &array) {
+        Extent found;
+        found.first = found.last = reinterpret_cast<uintptr_t>(array.buf);
         for (int d = 0; d < array.ndim; d++) {
             const i64 reach = (array.shape[d] - 1) * array.strides[d];
-            if (reach < 0) first += uintptr_t(reach);
-            else last += uintptr_t(reach);
+            if (reach < 0) found.first += uintptr_t(reach);
+            else found.last += uintptr_t(reach);
         }
-        last += uintptr_t(array.itemsize - 1);
+        found.last += uintptr_t(array.itemsize - 1);
+        return found;
     }
 
-    bool alone(int argument) {
-        if (contract.demands[argument].in_place || views[argument].array->len == 0) return true;
-        uintptr_t first, last;
-        extent(*views[argument].array, first, last);
-        for (int k = 0; k < contract.n_demands; k++) {
-            if (k == argument || !views[k].writable || views[k].array->len == 0) continue;
-            uintptr_t begin, end;
-            extent(*views[k].array, begin, end);
-            if (begin <= last && first <= end) return wrong(Fault::SHARED, argument, k);
+    // Whether no other argument shares memory with one that is written.
+    bool apart() {
+        Extent extents[MOST_NAMES];
+        const auto there = [&](int k) { return views[k].array && views[k].array->len > 0; };
+        for (int k = 0; k < contract.n_demands; k++)
+            if (there(k)) extents[k] = extent(*views[k].array);
+        for (int w = 0; w < contract.n_demands; w++) {
+            if (!views[w].writable || !there(w)) continue;
+            for (int k = 0; k < contract.n_demands; k++) {
+                if (k == w || !there(k) || contract.demands[k].in_place) continue;
+                if (extents[k].first <= extents[w].last && extents[w].first <= extents[k].last)
+                    return wrong(Fault::SHARED, k, w);
+            }
         }
         return true;
     }
@@ -206,7 +215,6 @@ struct Checker {
             return wrong(Fault::VALUE, argument, 0, view.number, low, high);
         }
         if (view.letter == 'f') return wrong(Fault::VALUE, argument, 2, 0, low, high);
-        if (!alone(argument)) return false;
         const bool ends = demand.kind == '^';
         bool fine = true;
         const i64 size = view.array->shape[0];
@@ -265,6 +273,7 @@ struct Checker {
             if (!views[k].array && contract.demands[k].kind && !range(k)) return false;
         for (int k = 0; k < contract.n_demands; k++)
             if (views[k].array && !lengths(k)) return false;
+        if (!apart()) return false;
         // what others are looked up by first
         for (int turn = 0; turn < 4; turn++)
             for (int k = 0; k < contract.n_demands; k++) {

@@ -15,7 +15,7 @@
 //     @rows       it holds of the elements with these numbers (of ends, of these rows)
 //     @ends[rows] it holds of the elements of these rows
 //     ?           after a length: or 0
-//     !           it may be written in place; others share no memory with what is written
+//     !           it may be written in place: others share no memory with an array that is written
 //
 // and after a semicolon, comparisons. Contracts are read by the compiler, which refuses bad ones.
 #pragma once

@@ -319,7 +319,7 @@ static Pair dense_sums(Room &room, AnyMatrix X, Flat<const i64> codes, i64 start
 
 KERNELS(moments,
         KERNEL(flush_all,
-               "partial(C*tiles*stride) since(C) tiles:0..2147483647 stride:0..72 "
+               "partial(C*tiles*stride) since(C) tiles:0..2147483647 stride:8..72 "
                "features:0..2147483647 sums(C*features*size) size:0..4096 low:-99999..99999 "
                "squares(C*features*size2) size2:0..4096 low2:-99999..99999 ; stride&7==0"),
         KERNEL(complete,

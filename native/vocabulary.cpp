@@ -238,7 +238,7 @@ static void term_pieces(Room &room, Flat<const u8> arena, Flat<const i64> starts
 
 // table[c, places[k]] += more[c, k], where most are zero; both are flat, of so many classes.
 static void add_counts(Room &room, Counts table, Counts more, i64 classes, Flat<const i32> places) {
-    if (classes == 0) return;
+    if (classes == 0 || places.size == 0) return;
     if (table.wide != more.wide) return room.refuse(OTHER_TYPES);
     table.typed([&](auto sums) {
         using T = decltype(sums);
@@ -288,7 +288,7 @@ static void normalise_rows(Room &room, Flat<f64> values, Flat<const i64> indptr,
 
 KERNELS(vocabulary,
         KERNEL(number_grams,
-               "text(s) begins(u):0..s-8 ends(u):0..s-8 groups(g)^u documents(g)<n "
+               "text(s)! begins(u):0..s-8 ends(u):0..s-8 groups(g)^u documents(g)<n "
                "low:1..2147483647 high:0..2147483647 short_too grow buckets:0..2147483647 "
                "slots(t) arena(b) starts(v) sizes(1):0..v-1 state(5) ids(i) indptr(n+1) ; "
                "t&(t-1)==0 buckets&(buckets-1)==0 t+2*buckets>=2"),
