@@ -282,7 +282,7 @@ KERNELS(linear,
                "out(C,stop-start)"),
         KERNEL(linear_sparse,
                "data(m) indices(m)<s/width@indptr[start]:indptr[stop] indptr(n+1)^m@start:stop+1 "
-               "start:0..stop stop:0..n weight(s) zero(s?) width:8..2147483647 base(width) "
+               "start:0..stop stop:0..n weight(s) zero(s?) width:0..2147483647 base(width) "
                "threshold out(C,stop-start) ; width&7==0 width>=C"),
         KERNEL(look_up, "counts(C,d) logs(S) totals(C) weight(d,W) ; W>=C"),
         KERNEL(look_up_ranks, "ranks(d,C)<S logs(S) totals(C) weight(d,W) ; W>=C"),

@@ -66,7 +66,7 @@ HINTS: dict[str, dict[str, list[int]]] = {
     "tabulate": {"s": [16, 32, 64], "k": [1, 5, 12]},
     "place_columns": {"s": [1, 16, 32], "r": [0, 3, 20]},
     "score_levels": {"width": [8, 16], "s": [0, 160, 400]},
-    "linear_sparse": {"width": [8, 16, 24, 32], "s": [0, 64, 200]},
+    "linear_sparse": {"width": [0, 8, 16, 24, 32], "s": [0, 64, 200]},
     "copy_fields": {"s": [90], "o": [0, 60, 300]},
     "copy_strings": {"s": [80, 160], "o": [90, 300], "c": [2, 4]},
     "split_fields": {"s": [64, 100, 160]},
