@@ -190,7 +190,7 @@ def _imported(path: str) -> BaseEstimator:
 
 
 Refit = tuple[tuple[int, int], int, Any, Int64, Any, Int64]
-"""(split and size, how many classes, rows to learn and their classes, those to predict and theirs)."""
+"""(split and size, number of classes, X and y to learn, X and y to predict)."""
 
 Refitted = tuple[tuple[int, int], Predicted | None, str, str]
 """(split and size, how the rows were predicted, or what failed, what was warned of)."""
