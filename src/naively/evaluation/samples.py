@@ -106,6 +106,20 @@ class Report:
         return plain_json({**plain, **nested})
 
 
+def failures(reasons: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each reason, after the names of all that failed for it.
+
+    Parameters
+    ----------
+    reasons : (name, why it was not estimated, or nothing).
+    """
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons:
+        if reason:
+            names.setdefault(reason, []).append(name)
+    return [f"{', '.join(own)}: {reason}" for reason, own in names.items()]
+
+
 @dataclass
 class Reservoir:
     """The rows of a stream that have the smallest random numbers, in constant memory.

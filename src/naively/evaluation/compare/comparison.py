@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from numbers import Integral
@@ -17,7 +17,7 @@ from naively.engines.threads import workers
 from naively.evaluation.compare.alternatives import BOOSTING, Alternative, Refits, alternatives
 from naively.evaluation.compare.rungs import AUTO, Rung, kinds, ladder, unweighed, weighed
 from naively.evaluation.compare.trial import Curve, Splits, Trial, growing
-from naively.evaluation.samples import LabelledRows, Report, of_any
+from naively.evaluation.samples import LabelledRows, Report, failures, of_any
 from naively.evaluation.tally import MUCH, clearly_less, loss_cell, margin
 from naively.exact import Float64
 from naively.families.text import Text
@@ -345,20 +345,6 @@ def notes(found: Comparison, accuracy: bool = False) -> list[str]:
 
 def _absent(apart: str) -> str:
     return f"{' and '.join(EVERY)} take no part, as {apart}"
-
-
-def failures(reasons: Iterable[tuple[str, str]]) -> list[str]:
-    """A line for each reason, after the names of all that failed for it.
-
-    Parameters
-    ----------
-    reasons : (name, why it was not estimated, or nothing).
-    """
-    names: dict[str, list[str]] = {}
-    for name, reason in reasons:
-        if reason:
-            names.setdefault(reason, []).append(name)
-    return [f"{', '.join(own)}: {reason}" for reason, own in names.items()]
 
 
 # ---- advice ------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any
 
 from naively.engines.threads import workers
-from naively.evaluation.compare.comparison import failures
 from naively.evaluation.compare.rungs import AUTO, kinds, ladder, unweighed, weighed
 from naively.evaluation.compare.trial import Splits, Trial
 from naively.evaluation.diagnose import advice
@@ -22,7 +21,7 @@ from naively.evaluation.diagnose.pairs import (
     pairs,
     words,
 )
-from naively.evaluation.samples import LabelledRows, Report, of_any
+from naively.evaluation.samples import LabelledRows, Report, failures, of_any
 from naively.evaluation.tally import loss_cell, margin
 from naively.families.text import Text
 from naively.markup import as_missing, counted, magnitude
