@@ -33,6 +33,7 @@ from naively.evidence.scale import (
 )
 from naively.evidence.weights import GROUPS
 from naively.exact import Float64, Int64
+from naively.families.formula import Bag, TextEvidence
 from naively.statistics.levels import Levels
 from naively.text.analysis import Analysis
 from naively.text.counting import rows_and_vocabulary
@@ -192,6 +193,20 @@ class Words:
         unknown = known.gather(np.flatnonzero(places < 0)).terms()
         terms = known.gather(there).terms()
         return terms, counts, own, rest, unknown
+
+    def text_evidence(self, name: str) -> TextEvidence:
+        """What a text of the column of this name adds, unweighted, as data to export."""
+        slope = self.told(np.arange(len(self.vocabulary)))
+        base, analysis = self.bias[self.classes], self.event.analysis
+        bag = Bag(
+            name, analysis, self.vocabulary.terms(), self.event.once, None, None, None, slope, None,
+            self.scale.quarters, -base, analysis.analyzer != "word", as_level=True,
+        )  # fmt: skip
+        again = len(self.repeated) > 0
+        return TextEvidence(
+            base, [bag], self.numbers if again else None, self.repeated.keys,
+            self.repeated.scores[:, self.classes],
+        )  # fmt: skip
 
 
 def words(entries: Entries, column: int, workers: Workers) -> Iterator[tuple[Words, Float32]]:

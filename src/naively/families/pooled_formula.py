@@ -21,23 +21,20 @@ from naively.families.formula import (
     Formula,
     Gaps,
     LevelCut,
-    NoFormulaError,
+    MixedTexts,
     NumberCut,
     PartCut,
     Table,
     Term,
+    TextEvidence,
 )
+from naively.families.pooled_texts import doubt_of_words
 
 
 def formula_of(plan: Plan, bias: Float64, names: Sequence[str]) -> Formula:
-    """The tables of evidence and the densities of a plan, weighed.
-
-    Raises
-    ------
-    NoFormulaError : if there are words, naming the column.
-    """
-    found = Formula(bias, [*_terms(plan, plan.weights, names)])
-    how = plan.incomplete
+    """The tables of evidence, the densities and the texts of a plan, weighed."""
+    texts, how = _texts(plan, names), plan.incomplete
+    found = Formula(bias, [*_terms(plan, plan.weights, names), *_mixed(plan, plan.weights, texts)])
     if how is None:
         return found
     columns = how.columns.tolist()
@@ -50,7 +47,8 @@ def formula_of(plan: Plan, bias: Float64, names: Sequence[str]) -> Formula:
         tuple((place[j], place[k]) for j, k in how.together.tolist()),
         how.factors[places(share)],
     )
-    terms = [_present(one) for one in _terms(plan, how.weights, names)]
+    terms: list[Term] = [_present(one) for one in _terms(plan, how.weights, names)]
+    terms += _mixed(plan, how.weights, texts)
     return replace(found, gaps=gaps, other=Formula(np.zeros_like(bias), terms))
 
 
@@ -58,13 +56,7 @@ def _terms(plan: Plan, weights: Float64, names: Sequence[str]) -> Iterator[Term]
     """What each block adds that has a weight."""
     columns = plan.columns
     for block, weight in zip(plan.blocks, weights.tolist(), strict=True):
-        if isinstance(block, Words):
-            raise NoFormulaError(
-                f"the words of column {names[block.column]!r} are weighed beside other columns, "
-                "which cannot be exported; a model without this column can be, and one of the text "
-                "alone, to SQL and JavaScript"
-            )
-        if not weight:
+        if not weight or isinstance(block, Words):
             continue
         if isinstance(block, Normal):
             yield _density(block, [names[j] for j in block.columns], weight)
@@ -77,6 +69,28 @@ def _terms(plan: Plan, weights: Float64, names: Sequence[str]) -> Iterator[Term]
             cuts = tuple(_cut(names[j], columns[j], block.way) for j in block.columns)
             sizes = tuple(columns[j].size(block.way) for j in block.columns)
         yield Table(cuts, sizes, weight * block.table)
+
+
+def _texts(plan: Plan, names: Sequence[str]) -> dict[int, TextEvidence]:
+    """What each block of words adds that has a weight in complete or incomplete rows, by place."""
+    weights = plan.weights != 0
+    if plan.incomplete is not None:
+        weights |= plan.incomplete.weights != 0
+    return {
+        k: block.text_evidence(names[block.column])
+        for k, block in enumerate(plan.blocks)
+        if isinstance(block, Words) and weights[k]
+    }
+
+
+def _mixed(plan: Plan, weights: Float64, texts: dict[int, TextEvidence]) -> Iterator[MixedTexts]:
+    """All texts with these weights, mixed with the prior; nothing if there are none."""
+    if not texts:
+        return
+    doubt = doubt_of_words(plan)
+    own = tuple(weights[[*texts]].tolist())
+    log_prior = np.zeros(len(plan.bias)) if doubt is None else doubt.log_prior
+    yield MixedTexts((*texts.values(),), own, log_prior, 0.0 if doubt is None else doubt.share)
 
 
 def _present(term: Term) -> Term:

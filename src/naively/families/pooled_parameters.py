@@ -335,10 +335,7 @@ class PooledParameters(Parameters):
         return Encoded(training.codes[rows], training.levels)
 
     def formula(self, names: Sequence[str]) -> Formula:
-        """The tables of evidence and the densities, weighed.
-
-        Raises ValueError if there are words.
-        """
+        """The tables of evidence, the densities and the texts, weighed."""
         return formula_of(self.plan, self.bias, names)
 
     # ---- for people --------------------------------------------------------------------------

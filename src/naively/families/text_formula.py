@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from naively.families.ending import Ending
-from naively.families.formula import Bag, Doubted, Formula
+from naively.families.formula import Bag, Formula, MixedTexts, TextEvidence
 from naively.families.linear import IMPOSSIBLE
 
 
@@ -40,11 +40,9 @@ def text_formula(
     if ending is None:
         return Formula(base, [first, *others])
     known, numbers = ending.repeated, models[0].key_numbers if len(ending.repeated) else None
-    doubted = Doubted(
-        base, [first, *others], numbers, known.keys, known.scores, ending.doubt.log_prior,
-        ending.doubt.share,
-    )  # fmt: skip
-    return Formula(np.zeros(classes), [doubted])
+    text = TextEvidence(base, [first, *others], numbers, known.keys, known.scores)
+    mixed = MixedTexts((text,), (1.0,), ending.doubt.log_prior, ending.doubt.share)
+    return Formula(np.zeros(classes), [mixed])
 
 
 def _bag(own: Any, name: str, quarters: int, quoted: bool) -> Bag:
