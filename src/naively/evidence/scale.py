@@ -102,14 +102,14 @@ class Scale:
         )  # fmt: skip
         return found
 
-    def fall(self, scores: Float64, data: Float64, indptr: Int64) -> None:
-        """Let scores (C, n) of documents fall with their lengths, and add the bias, in place.
+    def fall(self, scores: Float64, data: Float64, indptr: Int64, bias: Float64) -> None:
+        """Let scores (C, n) of documents fall with their lengths, and add a bias, in place.
 
         Documents without terms have no bias: nothing is known of them but the prior.
 
         `data` and `indptr` are CSR rows of what their terms count.
         """
-        doubt_kernel.let_fall(scores, data, indptr, self.quarters, self.bias)
+        doubt_kernel.let_fall(scores, data, indptr, self.quarters, bias)
 
     def of_lengths(self, lengths: Float64) -> Float64:
         """L^-γ; of documents without terms 1."""

@@ -11,10 +11,9 @@ import scipy
 from naively.exact import ExactArray, Float64, Int64
 from naively.kernels import vocabulary as kernel
 from naively.statistics.base import Arrays, Batch, Summary
-from naively.statistics.documents import DocumentSample
 from naively.statistics.logs import portable_log
 from naively.statistics.sums import sum_powers
-from naively.statistics.terms import Reference, SampledTerms, TermStatistics
+from naively.statistics.terms import Reference, TermStatistics
 from naively.text import counting
 from naively.text.analysis import Analysis
 from naively.text.counting import DocumentRows, Members
@@ -39,7 +38,6 @@ class TermCounts(Summary[TermStatistics]):
     by_document : whether to count the documents that have each term, too.
     max_terms : whenever more terms are known, the rarest are dropped; or None.
     reference : the documents that weights refer to, or None.
-    sampled : whether some of the documents are kept, too.
     """
 
     analysis: Analysis
@@ -50,7 +48,6 @@ class TermCounts(Summary[TermStatistics]):
     by_document: bool = False
     max_terms: int | None = None
     reference: Reference | None = None
-    sampled: bool = False
 
     takes = "documents"
     by_column = False
@@ -62,12 +59,6 @@ class TermCounts(Summary[TermStatistics]):
 
     def summarise(self, X: Documents, batch: Batch, workers: Workers) -> TermStatistics:
         """The counts of the terms by class, exactly."""
-        counted = self._counted(X, batch, workers)
-        if not self.sampled:
-            return counted
-        return SampledTerms(**vars(counted), sample=DocumentSample.of(X, batch, workers))
-
-    def _counted(self, X: Documents, batch: Batch, workers: Workers) -> TermStatistics:
         missing = _missing(X, batch)
         if self.weighs or len(batch.weights):
             return self._weighed(X, batch, missing, workers)
@@ -106,10 +97,7 @@ class TermCounts(Summary[TermStatistics]):
         names = ("sum", "documents") if self.by_document else ("sum",)
         tables = {name: ExactArray.zeros((n_classes, self.buckets)) for name in names}
         tables["missing"] = ExactArray.zeros((n_classes, 1))
-        blank = self._statistics(tables, None if self.buckets else Vocabulary())
-        if not self.sampled:
-            return blank
-        return SampledTerms(**vars(blank), sample=DocumentSample.empty(n_classes))
+        return self._statistics(tables, None if self.buckets else Vocabulary())
 
     def read(
         self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
@@ -126,12 +114,7 @@ class TermCounts(Summary[TermStatistics]):
         if not 0 <= lost[0] < np.inf:
             raise ValueError("its counts cannot be as inexact as it says")
         presence = self.once and not self.weighs
-        if not self.sampled:
-            return TermStatistics(tables, vocabulary, presence, self.max_terms, float(lost[0]))
-        sample = DocumentSample.read(tables.pop("kept"), arrays)
-        return SampledTerms(
-            tables, vocabulary, presence, self.max_terms, float(lost[0]), sample=sample
-        )
+        return TermStatistics(tables, vocabulary, presence, self.max_terms, float(lost[0]))
 
     # ---- weights -----------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -11,7 +10,6 @@ import numpy as np
 from naively.exact import ExactArray, Float64, Int64
 from naively.kernels import vocabulary as kernel
 from naively.statistics.base import FORGOTTEN, Arrays, Statistics
-from naively.statistics.documents import DocumentSample
 from naively.statistics.logs import portable_log
 from naively.text.documents import Bytes
 from naively.text.vocabulary import Vocabulary
@@ -166,64 +164,6 @@ class TermStatistics(Statistics):
 
     def _agrees(self, other: Self) -> bool:
         return self.vocabulary == other.vocabulary
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class SampledTerms(TermStatistics):
-    """Counts of terms, and some of the documents that they are of.
-
-    Attributes
-    ----------
-    sample : DocumentSample
-    """
-
-    sample: DocumentSample
-
-    def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
-        """Add (or subtract) statistics and documents."""
-        super().accumulate(other, classes, sign)
-        self.sample.accumulate(other.sample, classes, sign)
-
-    def canonical(self) -> Self:
-        """The same, each number in as few limbs as possible."""
-        new = super().canonical()
-        new.sample = self.sample.canonical()
-        return new
-
-    def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no documents can have these counts, or None if some might."""
-        return super().impossible(class_weight) or self.sample.impossible(class_weight)
-
-    def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
-        """The shape of each table, for so many classes and features."""
-        sizes = super().shapes(n_classes, n_features)
-        return sizes | self.sample.shapes(n_classes, n_features)
-
-    def stored(self) -> dict[str, ExactArray]:
-        """The tables that a file has to hold."""
-        return self.tables | self.sample.tables
-
-    def arrays(self) -> Arrays:
-        """The terms, and the documents."""
-        return super().arrays() | self.sample.arrays()
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that tables and documents take."""
-        return super().nbytes + self.sample.nbytes
-
-    def _mapped(self, function: Callable[[ExactArray], ExactArray]) -> Self:
-        new = super()._mapped(function)
-        new.sample = self.sample._mapped(function)
-        return new
-
-    def _by_class(self, function: Callable[[ExactArray], ExactArray]) -> Self:
-        new = super()._by_class(function)
-        new.sample = self.sample._by_class(function)
-        return new
-
-    def _agrees(self, other: Self) -> bool:
-        return super()._agrees(other) and self.sample == other.sample
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,9 +36,9 @@ from naively.statistics.products import ProductStatistics
 from naively.statistics.row_encoding import TEXT, encoded, from_text, texts
 from naively.statistics.rows import RowStatistics
 from naively.statistics.sample import SampleStatistics
-from naively.statistics.terms import SampledTerms, TermStatistics
+from naively.statistics.terms import TermStatistics
 from naively.study.marginals import Both, Cells, Marginal, Sums
-from naively.study.texts_beside import as_texts, of_pooled, of_sampled, of_terms
+from naively.study.texts_beside import as_texts, of_pooled, of_terms
 from naively.study.two_samples import CELLS
 from naively.workers import SERIAL, Workers
 
@@ -72,7 +72,6 @@ def _known(learned: Statistics, both: Both) -> Sequence[Marginal]:
 
 
 _known.register(TermStatistics, of_terms)
-_known.register(SampledTerms, of_sampled)
 _known.register(PooledTerms, of_pooled)
 
 
