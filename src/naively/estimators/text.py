@@ -26,7 +26,7 @@ from naively.families.weighed_text import WEIGHED_EVENTS, WeighedText
 from naively.model import Model
 from naively.prior import Given, Prior, Virtual
 from naively.schema import Schema
-from naively.statistics.term_counts import LengthNorm, Weighting
+from naively.statistics.terms import LengthNorm, Weighting
 from naively.study.folds import Learnable, Reading
 from naively.tables import prose
 from naively.tables.names import few

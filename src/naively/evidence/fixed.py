@@ -14,11 +14,10 @@ import numpy as np
 from naively.evidence.bins import Column, Lookup
 from naively.evidence.dates import seconds
 from naively.evidence.keeping import arrays_of, plan_of
-from naively.evidence.kept_words import stored_words
 from naively.evidence.plan import Cells, Plan
 from naively.evidence.smoothing import levels, tree
 from naively.evidence.unread import unread
-from naively.evidence.words import Words
+from naively.evidence.words import Words, stored_words
 from naively.exact import ExactArray, Float64, Int64
 from naively.invalid import Invalid
 from naively.labels import Labels

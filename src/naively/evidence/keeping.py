@@ -14,10 +14,9 @@ from naively.evidence.bins import PAIRS, TRIPLES, Column, fine_bins
 from naively.evidence.calendars import PARTS, Calendar
 from naively.evidence.incomplete import EDGES, Incomplete
 from naively.evidence.judged import Judged
-from naively.evidence.kept_words import read_words, stored_words
 from naively.evidence.normal import Normal, Scale
 from naively.evidence.plan import Block, Cells, Plan
-from naively.evidence.words import Words
+from naively.evidence.words import Words, read_words, stored_words
 from naively.exact import Float64
 from naively.statistics.base import Arrays
 from naively.statistics.levels import mixed_arrays, read_mixed

@@ -19,9 +19,7 @@ from naively.exact import ExactArray, Float64, Int64
 from naively.families.text_parameters import Estimated, TextParameters
 from naively.statistics.base import Batch
 from naively.statistics.documents import ROOM, DocumentSample
-from naively.statistics.term_counts import TermCounts
-from naively.statistics.term_keys import keys_by_terms
-from naively.statistics.terms import TermStatistics
+from naively.statistics.terms import TermCounts, TermStatistics, keys_by_terms
 from naively.text.documents import Documents
 from naively.text.keys import document_keys, term_numbers
 from naively.workers import Workers

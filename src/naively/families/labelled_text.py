@@ -17,7 +17,7 @@ from naively.families.multinomial import MultinomialParameters, total_alpha
 from naively.families.text_parameters import Estimated, SelectedTerms, TextParameters
 from naively.kernels import label_odds as kernel
 from naively.statistics.base import Arrays, two_classes
-from naively.statistics.term_counts import TermCounts
+from naively.statistics.terms import TermCounts
 from naively.text.counting import DocumentRows
 from naively.text.keys import document_keys, term_numbers
 
@@ -151,7 +151,7 @@ class LabelledParameters(TextParameters):
 
     def kept(self) -> Arrays:
         """The weights, if there are any."""
-        from naively.evidence.kept_scale import stored_scale  # which loads SciPy's sparse matrices
+        from naively.evidence.scale import stored_scale  # which loads SciPy's sparse matrices
 
         return {} if self.scale is None else stored_scale(self.scale)
 

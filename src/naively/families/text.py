@@ -18,8 +18,14 @@ from naively.families.linear import Alpha
 from naively.families.multinomial import Multinomial
 from naively.families.text_parameters import Estimated, SelectedTerms, TextParameters
 from naively.statistics.powers import CountStatistics
-from naively.statistics.term_counts import LengthNorm, TermCounts, Weighting, reference_of
-from naively.statistics.terms import Reference, TermStatistics
+from naively.statistics.terms import (
+    LengthNorm,
+    Reference,
+    TermCounts,
+    TermStatistics,
+    Weighting,
+    reference_of,
+)
 from naively.text.analysis import Analysis
 from naively.text.documents import Documents
 from naively.text.vocabulary import Vocabulary

@@ -19,7 +19,7 @@ from naively.families.linear import IMPOSSIBLE, Alpha, LinearParameters
 from naively.families.looked_up import LookedUp
 from naively.families.multinomial import ROLLS, MultinomialParameters
 from naively.statistics.base import InvalidValueError
-from naively.statistics.term_counts import TermCounts
+from naively.statistics.terms import TermCounts
 from naively.text import counting
 from naively.text.counting import PIECE, DocumentRows, Indexer, Members
 from naively.text.documents import Documents

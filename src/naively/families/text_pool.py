@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from naively.evidence.kept_scale import read_scale
-from naively.evidence.scale import Counted, Scale, narrowed, scales_of, unit_of
+from naively.evidence.scale import Counted, Scale, narrowed, read_scale, scales_of, unit_of
 from naively.exact import ExactArray, Int64
 from naively.families.base import Family, FeatureError
 from naively.families.distinct_texts import DistinctTexts, Learned, copies_of

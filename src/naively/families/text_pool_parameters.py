@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.kept_scale import stored_scale
-from naively.evidence.scale import Scale
+from naively.evidence.scale import Scale, stored_scale
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Parameters
 from naively.families.describing import Events, Listed, Section
@@ -20,7 +19,7 @@ from naively.families.linear import LinearParameters, Terms
 from naively.families.looked_up import LookedUp, with_group
 from naively.families.text_parameters import Estimated, TextParameters
 from naively.statistics.base import Arrays
-from naively.statistics.term_counts import TermCounts
+from naively.statistics.terms import TermCounts
 from naively.text.counting import DocumentRows
 from naively.text.documents import Documents
 from naively.text.explained import ExplainedTerms

@@ -10,10 +10,9 @@ import numpy as np
 
 from naively.evidence.doubt import LabelDoubt
 from naively.evidence.entries import LIGHTEST
-from naively.evidence.kept_scale import read_scale
 from naively.evidence.label_scale import LabelsCounted, label_scale
 from naively.evidence.repeated import RepeatedLabels
-from naively.evidence.scale import Counted, Scale, narrowed, unit_of
+from naively.evidence.scale import Counted, Scale, narrowed, read_scale, unit_of
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import AnyFamily
 from naively.families.distinct_texts import DistinctTexts, Ending

@@ -9,8 +9,7 @@ from naively.exact import ExactArray, Int64
 from naively.statistics.base import Arrays, Batch, Summary
 from naively.statistics.blocks import BlockStatistics
 from naively.statistics.documents import DocumentSample
-from naively.statistics.term_counts import TermCounts
-from naively.statistics.terms import TermStatistics
+from naively.statistics.terms import TermCounts, TermStatistics
 from naively.text.documents import Documents
 from naively.workers import Workers
 
