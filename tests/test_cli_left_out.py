@@ -14,9 +14,8 @@ import naively
 from naively import AutoBayes, NaiveBayes, TextNB
 from naively.cli import judged
 from naively.cli.main import run
-from naively.evidence.pieces import Piece
-from naively.evidence.weights import GROUPS, Pool
 from naively.model import Model
+from naively.pooling.weights import GROUPS, Piece, Pool
 from naively.study import kept
 from naively.study.kept import Kept
 from naively.workers import SERIAL

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from naively import AutoBayes, Categorical, Text, compare, diagnose
 from naively.cli.main import run
-from naively.evidence.dates import seconds
+from naively.pooling.dates import seconds
 from naively.study import alternatives
 from naively.study.boosting import Boosting, plain_columns
 from naively.study.splits import Splits

@@ -47,7 +47,6 @@ from naively import (
     TextNB,
 )
 from naively import plot as displays
-from naively.evidence.shapes import Bins, Shape
 from naively.plot import (
     BayesErrorDisplay,
     CalibrationDisplay,
@@ -66,6 +65,7 @@ from naively.plot import (
 )
 from naively.plot.models import gaussians, normals
 from naively.plot.style import HATCHES, label, style
+from naively.pooling.blocks.shapes import Bins, Shape
 from naively.study.comparison import Comparison
 from naively.study.results import Candidate
 from naively.study.trial import Curve

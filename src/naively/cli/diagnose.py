@@ -17,7 +17,7 @@ from naively.cli.inside import by_remark
 from naively.cli.layout import clean, new_table, room_beside
 from naively.cli.sources import Opened
 from naively.cli.work import sampled
-from naively.evidence.dates import as_dates
+from naively.pooling.dates import as_dates
 from naively.study import diagnosis
 from naively.study.diagnosis import Diagnosis, examine
 from naively.study.pairs import ColumnPair

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from naively.evidence.bins import FINE, RARE, Column, as_numbers
-from naively.evidence.dates import as_dates
-from naively.evidence.fixed import PlanStatistics
 from naively.exact import Float64, Int64
 from naively.model import Model
+from naively.pooling.bins import FINE, RARE, Column, as_numbers
+from naively.pooling.dates import as_dates
+from naively.pooling.fixed import PlanStatistics
 from naively.statistics.base import Batch, Statistics, dense
 from naively.statistics.grid import GridStatistics, cell_edges, numbers
 from naively.statistics.levels import Encoded, Levels, LevelStatistics, find

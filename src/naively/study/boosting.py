@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from naively.evidence.bins import as_numbers
-from naively.evidence.dates import as_dates
 from naively.exact import Float64, Int64
+from naively.pooling.bins import as_numbers
+from naively.pooling.dates import as_dates
 from naively.statistics.levels import Encoded
 
 FEW, LARGE = 3, 10_000  # rows: of a class; of a table

@@ -2,20 +2,25 @@
 
 Folds, and all that is chosen by them, depend on what rows are to the model: not on the names, the
 order or the units of columns, nor on the names or the order of classes (`Canonical`).
+
+Samples are in proportion to weight: threshold sampling (Duffield, Lund & Thorup 2007, JACM 54). An
+item of weight w is in the sample if a hash of it, in [0, 1), is below w / t. So items heavier than
+t are all in it, and a lighter one stands for weight t: sums over the sample are those over all
+items, on average.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.canonical import Canonical
-from naively.evidence.sampling import sampled
 from naively.exact import Float64, Int64
+from naively.pooling.canonical import Canonical
 from naively.statistics.levels import Levels
-from naively.statistics.sample import SampleStatistics
+from naively.statistics.sample import KEYS, SampleStatistics
 
 PARTS = 10
 """Folds."""
@@ -134,3 +139,72 @@ def _parts_of_a_row(turns: Float64) -> int:
         if np.minimum(turns, parts).sum() <= MOST:
             return parts
     return 1
+
+
+# ---- without folds -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Training:
+    """Training rows of one class each as they are: what they weigh, without folds.
+
+    Attributes
+    ----------
+    codes : (R, d) int32, the distinct rows, as places in the levels of each column.
+    levels : list of d sorted arrays of numbers or text.
+    row, y, weight : (n,) which row each is, its class, and what it stands for.
+    keys : (R,) hashes of the rows, in [0, 1).
+    n_classes : int
+    """
+
+    codes: npt.NDArray[np.int32]
+    levels: list[Levels]
+    row: Int64
+    y: Int64
+    weight: Float64
+    keys: Float64
+    n_classes: int
+
+    @classmethod
+    def of(cls, statistics: SampleStatistics | Any) -> Self:
+        """The rows of a sample."""
+        count = statistics.estimated()
+        y, row = np.nonzero(count > 0)
+        keys = statistics.rows.keys / KEYS
+        return cls(
+            statistics.codes, statistics.levels, row, y, count[y, row], keys, len(count)
+        )  # fmt: skip
+
+    def sampled(self, most: int) -> tuple[npt.NDArray[np.intp], Float64]:
+        """(which are a sample of about so many, what these weigh)."""
+        return sampled(self.weight, self.keys[self.row], most)
+
+
+# ---- samples -------------------------------------------------------------------------------------
+
+
+def sampled(weight: Float64, place: Float64, most: int) -> tuple[npt.NDArray[np.intp], Float64]:
+    """(which items are in a sample of about `most`, what these weigh, in units of the lightest).
+
+    Parameters
+    ----------
+    weight : (n,) positive.
+    place : (n,) in [0, 1), a hash of each item.
+    most : how many are wanted, 1 or more; where there are no more, all are in it as they are.
+    """
+    if len(weight) <= most:
+        return np.arange(len(weight)), weight
+    least = threshold(weight, most)
+    some = np.flatnonzero(place * least < weight)
+    return some, np.maximum(weight[some] / least, 1.0)
+
+
+def threshold(weight: Float64, most: int) -> float:
+    """The t for which Σ min(1, w / t) is `most`, of more weights than that."""
+    rising = np.sort(weight)
+    n = len(rising)
+    # of the k lightest, so that the others are all in: t = Σ w / (most - (n - k))
+    k = np.arange(max(1, n - most + 1), n + 1)
+    each = np.cumsum(rising)[k - 1] / (most - (n - k))
+    fits = each <= np.append(rising, np.inf)[k]
+    return float(each[int(np.argmax(fits))])
