@@ -253,6 +253,15 @@ class PooledParameters(Parameters):
             total[:, :, places[j,]] += own
         return total
 
+    def alone(self, X: Data) -> Float64:
+        """The evidence of each column by itself, unweighted: (n, C, d)."""
+        X = encoded(X)
+        total = np.zeros((len(X.codes), len(self.bias), len(self.plan.columns)))
+        for block, _, evidence in self._each(X):
+            if block.way is not None and len(block.columns) == 1:
+                total[:, :, block.columns[0]] = evidence.T
+        return total
+
     def explained_texts(self, X: Data, i: int) -> dict[int, ExplainedTerms]:
         """What the words of each column of text add, weighed."""
         X = encoded(X)
