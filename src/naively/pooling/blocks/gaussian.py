@@ -274,10 +274,10 @@ class Gaussian(Block):
         arrays: Arrays = {}
         for k, block in enumerate(blocks):
             arrays |= {
-                f"gaussian.{k}.centre": block.scale.centre,
-                f"gaussian.{k}.spread": block.scale.spread,
-                f"gaussian.{k}.means": block.means,
-                f"gaussian.{k}.factors": block.factors,
+                f"{cls.tag}.{k}.centre": block.scale.centre,
+                f"{cls.tag}.{k}.spread": block.scale.spread,
+                f"{cls.tag}.{k}.means": block.means,
+                f"{cls.tag}.{k}.factors": block.factors,
             }
         return arrays
 
@@ -288,7 +288,7 @@ class Gaussian(Block):
     ) -> list[Gaussian]:  # fmt: skip
         """As the base class."""
         return [
-            cls._read(arrays, f"gaussian.{k}.", block, columns, n_classes)
+            cls._read(arrays, f"{cls.tag}.{k}.", block, columns, n_classes)
             for k, block in enumerate(places)
         ]
 
