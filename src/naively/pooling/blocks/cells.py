@@ -101,7 +101,7 @@ class Cells(Block):
         sizes = [columns[j].size(self.way) for j in self.columns]
         table = self.table.reshape(*sizes, -1).transpose(*order, len(order))
         table = np.ascontiguousarray(table.reshape(self.table.shape)[:, classes])
-        return Cells(tuple(at[order].tolist()), self.way, table)
+        return replace(self, columns=tuple(at[order].tolist()), table=table)
 
     @property
     def n_free(self) -> int:

@@ -155,7 +155,9 @@ class Gaussian(Block):
         if (np.diff(order) < 0).any():
             rows = factors[:, order]
             factors = np.linalg.cholesky(rows @ rows.swapaxes(1, 2)).astype(np.float64)
-        return Gaussian(tuple(at[order].tolist()), scale, self.means[classes][:, order], factors)
+        means = self.means[classes][:, order]
+        own = tuple(at[order].tolist())
+        return replace(self, columns=own, scale=scale, means=means, factors=factors)
 
     @property
     def n_free(self) -> int:

@@ -7,7 +7,12 @@ from importlib import import_module
 
 from naively.pooling.blocks.base import Block
 
-KINDS = ("cells.Cells", "calendar.Calendar", "gaussian.Gaussian", "text.Text")
+KINDS = (
+    "cells.Cells",
+    "calendar.Calendar",
+    "gaussian.Gaussian",
+    "text.Text",
+)
 """Module and class of each kind, in the order in which they are fitted."""
 
 
