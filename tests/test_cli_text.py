@@ -118,7 +118,7 @@ def test_mails(folder, capsys):
     assert "(prior)" in out.split("The words")[0]
     assert "(prior)" not in out.split("The words", 1)[1]
     fitted(capsys, "--columns", "body=skip", "--columns", "subject=categorical", data="*.mbox")
-    families = {one["name"]: one["family"] for one in asked(capsys, "inspect", "m")["columns"]}
+    families = {one["feature"]: one["family"] for one in asked(capsys, "inspect", "m")["features"]}
     assert families == {"from": "text", "to": "text", "subject": "categorical"}
 
 
@@ -385,9 +385,10 @@ def test_explain_rows_of_several_kinds_of_columns(folder, capsys):
     assert re.search(r"message +missing +\+0.000", out)
     out, _ = naive(capsys, "inspect", "m")
     assert out.index("\nmessage") < out.index("\nsize")
-    bits = {one["name"]: one["bits"] for one in asked(capsys, "inspect", "m")["columns"]}
-    assert bits["message"] is None
-    assert bits["size"] > 0
+    seen = {one["feature"]: one for one in asked(capsys, "inspect", "m")["features"]}
+    for key in ("mutual_information", "importance"):
+        assert seen["message"][key] is None
+        assert seen["size"][key] > 0
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
@@ -412,7 +413,8 @@ def test_explain_and_inspect_fit_the_terminal(width, folder, capsys, monkeypatch
 
 
 def test_marks_are_colours_on_a_terminal():
-    from naively.cli.words import AGAINST, FOR, marked
+    from naively.cli.reasons import AGAINST, FOR
+    from naively.cli.reasons import _marked as marked
 
     text = "free  lunch\x1b[31m, noon\r\n\n\n\nprize\n"
     marks = [(0, 4, 4.0), (6, 11, -1.0), (18, 22, 0.1), (27, 32, -4.0)]
@@ -485,8 +487,8 @@ def test_a_page_of_columns_alone(folder, capsys):
 def test_inspect_shows_telling_words(folder, capsys):
     fitted(capsys)
     out, _ = naive(capsys, "inspect", "m")
-    assert "Words of message that speak for a class" in out
-    lines = out[out.index("Words of") :].splitlines()
+    assert "Terms of message by class" in out
+    lines = out[out.index("Terms of") :].splitlines()
     assert lines[2].split() == ["ham", "spam"]
     assert [lines[4].split()[k] for k in (0, 3)] == ["at", "free"]
     seen = asked(capsys, "inspect", "m")["texts"]["message"]
@@ -499,8 +501,8 @@ def test_inspect_shows_telling_words(folder, capsys):
             told = model.explain({"message": [word["term"]]}).contributions[0, :, 0]
             assert word["log_odds"] == pytest.approx(told[own] - told[1 - own])
     out, _ = naive(capsys, "inspect", "m", "--features", 1)
-    assert len(out[out.index("Words of") :].splitlines()) == 8
-    assert "Words" not in naive(capsys, "inspect", "m", "--features", 0)[0]
+    assert len(out[out.index("Terms of") :].splitlines()) == 8
+    assert "Terms of" not in naive(capsys, "inspect", "m", "--features", 0)[0]
 
 
 def test_words_are_ranked_by_their_share_of_the_divergence(folder, capsys):
@@ -526,7 +528,7 @@ def test_inspect_of_many_classes(folder, capsys):
     fitted(capsys, "-t", "y", "--text", "x", data="n.csv")
     out, _ = naive(capsys, "inspect", "m")
     assert max(map(len, out.splitlines())) <= 100
-    words = out[out.index("Words of") :]
+    words = out[out.index("Terms of") :]
     for c in range(20):
         assert f"word{c} " in words
     assert "word24 " not in words

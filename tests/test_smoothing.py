@@ -186,7 +186,7 @@ def test_fit_draws_what_other_smoothing_does(data, monkeypatch, capsys):
     )
     tokens = ["fit", "t.csv", "-t", "y", "-o", "m", "--naive", "--alpha", "2", "--json"]
     assert run([*tokens, "--plot", "s.png"]) == 0
-    told = json.loads(capsys.readouterr().out)["left_out_rows"]
+    told = json.loads(capsys.readouterr().out)["cross_validation"]
     assert Path("s.png").read_bytes().startswith(b"\x89PNG")
     assert seen[0].alpha == 2.0
     documents = ["fit", "a.txt", "b.txt", "c.txt", "-o", "m", "--plot", "s.svg"]

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from naively.calibration import Reliability
-from naively.cli import judged, models, work
+from naively.cli import models, work
 from naively.cli.metrics import Scores, Tally
 from naively.cli.options import learned_question
 from naively.cli.sources import Opened
@@ -19,7 +19,9 @@ from naively.explanation import RowExplanation
 from naively.files.safetensors import Saved
 from naively.markup import brief, colour, counted, escaped, largest, more_of, shown, squeezed
 from naively.model import Model
-from naively.report.facts import Example, Quality, Reason, Table
+from naively.model_summary import CrossValidation
+from naively.rendering import Table
+from naively.report.facts import Example, Quality, Reason
 from naively.study.kept import Kept
 from naively.tables.encoding import encode
 from naively.tables.explaining import explain
@@ -148,13 +150,21 @@ def _equal(model: Model, question: Question, tables: list[pa.Table]) -> bool:
 
 def _left_out(model: Model, kept: Kept, question: Question) -> Quality | None:
     """How the rows that it learned are predicted, each left out in turn."""
-    scores = work.left_out("the table", model, kept, question)
-    if scores is None:
-        return None
+    found = work.left_out("the table", model, kept, question)
+    return None if found is None else quality_of(found, model)
+
+
+def quality_of(found: CrossValidation, model: Model) -> Quality:
+    """Cross-validation as a page shows it."""
+    folds = "cross-validation" if found.folds is None else f"{found.folds}-fold cross-validation"
+    some = found.rows < model.class_weight.rounded().sum()
+    rows = f"{counted(round(found.rows), 'training row')}{' (a sample)' * some}"
+    assert found.calibration is not None
+    notes = [f"{found.caveat[0].upper()}{found.caveat[1:]}."] if found.caveat else []
     return Quality(
-        judged.title(scores, model).rstrip(":"), scores.accuracy, scores.majority,
-        scores.log_loss, scores.prior_log_loss, scores.calibration, usual(model),
-        [f"{scores.how[0].upper()}{scores.how[1:]}.", *_worse(scores.worse_than_prior)],
+        f"{folds.capitalize()} on {rows}", found.accuracy, found.baseline_accuracy,
+        found.log_loss, found.baseline_log_loss, found.calibration, usual(model),
+        [*notes, *_worse(found.worse_than_prior)],
     )  # fmt: skip
 
 

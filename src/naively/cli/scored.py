@@ -11,13 +11,13 @@ from rich.text import Text
 
 from naively.cli import layout
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.inside import remedy
 from naively.cli.layout import clean, new_table, note, with_notes
 from naively.cli.metrics import Scores
 from naively.cli.ranking import Decision
 from naively.cli.work import Evaluated
 from naively.files.safetensors import Saved
 from naively.model import Model
+from naively.model_summary import remedy
 from naively.plain import rows_in_words
 
 Decisions = dict[str, Decision]

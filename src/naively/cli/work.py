@@ -15,7 +15,7 @@ import pyarrow as pa
 from naively.cli import models, progress
 from naively.cli.decided import Decided
 from naively.cli.errors import UserError, some
-from naively.cli.judged import LeftOutScores, judged
+from naively.cli.judged import judged
 from naively.cli.metrics import Scores, Tally
 from naively.cli.sources import Opened, check_columns, check_known, compared_target
 from naively.decisions import DecisionRule, likeliest
@@ -26,6 +26,7 @@ from naively.files.safetensors import Saved
 from naively.invalid import Invalid, add_invalid
 from naively.labels import Labels
 from naively.model import Model
+from naively.model_summary import CrossValidation
 from naively.posterior import Posterior
 from naively.study.kept import Kept
 from naively.study.rows import LabelledRows, of_stream
@@ -65,14 +66,14 @@ class Fitted:
     model : Model
     seconds : float, that learning took.
     held : Scores of the rows that were held out, or of new rows before they were learned.
-    left_out : LeftOutScores of the rows that were learned.
+    left_out : CrossValidation of the rows that were learned.
     kept : a sample of them; None if some were held out, or another model said what to learn.
     """
 
     model: Model
     seconds: float
     held: Scores | None
-    left_out: LeftOutScores | None = None
+    left_out: CrossValidation | None = None
     kept: Kept | None = None
 
 
@@ -136,7 +137,7 @@ def check_learned(name: str, model: Model, question: Question) -> None:
 
 def left_out(
     name: str, model: Model, kept: Kept | None, question: Question
-) -> LeftOutScores | None:
+) -> CrossValidation | None:
     """How the model does on the rows that it learned, each judged without itself."""
     if kept is None or question.cells is not None or len(model.classes) < 2:
         return None

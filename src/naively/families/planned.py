@@ -11,7 +11,7 @@ from naively.evidence.calendars import Calendar
 from naively.evidence.fixed import FixedPlan, PlanStatistics
 from naively.evidence.plan import Cells
 from naively.exact import ExactArray, Float64, Int64
-from naively.families.describing import moved
+from naively.families.describing import mean_contribution
 from naively.families.pooled_parameters import PooledParameters
 from naively.invalid import Invalid
 from naively.labels import Labels
@@ -89,7 +89,7 @@ class PlannedParameters(PooledParameters):
             own = next(counts)
             share = own.sum(axis=1) / max(own.sum(), 1e-300)
             prior = own.sum(axis=0) / max(own.sum(), 1e-300)
-            found.append(abs(weight) * moved(block.table.T, share, prior))
+            found.append(abs(weight) * mean_contribution(block.table.T, share, prior))
         return found
 
     @property

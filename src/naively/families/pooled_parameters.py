@@ -25,7 +25,7 @@ from naively.evidence.unread import unread
 from naively.evidence.words import Words
 from naively.exact import Float64, Int64
 from naively.families.base import SCORED, Parameters
-from naively.families.describing import Evidence, Evidences, Section, moved
+from naively.families.describing import Evidence, Evidences, Section, mean_contribution
 from naively.families.formula import Formula
 from naively.families.pooled_formula import formula_of
 from naively.families.pooled_texts import (
@@ -362,7 +362,8 @@ class PooledParameters(Parameters):
         """By how much each block moves the scores of the first rows: see `Evidence`."""
         X, share, prior = self._first(LOOKED_AT)
         found = {
-            id(block): moved(weight * own, share, prior) for block, weight, own in self._each(X)
+            id(block): mean_contribution(weight * own, share, prior)
+            for block, weight, own in self._each(X)
         }
         return [found.get(id(block), 0.0) for block in self.plan.blocks]
 
@@ -371,7 +372,7 @@ class PooledParameters(Parameters):
         """By how much all that a column adds moves these scores."""
         most = CELLS // (len(self.bias) * max(1, len(self.plan.columns)))
         X, share, prior = self._first(max(1, min(LOOKED_AT, most)))
-        return [moved(own, share, prior) for own in self.contributions(X).T]
+        return [mean_contribution(own, share, prior) for own in self.contributions(X).T]
 
     def _first(self, most: int) -> tuple[Encoded, Float64, Float64]:
         """(the first rows that were learned, the share of each, the share of each class)."""
@@ -444,7 +445,7 @@ class PooledParameters(Parameters):
     def _what(self, block: Block) -> str:
         """What a block is, in a few words."""
         if isinstance(block, Normal):
-            return "one covariance" if len(block.factors) == 1 else "a covariance a class"
+            return "Gaussian, shared" if len(block.factors) == 1 else "Gaussian, per class"
         if isinstance(block, Words):
             return f"{len(block.vocabulary):,} {block.event.name}"
         if isinstance(block, Calendar):
@@ -455,8 +456,10 @@ class PooledParameters(Parameters):
         if block.columns[0] in self._texts:
             return "missing or not"
         own = self.plan.columns[block.columns[0]]
-        kind = "bin" if own.dated or own.is_number else "level"
-        return counted(int(met[:-1].sum()), kind) + " of time" * own.dated  # but the missing value
+        number = int(met[:-1].sum())  # without the missing value
+        if own.dated or own.is_number:
+            return counted(number, "bin") + " of time" * own.dated
+        return counted(number, "category", "categories")
 
     def described(self, names: Sequence[str]) -> Section:
         """What each column has of weight, and the blocks of several that it is in."""

@@ -8,27 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from naively.calibration import Reliability
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of texts; numbers are written already.
-
-    Attributes
-    ----------
-    title : what it is of, for those who hear it read.
-    heads : of the columns; the first `names` of them hold names, the others numbers.
-    rows : as many texts each.
-    note : below it.
-    bars : (R,) the length of a bar at the end of each row, -1 to 1; none if empty.
-    """
-
-    title: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    names: int = 1
-    note: str = ""
-    bars: Sequence[float] = ()
+from naively.rendering import Table
 
 
 @dataclass(frozen=True)
@@ -152,11 +132,11 @@ class Report:
     warnings : what should be looked at.
     quality : on which rows it was judged, and how well it does.
     unknown : why there is no quality, if there is none.
-    ranked : tables of what tells most.
+    ranked : tables of features and interactions, the most important first.
     legend : what colours and lines mean in the pictures; None if there are none.
     shapes : of columns and pairs.
     shapes_note : what is not shown.
-    words : most telling words, a table a class and column.
+    words : terms with the highest log-odds, a table a class and column.
     missing, left_out : columns with missing values; those that are left out, and why.
     misread : columns that people may have meant as numbers or dates, and what they hold.
     examples, mistakes : rows that were given.
