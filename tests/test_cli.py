@@ -130,7 +130,7 @@ def test_fit_tells_what_it_learned(folder, capsys):
     out, err = fitted(capsys)
     assert not err
     for text in ("numeric, Gaussian", "299 rows (1 without a label skipped)", "missing",
-                 "bee, wild 95", "rows/s", "saved m (", "importance"):  # fmt: skip
+                 "bee, wild 95", "saved m (", "importance"):  # fmt: skip
         assert text in out
     row = next(line.split() for line in out.splitlines() if line.startswith("b "))
     assert row[-2] == "1"  # one is missing, before the importance

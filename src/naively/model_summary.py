@@ -401,7 +401,7 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
             name: sum(one.importance for one in own) for name, own in alone.items()
         }
     determining, missing = set(nearly_all(model, information)), missing_weight(model)
-    levels, texts = dict(_levels(model)), _texts(model)
+    levels, texts = levels_of(model), texts_of(model)
     found = []
     for name in schema.ordered:
         if name in silent:
@@ -439,7 +439,7 @@ def _kind(takes: str, has_terms: bool, levels: Levels | None) -> Kind:
     return "numeric" if takes == "cells" else "categorical"
 
 
-def _texts(model: Model) -> dict[str, Any]:
+def texts_of(model: Model) -> dict[str, Any]:
     """The columns of text, with what their terms have been estimated to."""
     found: dict[str, Any] = {}
     for block, own in model.posterior().blocks:
@@ -450,13 +450,13 @@ def _texts(model: Model) -> dict[str, Any]:
     return found
 
 
-def _levels(model: Model) -> list[tuple[str, Levels]]:
+def levels_of(model: Model) -> dict[str, Levels]:
     """The different values of each column of which they are stored, in the order of the table."""
     found: dict[str, Levels] = {}
     for part, counted in zip(model.schema.parts, model.parts, strict=True):
         if part.summary.of_levels or part.summary.takes == "cells":
             found |= zip(part.names, counted.levels, strict=True)
-    return [(name, found[name]) for name in model.schema.ordered if name in found]
+    return {name: found[name] for name in model.schema.ordered if name in found}
 
 
 def _evidence(model: Model) -> Evidences | None:
@@ -490,7 +490,7 @@ def text_terms(model: Model, most: int) -> list[TextTerms]:
             telling_terms(posterior, own, most) if most else [[] for _ in posterior.classes],
             own.chance,
         )
-        for name, own in _texts(model).items()
+        for name, own in texts_of(model).items()
     ]  # fmt: skip
 
 
@@ -526,7 +526,7 @@ def misread(model: Model) -> dict[str, str]:
     """The categorical features that may be meant as numbers or dates: what they hold."""
     found = {
         name: written(levels.tolist())
-        for name, levels in _levels(model)
+        for name, levels in levels_of(model).items()
         if levels.dtype.kind == "T" and as_dates(levels) is None
     }
     return {name: held for name, held in found.items() if held}
@@ -534,7 +534,7 @@ def misread(model: Model) -> dict[str, str]:
 
 def characters(model: Model) -> int:
     """Characters of all categories."""
-    texts = (levels for _, levels in _levels(model) if levels.dtype.kind == "T")
+    texts = (levels for levels in levels_of(model).values() if levels.dtype.kind == "T")
     return sum(int(np.strings.str_len(levels).sum()) for levels in texts)
 
 

@@ -93,7 +93,8 @@ def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
         if not summary.stored_rows:
             over = ", without interactions: the training rows are not stored"
         notes.append(IMPORTANCE + over)
-    if _negative(one for feature in summary.features[:limit] for one in feature.evidence):
+    alone = [one for feature in summary.features[:limit] for one in feature.evidence]
+    if any(one.weight < 0 for one in [*alone, *summary.interactions[:limit]]):
         notes.append(NEGATIVE)
     if (rest := len(summary.features) - limit) > 0:
         less = " of less importance" * (summary.features[limit - 1].importance is not None)
@@ -111,8 +112,7 @@ def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
         for one in listed
     ]
     rest = len(summary.interactions) - limit
-    notes = [NEGATIVE] * _negative(listed)
-    notes += [f"and {counted(rest, 'more interaction')} of less importance"] * (rest > 0)
+    notes = [f"and {counted(rest, 'more interaction')} of less importance"] * (rest > 0)
     heads = ["interaction", "kind", "weight", "importance"]
     lengths = [one.importance for one in listed]
     return Table("Interactions", heads, rows, 2, notes, _bars(lengths))
@@ -148,6 +148,7 @@ def cross_validation(summary: ModelSummary) -> Table | None:
     if found is None:
         return None
     rows = [["log-loss", _loss(found.log_loss), _loss(found.baseline_log_loss)]]
+    chance: list[str] = []
     if summary.multilabel:
         baseline = "baseline: the label frequencies; log-loss: nats a row, summed over the labels"
     else:
@@ -158,12 +159,12 @@ def cross_validation(summary: ModelSummary) -> Table | None:
         own = found.calibration
         error = f"{own.error:.1%} ± {own.standard_error:.1%}"
         rows.append(["calibration error (ECE)", error, f"{own.by_chance:.1%}"])
-        baseline += "; ECE: of calibrated probabilities, by chance"
+        chance = ["baseline of the ECE: calibrated probabilities, by chance"]
     title = "cross-validation"
     if found.folds is not None:
         title = f"{found.folds}-fold {title}"
     worse = f"its probabilities are worse than the class prior's{summary.remedy}"
-    notes = [baseline, *_sampled(found, summary), *[found.caveat] * bool(found.caveat)]
+    notes = [baseline, *chance, *_sampled(found, summary), *[found.caveat] * bool(found.caveat)]
     notes += [worse] * found.worse_than_prior
     return Table(title, [title, "model", "baseline"], rows, 1, notes)
 
@@ -459,10 +460,6 @@ def _importance(importance: float | None) -> str:
 
 def _loss(loss: float) -> str:
     return NONE if np.isnan(loss) else f"{loss:.4f}"
-
-
-def _negative(evidence: Any) -> bool:
-    return any(one.weight < 0 for one in evidence)
 
 
 def _bars(lengths: Sequence[float]) -> list[float]:

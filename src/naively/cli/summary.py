@@ -67,7 +67,7 @@ def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
         out.print(Text(f"On {rows}, which were learned afterwards:", style="bold"))
         out.print(comparison(result.held, result.model))
     out.print()
-    out.print(f"saved {layout.written(output)} in {layout.pace(result.seconds, found.rows)}")
+    out.print(f"saved {layout.written(output)} in {result.seconds:.2g} s")
 
 
 def predicted_first(scores: Scores, model: Model) -> None:

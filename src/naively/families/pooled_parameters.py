@@ -25,7 +25,7 @@ from naively.evidence.unread import unread
 from naively.evidence.words import Words
 from naively.exact import Float64, Int64
 from naively.families.base import SCORED, Parameters
-from naively.families.describing import Evidence, Evidences, Section, mean_contribution
+from naively.families.describing import Evidence, Evidences, mean_contribution
 from naively.families.formula import Formula
 from naively.families.pooled_formula import formula_of
 from naively.families.pooled_texts import (
@@ -460,22 +460,3 @@ class PooledParameters(Parameters):
         if own.dated or own.is_number:
             return counted(number, "bin") + " of time" * own.dated
         return counted(number, "category", "categories")
-
-    def described(self, names: Sequence[str]) -> Section:
-        """What each column has of weight, and the blocks of several that it is in."""
-        blocks = [one for one in zip(self.plan.blocks, self.plan.weights, strict=True) if one[1]]
-        words = {}
-        for j, name in enumerate(names):
-            said: list[str] = []
-            for block, weight in blocks:
-                if isinstance(block, Normal):
-                    continue
-                if isinstance(block, Calendar):
-                    said += [f"{block.name} {weight:.2f}"] if block.column == j else []
-                elif block.columns == (j,):
-                    said.insert(0, f"weight {weight:.2f}")
-                elif j in block.columns:
-                    others = " and ".join(names[k] for k in block.columns if k != j)
-                    said.append(f"with {others} {weight:.2f}")
-            words[name] = "; ".join(said) or "tells nothing: left out"
-        return Section("weights of evidence", rows={name: [] for name in names}, words=words)
