@@ -257,12 +257,12 @@ def test_every_family_can_be_used_and_inspected(family, folder, capsys):
     fitted(capsys, "--family", family, data="n.csv", target="y")
     estimator = naively.load("m")
     assert {one.name for one in estimator.model_.schema.known.values()} == {family}
-    assert family in naive(capsys, "inspect", "m")[0]
+    assert family.replace("_", " ") in naive(capsys, "inspect", "m")[0].lower()
     seen = asked(capsys, "inspect", "m")
     assert seen["n_parameters"] == estimator.n_parameters_
     assert seen["target"] == "y"
     assert seen["class_prior"] == estimator.class_prior_.tolist()
-    assert {row["column"] for section in seen["parameters"] for row in section["rows"]} == set(
+    assert {row["feature"] for section in seen["parameters"] for row in section["rows"]} == set(
         "uvw"
     )
     assert not any("%" in section["meaning"] for section in seen["parameters"])  # p is a part
@@ -302,7 +302,7 @@ def test_missing_spellings(folder, capsys):
     ):
         options = [f"--missing={one}" for one in said]
         (other,) = json.loads(fitted(capsys, "--json", *options, data="n.csv", target="y")[0])[
-            "columns"
+            "features"
         ]
         levels = 4 - missing // 10
         assert (other["why"], other["missing"]) == (f"text, {levels} levels", missing)

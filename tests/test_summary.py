@@ -75,7 +75,8 @@ def test_importance_is_the_mean_absolute_contribution_to_the_log_odds(name):
         rows, _ = model.sample(40_000, random_state=0)
     added = model.explain(rows).contributions
     prior = model.class_prior_
-    for name, own in zip(model.explain(rows[:1]).features, np.moveaxis(added, -1, 0), strict=True):
+    names = model.explain(rows[:1]).features or ["x0"]
+    for name, own in zip(names, np.moveaxis(added, -1, 0), strict=True):
         expected = 0.0
         for c, share in enumerate(prior):
             odds = (own[:, c] - own @ prior) / (1 - share)

@@ -45,7 +45,7 @@ Kind = Literal["numeric", "categorical", "text", "date"]
 FOLDS = 10
 """Of cross-validation, unless there are fewer rows."""
 PROPER = {
-    "gaussian": "Gaussian", "multivariate": "multivariate Gaussian", "lognormal": "log-normal",
+    "gaussian": "Gaussian", "multivariate": "multivariate Gaussian",
     "bernoulli": "Bernoulli", "poisson": "Poisson", "student": "Student's t",
 }  # fmt: skip
 """Names of families that are not written as their parameter is."""
@@ -410,6 +410,8 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
         kind = _kind(family.summary.takes, name in texts, levels.get(name))
         if evidence is not None:
             detail = own[0].kind if len(own) == 1 else ""
+        elif kind == "text":
+            detail = f"{texts[name].n_terms:,} terms"
         elif family.name == "categorical" and name in levels:
             number = len(levels[name])
             detail = f"{number:,} categor{'y' if number == 1 else 'ies'}"

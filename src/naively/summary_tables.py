@@ -58,7 +58,9 @@ def features(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
     listed = summary.features[:limit]
     if not listed:
         return None
-    by_class = {} if summary.weighs or summary.multilabel else _by_class(summary)
+    by_class = {}
+    if any(one.kind != "text" for one in listed) and not summary.weighs:
+        by_class = _by_class(summary)
     heads = ["feature", "type", "missing", "importance"]
     if summary.weighs:
         heads.insert(3, "weight")
@@ -72,7 +74,7 @@ def features(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
         if summary.weighs:
             cells.insert(3, _weight(one.weight))
         if by_class:
-            cells.insert(2, by_class[one.name])
+            cells.insert(2, "" if one.kind == "text" else by_class[one.name])
         rows.append(cells)
         lengths.append(one.importance or 0.0)
         for part in one.evidence if len(one.evidence) > 1 else ():
