@@ -315,7 +315,7 @@ def test_models_saved_in_python(options, folder, capsys, monkeypatch):
     assert told["joint"] == pytest.approx(model.predict_joint_log_proba(new)[1].tolist())
     out, _ = naive(capsys, "inspect", "m")
     names = ", ".join(f"{name}={value!r}" for name, value in options.items())
-    assert f"TextNB({names})" in out
+    assert out.startswith(f"TextNB({names}), trained" if names else "TextNB, trained")
     write_csv("no.csv", naively_table(a=["x"], b=["y"]))
     err = naive(capsys, "predict", "m", "no.csv", code=1)[1]
     assert "it has none of the columns that the model learned (text); its own are a, b" in err
@@ -540,7 +540,7 @@ def test_hashed_terms_have_no_names(folder, capsys):
     out, _ = fitted(capsys, "-t", "kind", "--columns", "message=text(n_features=64)")
     assert "64 buckets" in out
     out, _ = naive(capsys, "inspect", "m")
-    assert "terms are hashed: their names are not kept" in out
+    assert "terms are hashed: their names are not stored" in out
     seen = asked(capsys, "inspect", "m")["texts"]["message"]
     assert (seen["hashed"], seen["terms"]) == (True, 64)
     assert seen["classes"] == [{"class": "ham", "terms": []}, {"class": "spam", "terms": []}]
@@ -551,7 +551,7 @@ def test_hashed_terms_have_no_names(folder, capsys):
 def test_words_of_a_text_without_any(folder, capsys):
     Path("n.csv").write_text("y,x,z\na,same,u\nb,same,v\na,same,u\nb,same,v\n")
     fitted(capsys, "-t", "y", "--text", "x", data="n.csv")
-    assert "none does" in naive(capsys, "inspect", "m")[0]
+    assert "no term has evidence" in naive(capsys, "inspect", "m")[0]
 
 
 def test_text_is_not_drawn(folder, capsys, monkeypatch):

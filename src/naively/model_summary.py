@@ -339,7 +339,7 @@ S = TypeVar("S", bound=ModelSummary)
 
 def summarise(
     model: Model, estimator: str = "", terms: int = 10,
-    cross_validation: CrossValidation | None = None, kind: type[S] = ModelSummary,  # type: ignore[assignment]
+    kind: type[S] = ModelSummary,  # type: ignore[assignment]
 ) -> S:  # fmt: skip
     """The summary of a model that knows a class.
 
@@ -348,7 +348,6 @@ def summarise(
     model : Model
     estimator : name and parameters.
     terms : of each class and column of text that are listed.
-    cross_validation : that of `naively fit`; by default the one that the model has.
     kind : of the summary.
     """
     posterior = model.posterior(workers(None))
@@ -374,7 +373,7 @@ def summarise(
         left_out=silent,
         parameters=[] if labels or evidence is not None else sections(model),
         texts=_label_terms(model, posterior, terms) if labels else text_terms(model, terms),
-        cross_validation=cross_validation or own_cross_validation(model),
+        cross_validation=own_cross_validation(model),
         weighs=evidence is not None,
         stored_rows=evidence is None or evidence.columns is not None,
         multilabel=labels,

@@ -351,7 +351,7 @@ def test_weighed_text_of_python(tmp_path):
 def test_a_plain_product(tmp_path):
     NaiveBayes().fit(TABLE, LABELS).save(tmp_path / "m")
     tree = check_alone(page_of(tmp_path, tmp_path / "m"))
-    assert "does not say" in texts(tree, ".//section[@id='quality']/p")[0]
+    assert "stores no training rows" in texts(tree, ".//section[@id='quality']/p")[0]
     assert len(list(tree.iterfind(".//section[@id='shapes']//img"))) >= 3
     left = "".join(texts(tree, ".//section[@id='data']"))
     assert "only one" in left

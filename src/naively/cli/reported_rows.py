@@ -158,7 +158,7 @@ def quality_of(found: CrossValidation, model: Model) -> Quality:
     """Cross-validation as a page shows it."""
     folds = "cross-validation" if found.folds is None else f"{found.folds}-fold cross-validation"
     some = found.rows < model.class_weight.rounded().sum()
-    rows = f"{counted(round(found.rows), 'training row')}{' (a sample)' * some}"
+    rows = f"{counted(round(found.rows), 'training row')}{' (a sample)' * bool(some)}"
     assert found.calibration is not None
     notes = [f"{found.caveat[0].upper()}{found.caveat[1:]}."] if found.caveat else []
     return Quality(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,8 +42,10 @@ def summary_of(
     model = saved.model if saved.multilabel else models.shown(saved)
     if model is None or len(model.classes) == 0:
         return None
-    crossed = None if result is None else result.left_out
-    return summarise(model, estimator(saved), terms, crossed)
+    found = summarise(model, estimator(saved), terms)
+    if result is None or saved.multilabel:
+        return found
+    return replace(found, cross_validation=result.left_out)
 
 
 def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
