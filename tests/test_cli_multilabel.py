@@ -167,7 +167,7 @@ def test_weights_are_kept_and_reported(folder, capsys):
 def test_cells_that_say_nothing(folder, capsys):
     write("odd.csv", [("a wheat", "grain;;  ;grain"), ("a bank", " "), ("no idea", "NA")])
     out, _ = naive(capsys, "fit", "odd.csv", *OPTIONS, "-o", "m")
-    assert "2 (1 skipped" in out
+    assert "trained on 2 rows (1 without a label skipped)" in out
     model = naively.load("m")
     assert (model.document_count_, model.class_count_.tolist()) == (2, [1])
 

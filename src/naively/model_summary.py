@@ -410,7 +410,7 @@ def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str
         if evidence is not None:
             detail = own[0].kind if len(own) == 1 else ""
         elif kind == "text":
-            detail = f"{texts[name].n_terms:,} terms"
+            detail = f"{texts[name].n_terms:,} {'buckets' if texts[name].hashed else 'terms'}"
         elif family.name == "categorical" and name in levels:
             number = len(levels[name])
             detail = f"{number:,} categor{'y' if number == 1 else 'ies'}"

@@ -19,6 +19,8 @@ WIDTH = 100
 """Characters of a line where there is no terminal."""
 NARROWEST = 12
 """Characters of the column of a table that has the room that others leave, at least."""
+NAME = 24
+"""Characters of the first column beside such a column."""
 LONGEST = 200
 """Characters of a cell."""
 LISTED = 10
@@ -132,14 +134,16 @@ def facts(**given: str | None) -> RichTable:
 def on_terminal(table: Table, width: int = WIDTH) -> Group:
     """A table for a terminal of so many characters a line, with its notes."""
     columns = list(zip(table.heads, *table.rows, strict=True))
-    others = [column for k, column in enumerate(columns) if k != table.elastic]
+    longest = [NAME if k == 0 else LONGEST for k in range(len(columns))]
+    others = [
+        [clean(cell, longest[k]) for cell in column]
+        for k, column in enumerate(columns) if k != table.elastic
+    ]  # fmt: skip
     room = max(room_beside(others, width), NARROWEST, len(table.heads[table.elastic]))
+    longest[table.elastic] = room
     shown = new_table(*table.heads, names=table.names)
     for row in table.rows:
-        shown.add_row(
-            *(clean(x, room if k == table.elastic else LONGEST) if x.strip() else x
-              for k, x in enumerate(row))
-        )  # fmt: skip
+        shown.add_row(*map(clean, row, longest))
     return with_notes(shown, *table.notes)
 
 

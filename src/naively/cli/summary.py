@@ -42,7 +42,7 @@ def summary_of(
     model = saved.model if saved.multilabel else models.shown(saved)
     if model is None or len(model.classes) == 0:
         return None
-    found = summarise(model, estimator(saved), terms)
+    found: ModelSummary = summarise(model, estimator(saved), terms)
     if result is None or saved.multilabel:
         return found
     return replace(found, cross_validation=result.left_out)
@@ -65,8 +65,8 @@ def fitted(result: Fitted, saved: Saved, output: Path, limit: int) -> None:
         out.print(on_terminal(summary_tables.classes(found), out.width))
     if result.held is not None:
         out.print()
-        rows = counted(result.held.rows, "held-out row")
-        out.print(Text(f"On {rows}, which were learned afterwards:", style="bold"))
+        rows = counted(result.held.rows, "row")
+        out.print(Text(f"On {rows} held out, and learned afterwards:", style="bold"))
         out.print(comparison(result.held, result.model))
     out.print()
     out.print(f"saved {layout.written(output)} in {result.seconds:.2g} s")
