@@ -163,7 +163,8 @@ def test_labels_without_probabilities():
     assert np.isnan(losses).all()
     assert wrong.tolist() == [0, 1, 1]
     found = tally.scores()
-    assert (found.rows, found.accuracy) == (3, 1 / 3)
+    assert (found.rows, found.unknown, found.accuracy) == (3, 0, 1 / 3)
+    assert found.by_class.missed.tolist() == [0, 1, 1]
     assert math.isnan(found.log_loss)
     assert found.confusion.tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 0]]
 

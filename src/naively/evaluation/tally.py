@@ -31,8 +31,9 @@ from naively.statistics.sums import class_weights, sum_powers
 from naively.workers import SERIAL
 
 Truths = npt.NDArray[np.bool_]
-LOSS, BRIER, PRIOR_LOSS, INFINITE, PRIOR_INFINITE = range(5)
-"""What is summed of each row: losses in nats where they are finite, and whether they are not."""
+LOSS, BRIER, PRIOR_LOSS, INFINITE, PRIOR_INFINITE, KNOWN = range(6)
+"""What is summed of each row: losses in nats where they are finite, whether they are not, and
+whether the model knew the class."""
 CLEAR = 2.0  # standard errors, beyond which a margin is clear
 MUCH = 0.05  # part of the loss, from which on a margin is worth a word
 NONE = np.empty(0)
@@ -273,6 +274,7 @@ class Scores:
     classes : (C,) labels; None where only accuracy, log-loss and calibration are known.
     confusion : (C, C) rows of class i that were taken for class j.
     mistaken : (C,) rows with an unknown label that were taken for each class.
+    open : (C,) rows of each class that got no label.
     positive : position of the class that is looked for, of a model of two classes the one that it
         learned fewer rows of; None of a model of more, unless one is named.
     ranking : Ranking of the rows that are not unknown, by the probability of that class.
@@ -291,6 +293,7 @@ class Scores:
     classes: Labels | None = None
     confusion: npt.NDArray[Any] = field(default_factory=lambda: np.empty((0, 0)))
     mistaken: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    open: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0))
     positive: int | None = None
     ranking: Ranking | None = None
     log_loss_standard_error: float = math.nan
@@ -319,7 +322,7 @@ class Scores:
         """Of each class the rows that are right, extra and missed."""
         right = np.diag(self.confusion)
         extra = self.confusion.sum(axis=0) + self.mistaken - right
-        return Hits(right, extra, self.confusion.sum(axis=1) - right)
+        return Hits(right, extra, self.confusion.sum(axis=1) + self.open - right)
 
     @property
     def balanced_accuracy(self) -> float:
@@ -388,7 +391,7 @@ class Tally:
         self.usual, self.positive = usual, positive
         self.counts = ExactArray.zeros((len(classes) + 1, len(classes) + 1))
         names = ("sum", "square", "missing")
-        self.sums = {name: ExactArray.zeros((1, PRIOR_INFINITE + 1)) for name in names}
+        self.sums = {name: ExactArray.zeros((1, KNOWN + 1)) for name in names}
         self.sure: list[tuple[Float64, Truths, Float64]] = []
         """Of each batch P(predicted class | x), whether it is the label, and weights;"""
         self.chances: list[tuple[Float64, Truths, Float64]] = []
@@ -433,7 +436,7 @@ class Tally:
         known = truth >= 0 if known is None else known
         if log_prior is None and self.log_prior is not None:
             log_prior = self.log_prior[truth]
-        right, each = predicted == truth, np.full((n, PRIOR_INFINITE + 1), np.nan)
+        right, each = predicted == truth, np.full((n, KNOWN + 1), np.nan)
         used = np.arange(n) if weights is None else np.flatnonzero(weights > 0)
         mass = NONE if weights is None else weights[used]
         if log_proba is not None:
@@ -451,6 +454,7 @@ class Tally:
                 )
         if log_prior is not None:
             each[known, PRIOR_LOSS] = -log_prior[known]
+        each[:, KNOWN] = known
         losses = each[:, LOSS].copy()
         for loss, infinite in ((LOSS, INFINITE), (PRIOR_LOSS, PRIOR_INFINITE)):
             values = each[:, loss]
@@ -490,7 +494,7 @@ class Tally:
         usual = of_class.argmax() if self.usual is None and len(of_class) else self.usual
         return Scores(
             rows=_plain(rows),
-            unknown=_plain(missing[PRIOR_INFINITE]),
+            unknown=_plain(rows - sums[KNOWN]),
             accuracy=_ratio(np.diag(matrix).sum(), rows),
             log_loss=mean(LOSS, INFINITE),
             prior_log_loss=mean(PRIOR_LOSS, PRIOR_INFINITE),
@@ -500,6 +504,7 @@ class Tally:
             classes=self.classes,
             confusion=matrix,
             mistaken=counts[-1, :-1],
+            open=counts[:-1, -1],
             positive=self.positive,
             ranking=None if self.positive is None else Ranking(*_joined(self.chances)),
             log_loss_standard_error=error(LOSS, INFINITE),

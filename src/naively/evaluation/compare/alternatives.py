@@ -189,8 +189,8 @@ def _imported(path: str) -> BaseEstimator:
         raise ValueError(f"{path!r}: {error}") from None
 
 
-Refit = tuple[tuple[int, int], Any, Int64, Any, Int64]
-"""(split and size, rows to learn and their classes, rows to predict and their classes)."""
+Refit = tuple[tuple[int, int], int, Any, Int64, Any, Int64]
+"""(split and size, number of classes, X and y to learn, X and y to predict)."""
 
 Refitted = tuple[tuple[int, int], Predicted | None, str, str]
 """(split and size, how the rows were predicted, or what failed, what was warned of)."""
@@ -254,17 +254,16 @@ class Refits:
     def _scores(self, model: Any) -> Iterator[Refitted]:
         """Of each task, the smallest first; once they take long, on all processors."""
         splits, sizes = range(len(self.splits.tests)), range(len(self.splits.sizes))
-        classes = len(self.rows.classes)
         places = [(split, size) for size in sizes for split in splits]
         start = time.perf_counter()
         while places and time.perf_counter() - start < min(PATIENCE, self.seconds):
-            yield _score(model, self._task(*places.pop(0)), classes)
+            yield _score(model, self._task(*places.pop(0)))
         if not places:
             return
         left = self.seconds - (time.perf_counter() - start)
         if left <= 0:
             raise TimeoutError
-        tasks = (delayed(_score)(model, self._task(*place), classes) for place in reversed(places))
+        tasks = (delayed(_score)(model, self._task(*place)) for place in reversed(places))
         limit = None if np.isinf(left) else left
         found = Parallel(n_jobs=-1, return_as="generator_unordered", timeout=limit)(tasks)
         for one in found:
@@ -280,12 +279,13 @@ class Refits:
         steps = np.concatenate(self.splits.steps[split][: size + 1])
         train = np.concatenate([self.splits.parts[part] for part in steps])
         test = self.splits.tests[split]
-        return (split, size), self.X[train], self.codes[train], self.X[test], self.codes[test]
+        rows = self.X[train], self.codes[train], self.X[test], self.codes[test]
+        return (split, size), len(self.rows.classes), *rows
 
 
-def _score(model: Any, task: Refit, classes: int) -> Refitted:
+def _score(model: Any, task: Refit) -> Refitted:
     """Fit, and predict other rows."""
-    place, *train, X, codes = task
+    place, classes, *train, X, codes = task
     found, problem = None, ""
     # threads cost more than they bring: those of BLAS to so small products, all to few rows
     which = "blas" if len(train[0]) > MANY else None
