@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import naively
 from naively import AutoBayes, GaussianNB, NaiveBayes
-from naively.evidence import entries
-from naively.evidence.blas import one_thread
+from naively.pooling import folds
+from naively.pooling.blas import one_thread
 from naively.statistics import sample_rows
 from naively.statistics.sample import Sample
 
@@ -325,7 +325,7 @@ def test_rows_that_are_met_again_are_no_copies(table):
     (X, y), (Z, t) = table(rng, 3000), table(rng, 1000)
     model = AutoBayes().fit(X, y)
     assert log_loss(t, model.predict_proba(Z), labels=model.classes_) < 0.05
-    found = entries.Entries.of(model.model_.parts[0])
+    found = folds.Entries.of(model.model_.parts[0])
     assert found.weight.sum() == 3000
     assert len(found) >= 1000
 
@@ -419,9 +419,9 @@ def test_rows_that_were_met_often_are_dealt_to_fewer_parts(monkeypatch):
     X, y = normal_table(420)
     X, weight = X.round().clip(-1, 1), np.tile([1.0, 0.7, 3.2], 140)
     for most in (1000, 600, 250):
-        monkeypatch.setattr(entries, "MOST", most)
+        monkeypatch.setattr(folds, "MOST", most)
         model = AutoBayes().fit(X, y, sample_weight=weight)
-        found = entries.Entries.of(model.model_.parts[0])
+        found = folds.Entries.of(model.model_.parts[0])
         assert len(found) <= most
         whole = np.bincount(y, weight)[found.classes]
         np.testing.assert_allclose(found.class_weight().sum(axis=0), whole)

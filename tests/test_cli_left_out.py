@@ -16,9 +16,8 @@ from naively.cli import training_scores
 from naively.cli.main import run
 from naively.evaluation import samples as kept
 from naively.evaluation.samples import Kept
-from naively.evidence.pieces import Piece
-from naively.evidence.weights import GROUPS, Pool
 from naively.model import Model
+from naively.pooling.weights import GROUPS, Piece, Pool
 from naively.workers import SERIAL
 
 DATA = os.environ.get("NAIVELY_DATA")

@@ -17,7 +17,7 @@ from naively.cli.main import run
 from naively.evaluation.compare import alternatives
 from naively.evaluation.compare.alternatives import Boosting, plain_columns
 from naively.evaluation.compare.trial import Splits, too_long
-from naively.evidence.dates import seconds
+from naively.pooling.dates import seconds
 from naively.tables.encoding import encode
 from naively.tables.values import levels
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import naively
 from naively import AutoBayes, NaiveBayes
 from naively.cli.main import run
-from naively.evidence.calendars import PARTS, values
-from naively.evidence.dates import as_dates, seconds
-from naively.evidence.keeping import CALENDAR, arrays_of, plan_of
+from naively.pooling.blocks.calendar import PARTS, values
+from naively.pooling.dates import as_dates, seconds
+from naively.pooling.structure import arrays_of, plan_of
 from naively.tables.values import flat, level_text, level_texts
 
 TEXT = np.dtypes.StringDType()
@@ -294,15 +294,15 @@ def test_parts_of_what_holds_no_dates_are_refused():
     stamps, y = visits()
     model = AutoBayes().fit({"x": np.arange(len(y)) % 40, "at": stamps}, y)
     arrays = arrays_of(model.model_.posterior().parameters.plan)
-    assert (arrays["ways"] >= CALENDAR).any()
+    kinds = bytes(arrays["kinds"]).decode().split()
     plan_of(arrays, 2, 2)
-    forged = dict(arrays)
-    forged["columns"] = np.where(arrays["columns"] == 0, 1, arrays["columns"])  # "at" is first
+    columns = arrays["columns"].copy()
+    columns[arrays["widths"][: kinds.index("calendar")].sum()] = 1  # "at" is first
+    forged = arrays | {"columns": columns}
     with pytest.raises(ValueError, match="are of a column that holds no dates"):
         plan_of(forged, 2, 2)
-    forged = arrays | {"ways": np.where(arrays["ways"] >= CALENDAR, 204, arrays["ways"])}
-    forged["ways"] = forged["ways"].astype(np.uint8)
-    with pytest.raises(ValueError, match="unknown way"):
+    forged = arrays | {"calendar.parts": np.full_like(arrays["calendar.parts"], 4)}
+    with pytest.raises(ValueError, match="unknown part, 4"):
         plan_of(forged, 2, 2)
 
 

@@ -17,8 +17,8 @@ from test_shapes import TABLES, later, mixed
 import naively
 from naively import AutoBayes, GaussianNB
 from naively.cli.main import run
-from naively.families.pooled import Pooled
 from naively.files.safetensors import ESTIMATE, ModelFileError, Saved, from_bytes, load, to_bytes
+from naively.pooling.pooled import Pooled
 
 
 def bits(model, rows):
@@ -285,25 +285,26 @@ def changed(arrays, name, at, value):
 WRONG = [
     ("coarser", (0, 0), 65535, "a bin of column 0 is none that it has"),
     ("coarser", (2, -1), 0, "a bin of column 6 is none that it has"),
-    ("ways", 0, 7, "cut in an unknown way, 7"),
-    ("ways", 0, 255, "'normal.0.centre' cannot be float64 of shape"),
+    ("cells.ways", 0, 7, "cut in an unknown way, 7"),
+    ("kinds", 0, ord("x"), "blocks of an unknown kind, 'xells'"),
+    ("kinds", 1, ord(" "), "blocks, but .* kinds of blocks"),
     ("widths", 0, 0, "do not belong to the blocks"),
     ("widths", 0, 2**62, "do not belong to the blocks"),
     ("columns", 0, -1, "a column that is not there"),
     ("columns", 0, 7, "a column that is not there"),
     ("columns", -1, 0, "out of order"),
-    ("tables", (3, 1), np.nan, "a number of 'tables'"),
-    ("tables", (0, 0), np.inf, "a number of 'tables'"),
+    ("cells.tables", (3, 1), np.nan, "a number of 'cells.tables'"),
+    ("cells.tables", (0, 0), np.inf, "a number of 'cells.tables'"),
     ("weights", 0, 1e300, "a number of 'weights'"),
     ("bias", 1, np.nan, "a number of 'bias'"),
     ("log_loss", 0, np.inf, "a number of 'log_loss'"),
-    ("normal.0.centre", 0, np.nan, "cannot be standardised"),
-    ("normal.0.spread", 0, -1.0, "cannot be standardised"),
-    ("normal.0.means", (0, 0), -np.inf, "a number of 'normal.0.means'"),
-    ("normal.0.factors", (0, 0, 1), 0.5, "no such Cholesky factor"),
-    ("normal.1.factors", (2, 1, 1), 0.0, "no such Cholesky factor"),
-    ("normal.1.factors", (2, 1, 1), -1.0, "no such Cholesky factor"),
-    ("normal.1.factors", (0, 0, 0), 1e-60, "a covariance is singular"),
+    ("gaussian.0.centre", 0, np.nan, "cannot be standardised"),
+    ("gaussian.0.spread", 0, -1.0, "cannot be standardised"),
+    ("gaussian.0.means", (0, 0), -np.inf, "a number of 'gaussian.0.means'"),
+    ("gaussian.0.factors", (0, 0, 1), 0.5, "no such Cholesky factor"),
+    ("gaussian.1.factors", (2, 1, 1), 0.0, "no such Cholesky factor"),
+    ("gaussian.1.factors", (2, 1, 1), -1.0, "no such Cholesky factor"),
+    ("gaussian.1.factors", (0, 0, 0), 1e-60, "a covariance is singular"),
     ("numbers", 0, np.nan, "not finite"),
     ("numbers", 0, 1e9, "sorted and distinct"),
     ("level_counts", 0, 1, "levels|shape"),
@@ -321,19 +322,28 @@ def test_what_is_wrong_with_a_plan_is_said(name, at, value, said, forged):
 
 def test_normal_densities_are_of_numbers(forged):
     path, document, arrays, *_ = forged
-    ways, widths = arrays[ESTIMATE + "ways"], arrays[ESTIMATE + "widths"]
-    first = int(widths[: int(np.flatnonzero(ways == 255)[0])].sum())
+    kinds = bytes(arrays[ESTIMATE + "kinds"]).decode().split()
+    first = int(arrays[ESTIMATE + "widths"][: kinds.index("gaussian")].sum())
     for column in (1, 2):  # text
         own = changed(arrays, "columns", first, column)
         with pytest.raises(ModelFileError, match=r"holds no numbers|out of order"):
             naively.load(forge(path, document, own))
 
 
+def test_blocks_are_of_the_kind_whose_arrays_there_are(forged):
+    path, document, arrays, *_ = forged
+    kinds = bytes(arrays[ESTIMATE + "kinds"]).decode().split()
+    for other, said in (("gaussian", "'gaussian.0.centre' cannot be"), ("text", "have no 'event'")):
+        tags = np.frombuffer(" ".join([other, *kinds[1:]]).encode(), np.uint8)
+        with pytest.raises(ModelFileError, match=f"{said}|holds no text"):
+            naively.load(forge(path, document, arrays | {ESTIMATE + "kinds": tags}))
+
+
 def test_tables_have_a_row_a_cell(forged):
     path, document, arrays, *_ = forged
-    name = ESTIMATE + "tables"
+    name = ESTIMATE + "cells.tables"
     for other, said in ((arrays[name][:-1], "fewer"), (np.vstack([arrays[name]] * 2), "more")):
-        with pytest.raises(ModelFileError, match=f"'tables' has {said} cells"):
+        with pytest.raises(ModelFileError, match=f"'cells.tables' has {said} cells"):
             naively.load(forge(path, document, arrays | {name: other.copy()}))
 
 

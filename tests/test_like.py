@@ -15,7 +15,6 @@ from sklearn.metrics import log_loss
 
 import naively
 from naively import AutoBayes, NaiveBayes, load
-from naively.evidence.words import Words
 
 DATA = os.environ.get("NAIVELY_DATA")
 
@@ -198,9 +197,9 @@ def test_words_of_texts_stay_as_the_plan_has_them(tmp_path):
     model.save(tmp_path / "model")
     same(load(tmp_path / "model"), model, X)
     plan = first.model_.posterior().parameters.plan
-    own = [block for block in plan.blocks if isinstance(block, Words)]
+    own = [block.words for block in plan.blocks if block.reads_text]
     blocks = model.model_.posterior().parameters.plan.blocks
-    known = [block for block in blocks if isinstance(block, Words)]
+    known = [block.words for block in blocks if block.reads_text]
     levels = np.array(sorted(words[:9]), plan.columns[0].levels.dtype)
     assert len(own) == len(known) > 0
     for one, two in zip(own, known, strict=True):
@@ -223,7 +222,7 @@ def test_terms_weigh_what_all_classes_of_the_plan_tell():
     whole, part = (one.model_.posterior().parameters.plan for one in (every, few))
     levels = np.array(sorted(X["text"][:9]), whole.columns[0].levels.dtype)
     texts = [
-        [block.evidence(levels) for block in plan.blocks if isinstance(block, Words)]
+        [block.words.evidence(levels) for block in plan.blocks if block.reads_text]
         for plan in (whole, part)
     ]
     assert len(texts[0]) == len(texts[1]) > 0

@@ -17,7 +17,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 import naively
 from naively import AutoBayes
 from naively.cli.main import run
-from naively.evidence.words import Words
 from naively.files.safetensors import ModelFileError
 from naively.statistics import sample
 from naively.tables import encoding
@@ -77,7 +76,7 @@ def said(capsys, *tokens, code=0):
 
 def words_of(model):
     plan = model.model_.posterior().parameters.plan
-    return [block for block in plan.blocks if isinstance(block, Words)]
+    return [block.words for block in plan.blocks if block.reads_text]
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +94,7 @@ def test_a_model_of_the_command_is_python_s_and_holds_its_words(learned):
     model = AutoBayes().fit(table[:100].drop(columns="label"), table["label"][:100])
     loaded = naively.load(folder / "m")
     kept = loaded.model_.kept()
-    assert any(name.endswith("words.0.terms") for name in kept)
+    assert any(name.endswith("text.0.terms") for name in kept)
     assert {loaded.model_.schema.names[one.column] for one in words_of(loaded)} == {
         "subject",
         "body",
@@ -234,7 +233,7 @@ def test_texts_that_are_kept_are_bounded_whatever_their_order(monkeypatch):
 def test_words_of_a_file_that_cannot_be_are_refused(learned, tmp_path, name, change, problem):
     folder, _ = learned
     document, arrays = parts(folder / "m")
-    (key,) = (one for one in arrays if one.endswith(f"words.0.{name}"))
+    (key,) = (one for one in arrays if one.endswith(f".text.0.{name}"))
     arrays[key] = change(arrays[key])
     forge(tmp_path / "forged", document, arrays)
     with pytest.raises(ModelFileError, match=problem):

@@ -15,7 +15,6 @@ from numpy.testing import assert_allclose
 import naively
 from naively import AutoBayes, NaiveBayes
 from naively.cli.main import run
-from naively.evidence.words import Words
 from naively.families.weighed_text import WeighedText
 
 DATA = os.environ.get("NAIVELY_DATA")
@@ -61,7 +60,7 @@ def test_sender_subject_and_body_are_weighed(learned):
     assert set(model.text) == {"from", "to", "subject", "body"}
     plan = model.model_.posterior().parameters.plan
     names = model.model_.schema.names
-    told = {names[one.column] for one in plan.blocks if isinstance(one, Words)}
+    told = {names[one.columns[0]] for one in plan.blocks if one.reads_text}
     assert told == {"from", "subject", "body"}
 
 

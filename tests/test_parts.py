@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from kit import CLASSIFIERS, assert_same, domain, new, numbers
 
 import naively
-from naively.families.pooled import Pooled
 from naively.families.weighed_text import WeighedText
 from naively.files import parted
 from naively.files.digest import digest
 from naively.files.parts import REST
 from naively.files.safetensors import Saved, from_bytes, to_bytes
 from naively.invalid import Invalid
+from naively.pooling.pooled import Pooled
 from naively.tables.inference import Wishes
 from naively.tables.learning import Plan, Question, plan, summarise
 

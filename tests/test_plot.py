@@ -49,7 +49,6 @@ from naively import (
 from naively import plot as displays
 from naively.evaluation.compare.comparison import Candidate, Comparison
 from naively.evaluation.compare.trial import Curve
-from naively.evidence.shapes import Bins, Shape
 from naively.plot import (
     BayesErrorDisplay,
     CalibrationDisplay,
@@ -68,6 +67,7 @@ from naively.plot import (
 )
 from naively.plot.models import gaussians, normals
 from naively.plot.style import HATCHES, label, style
+from naively.pooling.blocks.shapes import Bins, Shape
 
 mpl.use("Agg")
 

@@ -15,11 +15,10 @@ from sklearn.naive_bayes import MultinomialNB
 
 from naively import AutoBayes, TextNB, load
 from naively.cli.main import run
-from naively.evidence.entries import Entries
-from naively.evidence.plan import Cells
 from naively.evidence.prose import is_text
 from naively.evidence.scale import Scale
-from naively.evidence.words import EVENTS, NOBODY, Words, _Chosen, _rows, _Texts
+from naively.evidence.words import EVENTS, NOBODY, _Chosen, _rows, _Texts
+from naively.pooling.folds import Entries
 from naively.workers import SERIAL
 
 WORDS = [
@@ -47,9 +46,7 @@ def bits(model, table):
 
 
 def blocks(model):
-    return [
-        one for one in model.model_.posterior().parameters.plan.blocks if isinstance(one, Words)
-    ]
+    return [one.words for one in model.model_.posterior().parameters.plan.blocks if one.reads_text]
 
 
 @pytest.fixture(scope="module")
@@ -139,9 +136,9 @@ def test_words_are_no_surer_than_the_texts_allow(learned):
     plan = model.model_.posterior().parameters.plan
     whole = np.zeros(len(documents))
     for block, weight in zip(plan.blocks, plan.weights, strict=True):
-        if isinstance(block, Words):
-            told, none = block.evidence(letter)
-            bare = block.of_text(str(letter[0]))[2].sum(axis=0) + block.bias
+        if block.reads_text:
+            told, none = block.words.evidence(letter)
+            bare = block.words.of_text(str(letter[0]))[2].sum(axis=0) + block.words.bias
             assert_allclose(told, bare - bare.max(), atol=1e-9)
             assert_array_equal(none, 0)
             whole += weight * told
@@ -149,7 +146,7 @@ def test_words_are_no_surer_than_the_texts_allow(learned):
     column = why.contributions[:, why.features.index("text")]
     sure = doubted(whole, documents)
     for block, weight in zip(plan.blocks, plan.weights, strict=True):
-        if isinstance(block, Cells) and block.columns == (1,):  # that it is not missing
+        if block.way is not None and block.columns == (1,):  # that it is not missing
             column = column - weight * block.table[0]
     assert_allclose(column - column[0], sure - sure[0], atol=1e-9)
     proba = documents * np.exp(sure)

@@ -9,10 +9,8 @@ import pytest
 import naively
 from naively import AutoBayes, MultilabelNB, NaiveBayes, TextNB
 from naively.cli.main import run
-from naively.evidence.entries import Entries
-from naively.evidence.plan import Cells
-from naively.evidence.recount import recounted
-from naively.families import pooled
+from naively.pooling import pooled
+from naively.pooling.folds import Entries
 
 N = 400
 
@@ -70,7 +68,7 @@ def test_an_update_keeps_bins_interactions_and_weights_and_counts_columns():
     assert all(one is two for one, two in zip(after.columns, before.columns, strict=True))
     names = list(model.model_.schema.names)
     place = names.index("shade")
-    (block,) = [b for b in after.blocks if isinstance(b, Cells) and b.columns == (place,)]
+    (block,) = [b for b in after.blocks if b.way is not None and b.columns == (place,)]
     # log (n_kc + 1) / (n_k π_c + 1), by counts of all rows
     rows, labels = X[: N + 7], Y[: N + 7]
     count = pd.crosstab(rows["shade"], labels).to_numpy(float)
@@ -84,10 +82,9 @@ def test_an_update_keeps_bins_interactions_and_weights_and_counts_columns():
 def test_the_plan_of_the_same_rows_is_the_same():
     model = fitted()
     plan = plan_of(model)
-    again = recounted(plan, Entries.of(model.model_.statistics))
+    again = plan.recounted(Entries.of(model.model_.statistics))
     for one, other in zip(again.blocks, plan.blocks, strict=True):
-        if isinstance(one, Cells):
-            assert np.array_equal(one.table, other.table)
+        assert np.array_equal(one.table, other.table)
 
 
 def test_a_tenth_more_rows_choose_anew():
@@ -163,21 +160,21 @@ def test_an_update_of_a_file_keeps_the_structure(tmp_path, monkeypatch):
     def fail(*_):
         raise AssertionError("the structure was chosen anew")
 
-    monkeypatch.setattr(pooled, "plan", fail)
+    monkeypatch.setattr(pooled, "fit", fail)
     assert run(["update", path, str(tmp_path / "more.csv")]) == 0
     assert naively.load(path).model_.rows == N + 5
 
 
 def test_how_often_a_stream_chooses_anew(monkeypatch):
     made = []
-    original = pooled.plan
+    original = pooled.fit
 
     def counted(*arguments):
         made.append(1)
         return original(*arguments)
 
     model = fitted()
-    monkeypatch.setattr(pooled, "plan", counted)
+    monkeypatch.setattr(pooled, "fit", counted)
     for k in range(N, N + 50):
         model.predict(X[k : k + 1])
         model.partial_fit(X[k : k + 1], Y[k : k + 1])

@@ -13,7 +13,6 @@ from numpy.testing import assert_array_equal
 import naively
 from naively import AutoBayes
 from naively.cli.main import run
-from naively.evidence.words import Words
 
 COMMON = ["the", "of", "a", "in", "for"]
 WORDS = {
@@ -37,7 +36,7 @@ def titles(n, seed=0):
 
 def blocks(model):
     plan = model.model_.posterior().parameters.plan
-    return {one.column for one in plan.blocks if isinstance(one, Words)}
+    return {one.columns[0] for one in plan.blocks if one.reads_text}
 
 
 def named(**params):

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.shapes import Shape
 from naively.exact import ExactArray, Float64, Int64
 from naively.explanation import Explanation
 from naively.families.base import Parameters, SingularCovarianceError
@@ -18,6 +17,7 @@ from naively.kernels import linear as kernel
 from naively.labels import Labels
 from naively.over_classes import over_classes
 from naively.plain import Count
+from naively.pooling.blocks.shapes import Shape
 from naively.remarks import Remarks
 from naively.schema import Block, Schema
 from naively.statistics.base import Data, InvalidValueError

@@ -20,7 +20,7 @@ from naively.cli.work import sampled
 from naively.evaluation.diagnose import diagnosis
 from naively.evaluation.diagnose.diagnosis import Diagnosis, examine
 from naively.evaluation.diagnose.pairs import ColumnPair
-from naively.evidence.dates import as_dates
+from naively.pooling.dates import as_dates
 from naively.tables import values
 from naively.tables.learning import Question
 from naively.tables.wordy import said, wordy

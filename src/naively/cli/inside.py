@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from naively.column_types import MANY
-from naively.evidence.dates import as_dates
 from naively.families.describing import Evidences, Section
 from naively.model import Model
+from naively.pooling.dates import as_dates
 from naively.statistics.levels import Levels
 from naively.tables import left_out as leaving_out
 from naively.tables.identifiers import IDENTIFIER, identifiers

@@ -10,11 +10,11 @@ from naively.calls import named_call
 from naively.cli.arguments import LEARNING, LearningOptions, check_count
 from naively.cli.errors import UsageError
 from naively.families.base import AnyFamily
-from naively.families.pooled import Pooled
 from naively.families.registry import FAMILIES
 from naively.families.text import Text
 from naively.files.safetensors import Saved
 from naively.model import Model
+from naively.pooling.pooled import Pooled
 from naively.prior import Prior
 from naively.tables.declared import declared_by_user
 from naively.tables.inference import Wishes

@@ -17,7 +17,6 @@ from naively.cli.layout import number
 from naively.cli.reported_form import exported, fields
 from naively.cli.reported_rows import Looked, looked_at, names_of, usual
 from naively.cli.sources import Opened
-from naively.evidence.shapes import Shape, drawable
 from naively.export.js import js_name
 from naively.families.describing import Evidences
 from naively.files.safetensors import Saved
@@ -25,6 +24,7 @@ from naively.markup import counted, magnitude, shown
 from naively.model import Model
 from naively.plain import rows_in_words
 from naively.plot.evidence import LINES
+from naively.pooling.blocks.shapes import Shape, drawable
 from naively.report import pictures
 from naively.report.facts import Picture, Quality, Report, Table
 from naively.tables.names import first_names

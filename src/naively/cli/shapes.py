@@ -13,10 +13,10 @@ from rich.text import Text
 from naively.cli import evidence, inside, layout, pictures, words
 from naively.cli.errors import UsageError, UserError
 from naively.cli.layout import clean, new_table, note
-from naively.evidence.shapes import Shape, drawable, of_columns
 from naively.exact import Float64, Int64
 from naively.markup import LONGEST, counted, largest, length
 from naively.model import Model
+from naively.pooling.blocks.shapes import Shape, drawable, of_columns
 from naively.tables.names import no_column
 
 LINES = 100

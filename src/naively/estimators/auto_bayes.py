@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 
 from naively.estimators.table import TableClassifier
-from naively.evidence.screening import Interactions
-from naively.evidence.shapes import Shape
-from naively.families.pooled import Pooled
 from naively.model import Model
+from naively.pooling.blocks.shapes import Shape
+from naively.pooling.pooled import Pooled
+from naively.pooling.screening import Interactions
 from naively.prior import Given, Virtual
 from naively.tables.declared import declared_by_user
 from naively.tables.inference import Wishes
@@ -63,9 +63,9 @@ class AutoBayes(TableClassifier):
     ----------
     classes_ : (C,) the labels met so far, sorted.
     feature_names_in_ : names of the columns that were given, if they had names.
-    evidence_ : list of `naively.evidence.shapes.Shape`: of each block its columns, weight, bins,
-        and the evidence and rows of each cell, as arrays and by `to_arrow()`. What moves the scores
-        most comes first.
+    evidence_ : list of `naively.pooling.blocks.shapes.Shape`: of each block its columns, weight,
+        bins, and the evidence and rows of each cell, as arrays and by `to_arrow()`. What moves the
+        scores most comes first.
     model_ : Model, with the schema.
 
     Examples

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, cast
 from naively.estimators.table import TableClassifier
 from naively.families.base import AnyFamily, Family
 from naively.families.categorical_parameters import Unseen
-from naively.families.pooled import Pooled
+from naively.pooling.pooled import Pooled
 from naively.prior import Given, Virtual
 from naively.tables.declared import declared_by_user
 from naively.tables.inference import Wishes

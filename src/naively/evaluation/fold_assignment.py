@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.duplicates import duplicated
 from naively.evidence.repeated import recur_among
 from naively.exact import Float64, Int64
 from naively.hashing import GOLDEN, UInt64, hashed, mixed
+from naively.pooling.duplicates import duplicated
 from naively.schema import Schema
 from naively.statistics.base import Data, dense, is_sparse
 from naively.statistics.levels import Encoded, Levels
@@ -34,7 +34,7 @@ def assign_folds(
     The rows of a class are sorted by a hash of what is in them, and dealt to the parts in turn. So
     the order in which rows come does not matter, nor does chance, and each part has its share of
     every class. Which of two equal rows is in which part does depend on their order. But duplicates
-    (`naively.evidence.duplicates`) are in one part, and so are documents with the same terms,
+    (`naively.pooling.duplicates`) are in one part, and so are documents with the same terms,
     unless they recur (`naively.evidence.repeated`).
 
     Parameters

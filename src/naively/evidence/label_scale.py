@@ -21,11 +21,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from naively.evidence.blas import one_thread
-from naively.evidence.canonical import HEAVIEST
 from naively.evidence.doubt import LabelDoubt
 from naively.evidence.judged import Judged
-from naively.evidence.pieces import Float32
 from naively.evidence.scale import (
     ALPHAS,
     ASPECTS,
@@ -41,9 +38,11 @@ from naively.evidence.scale import (
     kept_of,
     textbook,
 )
-from naively.evidence.weights import GROUPS
 from naively.exact import Float64, Int64
 from naively.kernels import label_odds as kernel
+from naively.pooling.blas import one_thread
+from naively.pooling.canonical import HEAVIEST
+from naively.pooling.weights import GROUPS, Float32
 from naively.workers import Workers
 
 PAIRS, TRIED_PAIRS = 1 << 20, 1 << 17

@@ -34,15 +34,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from naively.evidence.blas import one_thread
-from naively.evidence.canonical import HEAVIEST
 from naively.evidence.doubt import doubt_of
 from naively.evidence.judged import NOBODY, Judged
-from naively.evidence.pieces import Piece
-from naively.evidence.weights import GROUPS, WORSE, Pool, Weights
 from naively.exact import Float64, Int64
 from naively.kernels import doubt as doubt_kernel
 from naively.kernels import left_out as kernel
+from naively.pooling.blas import one_thread
+from naively.pooling.canonical import HEAVIEST
+from naively.pooling.weights import GROUPS, WORSE, Piece, Pool, Weights
 from naively.workers import Workers
 
 ALPHAS = (1.0, 0.3, 0.1, 0.03, 0.01)

@@ -17,9 +17,7 @@ import scipy
 from numpy.dtypes import StringDType
 
 from naively.evidence.doubt import Doubt
-from naively.evidence.entries import LIGHTEST, PARTS, Entries
 from naively.evidence.judged import NOBODY
-from naively.evidence.pieces import Float32
 from naively.evidence.repeated import Repeated, once, recur_of
 from naively.evidence.scale import (
     ASPECTS,
@@ -31,8 +29,9 @@ from naively.evidence.scale import (
     never_below_0,
     unit_of,
 )
-from naively.evidence.weights import GROUPS
 from naively.exact import Float64, Int64
+from naively.pooling.folds import LIGHTEST, PARTS, Entries
+from naively.pooling.weights import GROUPS, Float32
 from naively.statistics.levels import Levels
 from naively.statistics.sampling import sampled
 from naively.text.analysis import Analysis

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.evidence.judged import Judged
-from naively.evidence.shapes import Shape
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.describing import ClassNumbers, Events, Evidences, Listed, Section
 from naively.families.ending import Ending
 from naively.families.formula import Formula
 from naively.invalid import Invalid
 from naively.labels import Labels
+from naively.pooling.blocks.shapes import Shape
 from naively.remarks import Categories
 from naively.statistics.base import Arrays, Data, Statistics, Summary
 from naively.workers import SERIAL, Workers

@@ -11,11 +11,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.duplicates import of_values
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Family, Parameters
 from naively.families.describing import Listed, Section, labelled
 from naively.families.linear import counts_of, log, valid_alpha
+from naively.pooling.duplicates import of_values
 from naively.statistics.base import Data, dense, is_sparse
 from naively.statistics.grid import GridCells, GridStatistics, numbers
 

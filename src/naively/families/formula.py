@@ -79,7 +79,7 @@ class PartCut:
     ----------
     column : its name.
     part : 0 for the hour, 1 for the day of the week from Monday, 2 for the day of the month, 3 for
-        the month, all from 0, in UTC: as `naively.evidence.calendars` has them.
+        the month, all from 0, in UTC: as `naively.pooling.blocks.calendar` has them.
     missing : the bin of a missing value.
     """
 
@@ -252,7 +252,7 @@ Term = Table | Line | Parabola | Density | Bag | Doubted
 
 @dataclass(frozen=True)
 class Gaps:
-    """Which rows have unfamiliar missing cells: see `naively.evidence.incomplete`.
+    """Which rows have unfamiliar missing cells: see `naively.pooling.incomplete`.
 
     Attributes
     ----------

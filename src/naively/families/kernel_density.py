@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.duplicates import of_values
 from naively.exact import LARGEST, ExactArray, Float64
 from naively.families.base import Family, Parameters
 from naively.families.describing import ClassNumbers
 from naively.families.linear import counts_of
 from naively.families.mixtures import Mixture
+from naively.pooling.duplicates import of_values
 from naively.statistics.base import Data, dense, is_sparse
 from naively.statistics.grid import GridCells, GridStatistics, numbers
 from naively.statistics.logs import blocks

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.evidence.doubt import ROUNDING, Doubt
-from naively.evidence.plan import Plan
 from naively.evidence.words import Words
 from naively.exact import Float64
 from naively.families.describing import Events
+from naively.pooling.blocks.text import weighed_words
+from naively.pooling.structure import Plan
 from naively.statistics.levels import Encoded
 from naively.text.analysis import Analysis
 from naively.text.explained import ExplainedTerms
@@ -24,7 +25,7 @@ def doubt_of_words(plan: Plan) -> Doubt | None:
 
     Of several columns it is that with most texts: a row of a new kind is so in all of its texts.
     """
-    blocks = [block for own in _weighed(plan).values() for block, _ in own]
+    blocks = [block for own in weighed_words(plan).values() for block, _ in own]
     if not blocks:
         return None
     found = max((block.doubt for block in blocks), key=lambda one: one.documents)
@@ -56,7 +57,7 @@ def explained_texts(
     The terms of words and those of characters follow each other; the latter are in quotes.
     """
     texts = {}
-    for column, blocks in _weighed(plan).items():
+    for column, blocks in weighed_words(plan).items():
         levels, code = X.levels[column], X.codes[i, column]
         if code < len(levels):
             texts[column] = _explained(str(levels[code]), blocks, doubt.get(column, 0.0))
@@ -128,16 +129,7 @@ class ToldTerms:
 
 def told_texts(plan: Plan) -> dict[int, ToldTerms]:
     """The terms of each column of text that count."""
-    return {column: ToldTerms(parts) for column, parts in _weighed(plan).items()}
-
-
-def _weighed(plan: Plan) -> dict[int, list[tuple[Words, float]]]:
-    """(what is counted of its texts, its weight), by column."""
-    found: dict[int, list[tuple[Words, float]]] = {}
-    for block, weight in zip(plan.blocks, plan.weights.tolist(), strict=True):
-        if isinstance(block, Words) and weight != 0:
-            found.setdefault(block.column, []).append((block, weight))
-    return found
+    return {column: ToldTerms(parts) for column, parts in weighed_words(plan).items()}
 
 
 def _shown(block: Words, terms: list[str]) -> list[str]:

@@ -23,7 +23,7 @@ HOMES = {
     "Multinomial": "naively.families.multinomial",
     "MultivariateGaussian": "naively.families.multivariate",
     "Poisson": "naively.families.poisson",
-    "Pooled": "naively.families.pooled",
+    "Pooled": "naively.pooling.pooled",
     "PooledText": "naively.families.pooled_text",
     "Student": "naively.families.student",
     "Text": "naively.families.text",

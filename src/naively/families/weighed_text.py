@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from naively.evidence.doubt import LabelDoubt
-from naively.evidence.entries import LIGHTEST
 from naively.evidence.kept_scale import read_scale
 from naively.evidence.label_scale import LabelsCounted, label_scale
 from naively.evidence.repeated import Repeated, RepeatedLabels
@@ -32,6 +31,7 @@ from naively.families.linear import Alpha
 from naively.families.text import Text, smoothing_of
 from naively.families.text_parameters import Estimated, SelectedTerms, TextParameters
 from naively.families.weighed_text_parameters import WeighedTextParameters
+from naively.pooling.folds import LIGHTEST
 from naively.statistics.base import Arrays
 from naively.statistics.documents import LONGEST, DocumentSample
 from naively.statistics.powers import CountStatistics

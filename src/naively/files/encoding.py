@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.fixed import FixedPlan
 from naively.families.base import Family
 from naively.families.registry import FAMILIES
+from naively.pooling.fixed import FixedPlan
 from naively.statistics.base import Arrays
 from naively.statistics.terms import Reference
 

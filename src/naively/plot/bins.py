@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import MaxNLocator
 
-from naively.evidence.shapes import Bins
 from naively.exact import Float64, Int64
+from naively.pooling.blocks.shapes import Bins
 
 FAR = 1e250
 """Numbers beyond are drawn here: near the end of float64 an axis has no room for its margins."""

@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from naively.evidence.shapes import Shape, drawable, of_columns
 from naively.model import Model
 from naively.plot import shapes as drawing
 from naively.plot import style
 from naively.plot.models import codes, feature, model_of
 from naively.plot.shapes import View
+from naively.pooling.blocks.shapes import Shape, drawable, of_columns
 
 MOST = 9
 """Blocks that are shown unless they are named."""

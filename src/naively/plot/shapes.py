@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.ticker import MaxNLocator
 
-from naively.evidence.shapes import MISSING, Bins, Shape
 from naively.exact import Float64, Int64
 from naively.plot import style
 from naively.plot.bins import FACES, TICKS, edges_of, short
+from naively.pooling.blocks.shapes import MISSING, Bins, Shape
 
 CLOSE = 10
 """Levels of an axis whose names are small; of twice as many they are smaller."""

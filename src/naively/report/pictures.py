@@ -13,7 +13,6 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from naively.evaluation.calibration import Reliability
-from naively.evidence.shapes import Shape
 from naively.model import Model
 from naively.plot import (
     CalibrationDisplay,
@@ -25,6 +24,7 @@ from naively.plot import (
 from naively.plot import shapes as drawing
 from naively.plot.curves import curves_of
 from naively.plot.dice import Die, dice_of
+from naively.pooling.blocks.shapes import Shape
 from naively.report.facts import Picture, Table
 
 SIZE = 3.7, 2.8

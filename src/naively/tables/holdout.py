@@ -1,6 +1,6 @@
 """Which rows of a stream are held out: the same part of every class, in one pass.
 
-A copy of a row is no new row (`naively.evidence.duplicates`): where there are copies among the
+A copy of a row is no new row (`naively.pooling.duplicates`): where there are copies among the
 first rows, rows are held out by what is in them, so that a row and its copies are on one side.
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from naively.evidence.duplicates import duplicated
 from naively.exact import Float64, Int64
 from naively.hashing import GOLDEN, UInt64, hashed, mixed
+from naively.pooling.duplicates import duplicated
 from naively.statistics.row_encoding import distinct
 from naively.statistics.sample_rows import keys_of, ordered
 from naively.tables import values

@@ -14,9 +14,9 @@ import numpy as np
 
 from naively.column_types import MANY
 from naively.evaluation.folds import Learnable
-from naively.evidence.dates import as_dates
 from naively.evidence.prose import are_prose
 from naively.model import Model
+from naively.pooling.dates import as_dates
 from naively.schema import Schema, Why
 from naively.statistics.levels import Encoded, Levels
 from naively.tables.wordy import wordy

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from naively.evidence.canonical import Canonical
 from naively.model import Model
+from naively.pooling.canonical import Canonical
 from naively.posterior import Posterior
 from naively.schema import CONSTANT, NO_VALUES, Schema, brief_reasons
 from naively.statistics.base import Summary

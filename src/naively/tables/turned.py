@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from naively.evidence.bins import as_numbers
-from naively.evidence.dates import as_dates, seconds
 from naively.model import Model
+from naively.pooling.bins import as_numbers
+from naively.pooling.dates import as_dates, seconds
 from naively.statistics.levels import Levels
 
 

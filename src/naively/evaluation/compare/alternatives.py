@@ -29,9 +29,9 @@ from naively.calls import named_call
 from naively.evaluation.compare.trial import Curve, Predicted, Splits, blank_curve, too_long
 from naively.evaluation.samples import LabelledRows
 from naively.evaluation.tally import Tally
-from naively.evidence.bins import as_numbers
-from naively.evidence.dates import as_dates
 from naively.exact import Float64, Int64
+from naively.pooling.bins import as_numbers
+from naively.pooling.dates import as_dates
 from naively.schema import Schema
 from naively.statistics.levels import Encoded
 from naively.tables.encoding import encode_part

@@ -12,9 +12,9 @@ from naively.families.base import AnyFamily
 from naively.families.gaussian import Gaussian
 from naively.families.joint import Joint
 from naively.families.multivariate import MultivariateGaussian
-from naively.families.pooled import Pooled
 from naively.families.text import Event
 from naively.plain import Count
+from naively.pooling.pooled import Pooled
 from naively.schema import Block, Schema
 from naively.tables.encoding import encode_part
 from naively.tables.inference import Wishes, infer

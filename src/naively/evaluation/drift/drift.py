@@ -17,13 +17,13 @@ from naively.evaluation.drift.rows import RowDrift, rows_drift
 from naively.evaluation.drift.shares import ShareDrift, shares
 from naively.evaluation.drift.two_samples import holm
 from naively.evaluation.fold_assignment import alike
-from naively.evidence.canonical import Canonical
 from naively.exact import Int64
 from naively.families.distinct_texts import repeated_part
 from naively.invalid import Invalid
 from naively.model import Model
 from naively.multilabel import Multilabel
 from naively.plain import plain_json
+from naively.pooling.canonical import Canonical
 from naively.posterior import Posterior
 from naively.statistics.pooled_terms import PooledTerms
 from naively.statistics.sample import SampleStatistics
@@ -46,7 +46,7 @@ class Drift:
     level : the chance at which differences are taken for none, for all tests together.
     rows : new rows.
     looked_at : how many of them were looked at: a sample, if they are many.
-    copies : how many of these are copies of others, as `naively.evidence.duplicates` tells them
+    copies : how many of these are copies of others, as `naively.pooling.duplicates` tells them
         from rows that recur: they are no draws of their own, and count once.
     learned : rows that the model learned, or their weight.
     counted_as : rows that these count as in tests: no more than they were, without copies where

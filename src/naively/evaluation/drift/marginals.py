@@ -12,12 +12,12 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from naively.evaluation.drift.two_samples import CELLS
-from naively.evidence.bins import FINE, RARE, Column, as_numbers
-from naively.evidence.dates import as_dates
-from naively.evidence.fixed import PlanStatistics
 from naively.evidence.prose import are_prose
 from naively.exact import ExactArray, Float64, Int64
 from naively.model import Model
+from naively.pooling.bins import FINE, RARE, Column, as_numbers
+from naively.pooling.dates import as_dates
+from naively.pooling.fixed import PlanStatistics
 from naively.schema import Counted
 from naively.statistics.base import Batch, Statistics, dense
 from naively.statistics.grid import GridStatistics, cell_edges, numbers

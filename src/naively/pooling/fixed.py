@@ -11,17 +11,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from naively.evidence.bins import Column, Lookup
-from naively.evidence.dates import seconds
-from naively.evidence.keeping import arrays_of, plan_of
-from naively.evidence.kept_words import stored_words
-from naively.evidence.plan import Cells, Plan
-from naively.evidence.smoothing import levels, tree
-from naively.evidence.unread import unread
-from naively.evidence.words import Words
 from naively.exact import ExactArray, Float64, Int64
 from naively.invalid import Invalid
 from naively.labels import Labels
+from naively.pooling.bins import Column
+from naively.pooling.blocks.base import Block, Rows, Values, within
+from naively.pooling.dates import seconds
+from naively.pooling.structure import Plan, arrays_of, plan_of
 from naively.statistics.base import FORGOTTEN, NOT_LEARNED, Arrays, Batch, Data, Statistics, Summary
 from naively.statistics.level_counts import count_levels
 from naively.statistics.levels import Encoded, Levels, joined, mixed_arrays, read_mixed
@@ -43,7 +39,7 @@ class FixedPlan:
 
     Attributes
     ----------
-    arrays : the plan as `naively.evidence.keeping.arrays_of` has it, without what it has a row;
+    arrays : the plan as `naively.pooling.structure.arrays_of` has it, without what it has a row;
         ``moves`` (K,), by which each block moved scores; and as ``shown.numbers`` and so on the
         levels by which people know bins.
     labels : of the classes, sorted.
@@ -66,11 +62,8 @@ class FixedPlan:
             raise ValueError("the classes of a plan are not sorted and distinct")
         width = len(arrays["dated"])
         plan = plan_of(arrays, width, len(labels))
-        shown = {
-            k.removeprefix("shown."): one for k, one in arrays.items() if k.startswith("shown.")
-        }
         found = {
-            "plan": plan, "shown": read_mixed(shown, width),
+            "plan": plan, "shown": read_mixed(within(arrays, "shown."), width),
             "moves": _numbers(arrays, "moves", (len(plan.blocks),)), "digest": self._digest(),
         }  # fmt: skip
         for name, one in found.items():
@@ -121,28 +114,18 @@ class FixedPlan:
         labels, own = tuple(classes.tolist()), self.codes(classes)
         if labels == self.labels:
             return self
-        arrays = dict(self.arrays)
-        for name, one in arrays.items():
-            by_class = name.endswith((".means", ".factors")) and len(one) == len(self.labels)
-            if name == "tables":
-                arrays[name] = one[:, own]
-            elif name == "bias" or by_class:
-                arrays[name] = one[own]
-        texts = (one for one in self.plan.blocks if isinstance(one, Words))
-        for k, words in enumerate(texts):
-            few = stored_words(replace(words, classes=words.classes[own]))
-            arrays |= {f"words.{k}.{name}": one for name, one in few.items()}
+        arrays = self.arrays | arrays_of(self.plan.of_classes(own))
         return FixedPlan(arrays, labels)
 
     @cached_property
-    def cells(self) -> list[Cells]:
+    def cells(self) -> list[Block]:
         """The blocks that are counted."""
-        return [one for one in self.plan.blocks if isinstance(one, Cells)]
+        return [block for block in self.plan.blocks if block.way is not None]
 
     @cached_property
     def offsets(self) -> Int64:
         """Where the cells of each of these begin, and where those of the last end."""
-        return np.cumsum([0] + [len(one.table) for one in self.cells])
+        return np.cumsum([0] + [len(block.table) for block in self.cells])
 
     def estimated(self, counts: list[Float64], weight: Float64) -> Plan:
         """The plan with the evidence of some counts.
@@ -153,13 +136,11 @@ class FixedPlan:
         weight : (C,) of all rows.
         """
         prior = (weight + 0.5) / (weight + 0.5).sum()
-        own, blocks = iter(counts), []
-        for block in self.plan.blocks:
-            met = next(own) if isinstance(block, Cells) else None
-            if isinstance(block, Cells) and met is not None and len(block.columns) == 1:
-                smooth = tree if self.plan.columns[block.columns[0]].is_number else levels
-                block = replace(block, table=smooth(met, prior))
-            blocks.append(block)
+        rest = iter(counts)
+        blocks = [
+            block if block.way is None else block.recounted(next(rest), prior, self.plan.columns)
+            for block in self.plan.blocks
+        ]
         return replace(self.plan, blocks=blocks)
 
 
@@ -250,13 +231,12 @@ class PlanCounts(Summary[PlanStatistics]):
     def summarise(self, X: Data, batch: Batch, workers: Workers) -> PlanStatistics:
         """The weight of the rows in each cell by class, exactly."""
         X, plan = encoded(X), self.plan.plan
-        bins = [*map(Column.bins, plan.columns, X.levels)]
-        ways = {block.way for block in self.plan.cells}
-        coded = {way: Lookup.of(plan.columns, bins, way).coded(X.codes) for way in ways}
+        rows = Rows(X, Values(X.levels, plan.columns))
         found = self.empty(batch.n_classes, X.shape[1])
         tables = []
         for block in self.plan.cells:
-            cells = coded[block.way].cells(block.columns).astype(np.int32)[:, np.newaxis]
+            assert block.way is not None
+            cells = rows.coded(block.way).cells(block.columns).astype(np.int32)[:, np.newaxis]
             known = np.arange(len(block.table))
             own = count_levels(Encoded(cells, [known]), batch, workers)
             tables.append(own.tables["count"].scatter(1, own.levels[0], len(known)))
@@ -268,7 +248,7 @@ class PlanCounts(Summary[PlanStatistics]):
     def unread(self, X: Data) -> dict[int, Invalid]:
         """Text that is no number or date, where the plan cuts these."""
         rows, columns = encoded(X), self.plan.plan.columns
-        return unread(self.plan.plan, rows, lambda j: columns[j].bins(rows.levels[j]))
+        return self.plan.plan.invalid(rows, lambda j: columns[j].bins(rows.levels[j]))
 
     def of_rows(self, rows: Statistics) -> PlanStatistics | None:
         """The same of rows that were kept; None if these are no rows.

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.dates import as_dates, seconds
 from naively.exact import Float64, Int64
 from naively.kernels import evidence as kernel
 from naively.numerals import ANY
+from naively.pooling.dates import as_dates, seconds
 from naively.statistics.levels import Levels, find, spelled_as
 from naively.statistics.row_encoding import texts
 

@@ -1,22 +1,24 @@
-"""The recipe: evidence of columns, weighted; then what two to four tell beyond it."""
+"""Fitting a pool: evidence of columns, weighted; then what two to four tell beyond it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.bins import FINE, PAIRS, TRIPLES, Coded, Column, Lookup, columns_of
-from naively.evidence.blas import one_thread
-from naively.evidence.calendars import PARTS as PARTS_OF_DATES
-from naively.evidence.calendars import Calendar, values
-from naively.evidence.dates import is_date, seconds
-from naively.evidence.entries import PARTS, Entries
-from naively.evidence.incomplete import (
+from naively.evidence.judged import Judged
+from naively.exact import Float64
+from naively.kernels import evidence as kernel
+from naively.pooling.bins import FINE, PAIRS, TRIPLES, Coded, Column, Lookup, columns_of
+from naively.pooling.blas import one_thread
+from naively.pooling.blocks.base import FoldedRows, OutOfFold, relative
+from naively.pooling.blocks.cells import Cells
+from naively.pooling.blocks.registry import kinds
+from naively.pooling.folds import PARTS, Entries
+from naively.pooling.incomplete import (
     EDGES,
     FACTORS,
     MOST_TIMES,
@@ -26,18 +28,9 @@ from naively.evidence.incomplete import (
     places,
     removed,
 )
-from naively.evidence.judged import Judged
-from naively.evidence.normal import Normal, normals
-from naively.evidence.pieces import Float32, Piece
-from naively.evidence.plan import Block, Cells, Plan
-from naively.evidence.prose import is_text
-from naively.evidence.screening import ROWS, Candidate, Expected, Interactions, Screening
-from naively.evidence.smoothing import levels, tree
-from naively.evidence.weights import GROUPS, Pool, Weights
-from naively.evidence.words import words
-from naively.exact import Float64
-from naively.kernels import evidence as kernel
-from naively.kernels import lookups
+from naively.pooling.screening import ROWS, Candidate, Expected, Interactions, Screening
+from naively.pooling.structure import Plan
+from naively.pooling.weights import GROUPS, Float32, Piece, Pool, Weights
 from naively.workers import SERIAL, Workers
 
 ROUNDS = 6
@@ -55,7 +48,7 @@ FEW = 64_000
 """Values of the entries times classes up to which one worker is faster than several."""
 
 
-def plan(
+def fit(
     entries: Entries, interactions: Interactions, text: Collection[int | str], workers: Workers
 ) -> Plan:
     """The plan that follows from some rows; the columns `text` are texts, however short.
@@ -68,33 +61,10 @@ def plan(
        Those that gain most are added and weighed with all others, as long as left-out rows gain.
     """
     with one_thread():  # with more threads it adds in another order
-        return _Recipe(entries, interactions, text, workers).made()
+        return _Fit(entries, interactions, text, workers).made()
 
 
-CellsOf = npt.NDArray[np.uint32]
-Smooth = Callable[[Float64, Float64], Float64]
-
-
-@dataclass(frozen=True, eq=False)
-class _LeftOut:
-    """The evidence of a block for each entry, without the entry's part.
-
-    Attributes
-    ----------
-    block : of evidence.
-    found : (cells, parts + 1, C - 1) without each part and by all, or the evidence (n, C - 1) of a
-        normal density or of words: relative to the first class.
-    cells : (n,) of each entry, where the block is a part of dates.
-    without : normal densities without each part.
-    """
-
-    block: Block
-    found: Float32
-    cells: CellsOf | None = None
-    without: Sequence[Normal] = ()
-
-
-class _Recipe:
+class _Fit:
     def __init__(
         self, entries: Entries, interactions: Interactions, text: Collection[int | str],
         workers: Workers,
@@ -102,20 +72,18 @@ class _Recipe:
         self.entries, self.interactions = entries, interactions
         work = len(entries) * len(entries.levels) * entries.n_classes
         self.workers = workers if work > FEW else SERIAL
-        told = {
-            j: [*words(entries, j, workers)]
-            for j in range(len(entries.levels))
-            if j not in entries.categorical and is_text(entries, j, j in text)
-        }  # fmt: skip
-        self.words = {j: own for j, own in told.items() if own}
+        self.of_values = [
+            block for kind in kinds().values() for block in kind.of_values(entries, text, workers)
+        ]
+        read = {j for one in self.of_values for j in one.block.columns}
         levels, weight = entries.levels, entries.rows_met()
-        self.columns = columns_of(entries.codes, levels, weight, self.words, entries.categorical)
-        own = entries.class_weight()
-        total = own.sum(axis=0)
-        prior = total - own + 0.5  # half a row of each class more: one may be in one part alone
+        self.columns = columns_of(entries.codes, levels, weight, read, entries.categorical)
+        by_fold = entries.class_weight()
+        total = by_fold.sum(axis=0)
+        prior = total - by_fold + 0.5  # half a row of each class more: one may be in one part alone
         self.priors = prior / prior.sum(axis=1, keepdims=True)
         self.prior = (total + 0.5) / (total + 0.5).sum()
-        self.base = _relative(np.log(self.priors))
+        self.base = relative(np.log(self.priors))
         bins = [*map(Column.bins, self.columns, entries.levels)]
         cuts = [Lookup.of(self.columns, bins, way) for way in (FINE, *PAIRS, *TRIPLES)]
         self.met = [cut.met() for cut in cuts]
@@ -127,6 +95,9 @@ class _Recipe:
         self.coded = self.workers.map(coded, cuts)
         fine = self.coded[FINE].codes
         self.varied = [j for j, own in enumerate(fine) if (own != own[:1]).any()]
+        self.rows = FoldedRows(
+            entries, self.columns, self.coded, self.priors, self.prior, self.varied
+        )
 
     def _of_prior(self) -> Plan:
         """The plan where the prior is all that there is."""
@@ -142,7 +113,7 @@ class _Recipe:
             gains = self._gains_alone(known)
             best = np.argsort(-gains, kind="stable")
             if len(beside) > BESIDE:
-                order = [known[k].block for k in best if isinstance(known[k].block, Cells)]
+                order = [known[k].block for k in best if known[k].block.way is not None]
                 beside = sorted(one.columns[0] for one in order[:BESIDE])
             known = [known[k] for k in np.sort(best[:WEIGHED_ALONE]) if gains[k] > 0]
         if not known:
@@ -163,14 +134,14 @@ class _Recipe:
         number = 0 if self.interactions != 0 and len(self.varied) > 1 else ROUNDS
         while number < ROUNDS:
             expected = self._expected(known, found)
-            has = [one.block.columns for one in known if isinstance(one.block, Cells)]
+            has = [one.block.columns for one in known if one.block.way is not None]
             least = ONE_MORE * found.log_loss
             number, more = screening.best(number, expected, has, tried, least)
             if not more:
                 break
             hoped, unsure = expected.weighed(self.entries.weight)
             wider = known + self.workers.map(
-                lambda one: self._surprising(*one, hoped, unsure, expected.others),  # noqa: B023
+                lambda one: Cells.beyond(self.rows, *one, hoped, unsure, expected.others),  # noqa: B023
                 more,
             )
             flags = np.append(added, np.ones(len(more), bool))
@@ -188,7 +159,7 @@ class _Recipe:
         incomplete = self._incomplete(known, [known.index(one) for one in single])
         return Plan(self.columns, blocks, weights, found.bias, found.judged, incomplete)
 
-    def _incomplete(self, known: list[_LeftOut], single: list[int]) -> Incomplete:
+    def _incomplete(self, known: list[OutOfFold], single: list[int]) -> Incomplete:
         """How rows are scored of which cells are missing, by some of the blocks."""
         entries = self.entries
         columns = np.unique([j for k in single for j in known[k].block.columns])
@@ -209,7 +180,7 @@ class _Recipe:
             rows = some[own]
             evidence = np.zeros((len(single), entries.n_classes - 1, len(rows)), np.float32)
             for k, out in zip(single, evidence, strict=True):
-                self._add_present(known[k], rows, gone[own], out)
+                known[k].add_present(rows, gone[own], out)
             part = entries.part[rows]
             base = self.base[part].T.copy()
             return Piece(evidence, base, entries.y[rows], weights[own], part % GROUPS)
@@ -234,25 +205,7 @@ class _Recipe:
                 factors[k] = FACTORS[int(losses[:, level == k].sum(axis=1).argmin())]
         return Incomplete(weighed, factors, usual, most, together, columns)
 
-    def _add_present(
-        self, one: _LeftOut, rows: npt.NDArray[np.intp], gone: npt.NDArray[np.bool_], out: Float32
-    ) -> None:
-        """Add the evidence of entries, without its fold, of which these cells are missing."""
-        if isinstance(one.block, Normal):
-            part = self.entries.part[rows]
-            Z = one.block.scale.rows(
-                self.entries.codes[self.entries.row[rows]], self.entries.levels
-            )
-            Z[gone[:, one.block.scale.columns]] = 0.0
-            there = one.block.present(gone)
-            for p in np.unique(part[there]):
-                own = np.flatnonzero(there & (part == p))
-                out[:, own] = _relative(one.without[p].evidence(Z[own])).T
-        else:
-            self._add(one, 1.0, rows, out)
-            out[:, gone[:, one.block.columns[0]]] = 0.0
-
-    def _gains_alone(self, known: list[_LeftOut]) -> Float64:
+    def _gains_alone(self, known: list[OutOfFold]) -> Float64:
         """What the bins of a column alone add to the log-likelihood of rows that were left out.
 
         In nats; infinite for other blocks.
@@ -266,11 +219,11 @@ class _Recipe:
             hit, best = scores[y, np.arange(len(y))], scores.max(axis=0)
             return float(weight @ (hit - best - np.log(np.exp(scores - best).sum(axis=0))))
 
-        def gain(one: _LeftOut) -> float:
-            if not isinstance(one.block, Cells | Calendar):
+        def gain(one: OutOfFold) -> float:
+            if not one.block.weeded:
                 return np.inf
             scores = base.copy()
-            self._add(one, 1.0, rows, scores)
+            one.add(1.0, rows, scores)
             return likelihood(scores) - of_prior
 
         of_prior = likelihood(base)
@@ -288,80 +241,14 @@ class _Recipe:
 
     # ---- evidence ----------------------------------------------------------------------------
 
-    def _first(self) -> list[_LeftOut]:
-        """The evidence of columns, and of all numbers together."""
-        entries = self.entries
-        known = [*chain.from_iterable(self.workers.map(self._of_column, self.varied))]
-        numbers = [
-            j
-            for j in self.varied
-            if self.columns[j].is_number
-            and len(entries.levels[j]) > 2
-            and not self.columns[j].dated
-        ]
-        for normal, own, without in normals(entries, numbers):
-            known.append(_LeftOut(normal, _relative(own), without=without))
-        for told in self.words.values():
-            known += [_LeftOut(block, _relative(own)) for block, own in told]
-        return known
-
-    def _of_column(self, j: int) -> list[_LeftOut]:
-        """What the bins of a column tell, and the parts of its dates."""
-        coded, smooth = self.coded[FINE], tree if self.columns[j].is_number else levels
-        found = self._told(coded.codes[j], int(coded.sizes[j]), smooth)
-        alone = _LeftOut(Cells((j,), FINE, found[:, PARTS]), _relative(found))
-        return [alone, *(self._of_dates(j) if self.columns[j].dated else ())]
-
-    def _told(self, codes: npt.NDArray[Any], size: int, smooth: Smooth) -> Float64:
-        """What bins tell, (bins, parts + 1, C): without each part, and by all."""
-        entries = self.entries
-        shape = PARTS, size, entries.n_classes
-        counts = kernel.count(codes, entries.part, entries.y, entries.weight, shape)
-        total = counts.sum(axis=0)
-        without = np.concatenate([total - counts, total[np.newaxis]])
-        found = smooth(without, np.concatenate([self.priors, self.prior[np.newaxis]]))
-        return np.ascontiguousarray(found.swapaxes(0, 1))
-
-    def _of_dates(self, j: int) -> Iterator[_LeftOut]:
-        """What the parts of dates tell that come again."""
-        known = self.entries.levels[j]
-        if not is_date(known[0]):  # a time of the day is its own part
-            return
-        moments = seconds(known)
-        for part, (_, labels) in enumerate(PARTS_OF_DATES):
-            found = np.append(values(moments, part), len(labels))
-            if (found[:-1] == found[0]).all():
-                continue
-            cells = found[self.entries.codes[:, j]][self.entries.row].astype(np.uint32)
-            told = self._told(cells.astype(np.uint16), len(labels) + 1, tree)
-            yield _LeftOut(Calendar(j, part, told[:, PARTS]), _relative(told), cells)
-
-    def _cells(self, one: _LeftOut, rows: npt.NDArray[np.intp]) -> CellsOf | None:
-        """The cells of some entries in the table of a block; None if it has none."""
-        if isinstance(one.block, Cells):
-            return self.coded[one.block.way].cells(one.block.columns, rows)
-        return None if one.cells is None else one.cells[rows]
-
-    def _surprising(
-        self, one: Candidate, strength: float, hoped: Float64, unsure: Float64, others: Float32
-    ) -> _LeftOut:
-        """What a block tells beyond what is expected."""
-        (way, block), entries = one, self.entries
-        known = kernel.table(
-            self.coded[way].cells(block), self.coded[way].size(block), PARTS, entries.part,
-            entries.y, entries.weight, hoped, unsure, others,
-        )  # fmt: skip
-        out = kernel.left_out_surprises(known, self.prior, strength)
-        return _LeftOut(Cells(block, way, out[:, PARTS].astype(np.float64)), _relative(out))
-
-    def _add(self, one: _LeftOut, weight: float, rows: npt.NDArray[np.intp], out: Float32) -> None:
-        """Add weight times the evidence of some entries to their scores, (C - 1, rows)."""
-        cells = self._cells(one, rows)
-        if cells is not None:
-            part = self.entries.part
-            lookups.add_evidence(cells, one.found, np.float32(weight), part, rows, out)
-        else:
-            out += np.float32(weight) * one.found[rows].T
+    def _first(self) -> list[OutOfFold]:
+        """The evidence of columns, of several together, and of the values that were read first."""
+        of_columns = self.workers.map(
+            lambda j: [one for kind in kinds().values() for one in kind.of_column(self.rows, j)],
+            self.varied,
+        )
+        together = (kind.of_columns(self.rows) for kind in kinds().values())
+        return [*chain.from_iterable(of_columns), *chain.from_iterable(together), *self.of_values]
 
     def _pieces(self, rows: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
         """Rows in pieces of work."""
@@ -371,7 +258,7 @@ class _Recipe:
     # ---- weights -----------------------------------------------------------------------------
 
     def _weighed(
-        self, known: list[_LeftOut], added: npt.NDArray[np.bool_], ridge: float | None,
+        self, known: list[OutOfFold], added: npt.NDArray[np.bool_], ridge: float | None,
         start: Float64 | None,
     ) -> Weights:  # fmt: skip
         """The weights of blocks, by the first of the entries."""
@@ -386,7 +273,7 @@ class _Recipe:
             rows = some[own]
             evidence = np.zeros((len(known), entries.n_classes - 1, len(rows)), np.float32)
             for one, out in zip(known, evidence, strict=True):
-                self._add(one, 1.0, rows, out)
+                one.add(1.0, rows, out)
             part = entries.part[rows]
             base = self.base[part].T.copy()
             return Piece(evidence, base, entries.y[rows], weights[own], part % GROUPS)
@@ -394,14 +281,14 @@ class _Recipe:
         pieces = self.workers.map(piece, self._pieces(np.arange(len(some))))
         return Pool(pieces, added, self.workers, shift=entries.shift).best(ridge, start)
 
-    def _expected(self, known: list[_LeftOut], found: Weights) -> Expected:
+    def _expected(self, known: list[OutOfFold], found: Weights) -> Expected:
         """What the model expects of each entry, by evidence that is not its own.
 
         What a cell tells without part p must not depend on p, not even by what the model expects of
         entries of other parts. Evidence without an entry's part and p is had by taking away from
         the one what p takes away from the whole.
         """
-        entries, bias = self.entries, _relative(found.bias)
+        entries, bias = self.entries, relative(found.bias)
         n, classes = len(entries), entries.n_classes
         proba = np.empty((n, classes))
         nested = n * classes <= NESTED
@@ -412,10 +299,9 @@ class _Recipe:
             total = (self.base[part] + bias).T.astype(np.float32)
             moved = np.zeros((len(rows) if nested else 0, PARTS + 1, classes - 1), np.float32)
             for one, weight in zip(known, found.of_blocks, strict=True):
-                self._add(one, weight, rows, total)
-                cells = self._cells(one, rows) if nested else None
-                if cells is not None:
-                    lookups.add_all(cells, one.found, np.float32(weight), moved)
+                one.add(weight, rows, total)
+                if nested:
+                    one.add_all(weight, rows, moved)
             own = np.empty((len(rows), classes))
             beside = np.empty((len(rows), PARTS if nested else 0, classes), np.float32)
             kernel.expected_of(total, moved, part, entries.weight[rows], own, beside)
@@ -425,8 +311,3 @@ class _Recipe:
 
         self.workers.map(expect, self._pieces(np.arange(n)))
         return Expected(proba, others)
-
-
-def _relative(evidence: npt.NDArray[np.floating[Any]]) -> Float32:
-    """Evidence of classes (..., C), relative to the first: (..., C - 1)."""
-    return (evidence[..., 1:] - evidence[..., :1]).astype(np.float32)

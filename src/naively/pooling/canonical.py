@@ -7,20 +7,21 @@ means nothing changes nothing: a constant column, another unit or name, another 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.bins import RARE
-from naively.evidence.dates import as_dates
-from naively.evidence.duplicates import duplicated, once, unit
 from naively.evidence.prose import are_prose
 from naively.exact import Float64, Int64
 from naively.hashing import GOLDEN, UInt64, mixed
+from naively.pooling.bins import RARE, as_numbers
+from naively.pooling.dates import as_dates
+from naively.pooling.duplicates import duplicated, once, unit
 from naively.statistics.levels import Levels
-from naively.statistics.row_encoding import distinct
+from naively.statistics.row_encoding import Codes, distinct, texts
 from naively.statistics.sample import SampleStatistics
 
 STEP = np.uint64(GOLDEN)
@@ -262,3 +263,33 @@ def _class_keys(count: Float64, rows: UInt64) -> UInt64:
 def _total(keys: UInt64) -> np.uint64:
     """The sum modulo 2^64."""
     return np.uint64(keys.sum(dtype=np.uint64))
+
+
+# ---- declared types ------------------------------------------------------------------------------
+
+
+def as_declared(statistics: SampleStatistics, types: Mapping[int, str]) -> SampleStatistics:
+    """The rows with the values of declared columns as text if categorical, else as numbers.
+
+    Statistics themselves keep values as they would be without a declaration, so that models of
+    declared and of undeclared sources add up. What is no number in a numeric column is missing.
+    """
+    levels, codes = [*statistics.levels], np.array(statistics.codes, order="F")
+    for j, kind in types.items():
+        if (levels[j].dtype.kind == "T") == (kind == "numeric") and len(levels[j]):
+            written = texts(levels[j]) if kind == "categorical" else as_numbers(levels[j])
+            levels[j], codes[:, j] = _recoded(written, codes[:, j])
+    if all(one is known for one, known in zip(levels, statistics.levels, strict=True)):
+        return statistics
+    found = replace(statistics, rows=replace(statistics.rows, levels=levels, codes=codes))
+    if "numeric" in types.values():  # rows that differed in what is missing now become one
+        found = found.gather_columns(slice(None))
+    return found
+
+
+def _recoded(levels: Levels, codes: Codes) -> tuple[Levels, Codes]:
+    """(sorted levels without NaN, the codes of rows among them)."""
+    known, place = np.unique(levels, return_inverse=True)
+    if known.dtype.kind == "f":
+        known = known[~np.isnan(known)]
+    return known, np.append(np.minimum(place, len(known)), len(known))[codes].astype(np.int32)

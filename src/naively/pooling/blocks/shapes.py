@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from naively.evidence.bins import FINE, Column, Lookup
-from naively.evidence.dates import seconds
-from naively.evidence.training import Training
 from naively.exact import Float64, Int64
 from naively.labels import Labels
+from naively.pooling.bins import FINE, Column, Lookup
+from naively.pooling.dates import seconds
+from naively.pooling.folds import Training
 from naively.statistics.levels import Levels
 
 MISSING = "missing"
@@ -127,7 +127,7 @@ class Shape:
         return pa.table([pa.array(one) for one in columns], [*self.names, "rows", *heads])
 
 
-def rows_of(rows: Training, columns: list[Column], block: tuple[int, ...], way: int) -> Float64:
+def rows_of(rows: Training, columns: Sequence[Column], block: tuple[int, ...], way: int) -> Float64:
     """The weight of rows by class, (cells, C), in a table of some columns, cut in one way."""
     own = [columns[j] for j in block]
     fine = [column.bins(rows.levels[j]) for j, column in zip(block, own, strict=True)]
@@ -139,8 +139,8 @@ def rows_of(rows: Training, columns: list[Column], block: tuple[int, ...], way: 
 
 
 def bins_of(
-    levels: list[Levels], columns: list[Column], names: Sequence[str], block: tuple[int, ...],
-    way: int,
+    levels: Sequence[Levels], columns: Sequence[Column], names: Sequence[str],
+    block: tuple[int, ...], way: int,
 ) -> list[Bins]:  # fmt: skip
     """The bins of each column of such a table; `levels` are those that were met in them."""
     return [_bins(names[j], columns[j], columns[j].bins(levels[j]), levels[j], way) for j in block]

@@ -8,19 +8,17 @@ from typing import Any, Self, get_args
 
 import numpy as np
 
-from naively.evidence.bins import Column
-from naively.evidence.declared import as_declared
-from naively.evidence.entries import Entries
-from naively.evidence.fixed import FixedPlan, PlanCounts
-from naively.evidence.keeping import plan_of
-from naively.evidence.recipe import plan
-from naively.evidence.recount import recounted
-from naively.evidence.screening import Interactions
 from naively.exact import ExactArray
 from naively.families.base import Family
-from naively.families.planned import PlannedParameters
-from naively.families.pooled_parameters import PooledParameters
 from naively.labels import Labels
+from naively.pooling.bins import Column
+from naively.pooling.canonical import as_declared
+from naively.pooling.fit import fit
+from naively.pooling.fixed import FixedPlan, PlanCounts
+from naively.pooling.folds import Entries
+from naively.pooling.parameters import PlannedParameters, PooledParameters
+from naively.pooling.screening import Interactions
+from naively.pooling.structure import plan_of
 from naively.statistics.base import Arrays, Summary
 from naively.statistics.sample import Sample
 from naively.workers import SERIAL, Workers
@@ -117,7 +115,7 @@ class Pooled(Family[Any, PooledParameters]):
         entries, named = self._entries(statistics, class_weight), frozenset(self.text)
         places = entries.columns.tolist()
         text = {k for k, column in enumerate(places) if column in named}
-        made = plan(entries, self.interactions, text, workers)
+        made = fit(entries, self.interactions, text, workers)
         used = dict(zip(places, made.columns, strict=True))
         columns = [
             used[j] if j in used else Column.of(known, np.ones(len(known)))
@@ -143,7 +141,7 @@ class Pooled(Family[Any, PooledParameters]):
         """
         statistics = as_declared(statistics.canonical(), dict(self.types))
         entries = self._entries(statistics, class_weight)
-        return PooledParameters(recounted(structure, entries), statistics)
+        return PooledParameters(structure.recounted(entries), statistics)
 
     def restored(self, statistics: Any, class_weight: ExactArray, kept: Arrays) -> PooledParameters:
         """The plan that was kept."""

@@ -1,4 +1,4 @@
-"""Evidence and its weights: how rows are scored by them, and what they say."""
+"""The parameters of a pool: how rows are scored by evidence and its weights, and what it says."""
 
 from __future__ import annotations
 
@@ -8,26 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from naively.evidence.bins import FINE, Coded, Column, Lookup
-from naively.evidence.calendars import Calendar, values
-from naively.evidence.dates import seconds
 from naively.evidence.doubt import Doubt
-from naively.evidence.fixed import FixedPlan, PlanStatistics
 from naively.evidence.judged import Judged
-from naively.evidence.keeping import arrays_of
-from naively.evidence.normal import Normal
-from naively.evidence.plan import Block, Cells, Plan, present
-from naively.evidence.shapes import MISSING, Bins, Shape, bins_of, rows_of
-from naively.evidence.training import Training
-from naively.evidence.unread import unread
-from naively.evidence.words import Words
-from naively.exact import Float64, Int64
+from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import SCORED, Parameters
 from naively.families.describing import Evidence, Evidences, Section, moved
 from naively.families.formula import Formula
-from naively.families.pooled_formula import formula_of
 from naively.families.pooled_texts import (
     ToldTerms,
     doubt_of_words,
@@ -36,18 +23,20 @@ from naively.families.pooled_texts import (
     told_texts,
 )
 from naively.invalid import Invalid
-from naively.kernels import lookups
 from naively.labels import Labels
-from naively.markup import counted
+from naively.pooling.bins import FINE
+from naively.pooling.blocks.base import Block, Bools, Rows, Values
+from naively.pooling.blocks.shapes import Bins, Shape
+from naively.pooling.fixed import FixedPlan, PlanStatistics
+from naively.pooling.folds import Training
+from naively.pooling.structure import Plan, arrays_of
 from naively.remarks import Categories
 from naively.statistics.base import Arrays, Data
 from naively.statistics.levels import Encoded, Levels
-from naively.statistics.row_encoding import categories, encoded, texts
+from naively.statistics.row_encoding import categories, encoded
 from naively.statistics.sample import SampleStatistics
 from naively.text.explained import ExplainedTerms
 
-Translated = tuple[dict[int, Lookup], dict[int, Float64], list[Int64]]
-"""(bins of levels by the way to cut; evidence of levels by the block: words, dates; fine bins)."""
 LOOKED_AT, CELLS = 4096, 1 << 24
 """Rows that tell how much evidence matters; numbers of their reasons, at most."""
 
@@ -64,7 +53,7 @@ class _Missing:
     """
 
     rows: Int64
-    gone: npt.NDArray[np.bool_]
+    gone: Bools
     factors: Float64
 
 
@@ -84,25 +73,17 @@ class PooledParameters(Parameters):
 
     def __init__(self, made: Plan, rows: SampleStatistics | PlanStatistics) -> None:
         self.plan = made
-        self._rows = rows
+        self._learned = rows
         self.bias = made.bias
-        classes = len(made.bias)
-        tables = sum(
-            block.table.size for block in made.blocks if isinstance(block, Cells | Calendar)
-        )
-        normal = sum(
-            block.means.size + block.factors.size
-            for block in made.blocks if isinstance(block, Normal)
-        )  # fmt: skip
-        words = sum(block.counts.nnz for block in made.blocks if isinstance(block, Words))
-        self.n_free = len(made.weights) + classes + tables + normal + words
+        self.n_free = len(made.weights) + len(made.bias)
+        self.n_free += sum(block.n_free for block in made.blocks)
         self.has_texts = bool(self._texts)
-        self._last: tuple[Any, Any] = None, None  # the levels translated last, of many chunks
+        self._last: Values | None = None  # of the rows that were read last, of many chunks
 
     @cached_property
     def training(self) -> Training:
         """The rows that the plan was made from."""
-        return Training.of(self._rows)
+        return Training.of(self._learned)
 
     def kept(self) -> Arrays:
         """The plan; the rows are there."""
@@ -122,14 +103,13 @@ class PooledParameters(Parameters):
         """Text that is no number or date, where the plan cuts these."""
         if not isinstance(X, Encoded):
             return {}  # numbers
-        return unread(self.plan, X, lambda j: self._translated(X)[2][j])
+        return self.plan.invalid(X, lambda j: self._values(X).bins[j])
 
     def categories(self, X: Data, but: Container[int]) -> dict[int, Categories]:
         """What rows have in the columns that are cut as categories, but for some of these."""
         if not isinstance(X, Encoded):
             return {}
-        cells = [block for block in self.plan.blocks if isinstance(block, Cells)]
-        used = {j for block in cells for j in block.columns}
+        used = {j for block in self.plan.blocks if block.way is not None for j in block.columns}
         numbers = {j for j, own in enumerate(self.plan.columns) if own.is_number or j not in used}
         others = numbers | {j for j in used if j in but}
         return categories(self.levels, X, others)
@@ -143,20 +123,23 @@ class PooledParameters(Parameters):
 
         What all words of a row add up to is doubted, by how few texts there were.
         """
-        rows = encoded(X)[start:stop]
-        some = self._missing(rows)
+        few = encoded(X)[start:stop]
+        some = self._missing(few)
         out[:] = self.bias[:, np.newaxis]
-        codes, words = self._codes(rows), np.zeros(out.shape if self._doubt else (0, 0))
+        rows = self._rows(few)
+        words = np.zeros(out.shape if self._doubt else (0, 0))
+
+        def scores(block: Block) -> Float64:
+            return words if block.reads_text and self._doubt else out
+
         for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
             if weight:
-                into = words if isinstance(block, Words) and self._doubt else out
-                self._add(block, weight, rows, codes, into)
+                block.add(rows, weight, scores(block))
         if some is not None:
             out[:, some.rows] = 0.0
             words[:, some.rows if words.size else []] = 0.0
-            for block, weights, own in self._incomplete(rows[some.rows], some):
-                into = words if isinstance(block, Words) and self._doubt else out
-                into[:, some.rows] += weights * own
+            for block, weights, evidence in self._incomplete(few[some.rows], some):
+                scores(block)[:, some.rows] += weights * evidence
         if self._doubt:
             self._doubt.scores(words)
             out += words
@@ -165,19 +148,6 @@ class PooledParameters(Parameters):
     def _doubt(self) -> Doubt | None:
         """By how much the words of rows are doubted; None if there are none."""
         return doubt_of_words(self.plan)
-
-    def _add(
-        self, block: Block, weight: float, X: Encoded, codes: dict[int, Coded],
-        out: Float64,
-    ) -> None:  # fmt: skip
-        """Add weight times the evidence of a block to the scores of rows, (C, n)."""
-        if isinstance(block, Cells):
-            lookups.add_scores(codes[block.way].cells(block.columns), block.table, weight, out)
-        elif isinstance(block, Normal):
-            out += weight * block.evidence(block.scale.rows(X.codes, X.levels)).T
-        else:
-            told = self._translated(X)[1][id(block)]  # by the levels of the column
-            out += weight * told[X.codes[:, block.column]].T
 
     def biases(self, X: Data) -> Float64:
         """Of each class, (n, C): none of rows with unfamiliar missing cells."""
@@ -198,18 +168,18 @@ class PooledParameters(Parameters):
 
     def _incomplete(self, X: Encoded, some: _Missing) -> Iterator[tuple[Block, Float64, Float64]]:
         """(block, its weight in each of such rows, its evidence (C, n) where it is present)."""
-        codes = self._codes(X)
+        rows = self._rows(X)
         assert self.plan.incomplete is not None
         for block, weight in zip(self.plan.blocks, self.plan.incomplete.weights, strict=True):
             if weight:
-                own = np.zeros((len(self.bias), len(X.codes)))
-                self._add(block, 1.0, X, codes, own)
-                own[:, ~present(block, some.gone)] = 0.0
-                yield block, weight * some.factors, own
+                evidence = np.zeros((len(self.bias), len(rows)))
+                block.add(rows, 1.0, evidence)
+                evidence[:, ~block.present(some.gone)] = 0.0
+                yield block, weight * some.factors, evidence
 
-    def _gone(self, X: Encoded) -> npt.NDArray[np.bool_] | None:
+    def _gone(self, X: Encoded) -> Bools | None:
         """Which cells are missing, (n, d); None if none is."""
-        bins, found = self._translated(X)[2], None
+        bins, found = self._values(X).bins, None
         for j, (own, column) in enumerate(zip(bins, self.plan.columns, strict=True)):
             gone = own == column.size(FINE) - 1
             codes = X.codes[:, j]
@@ -219,63 +189,41 @@ class PooledParameters(Parameters):
                 found[:, j] = gone[codes]
         return found
 
-    def _codes(self, X: Encoded) -> dict[int, Coded]:
-        """The bins of rows, for each way to cut that is used."""
-        return {way: lookup.coded(X.codes) for way, lookup in self._translated(X)[0].items()}
-
-    def _translated(self, X: Encoded) -> Translated:
+    def _values(self, X: Encoded) -> Values:
         """What the levels of rows mean, read once for all chunks of them."""
-        last = self._last  # read once: other threads may translate other levels meanwhile
-        if last[0] is not X.levels:
-            plan = self.plan
-            bins = [*map(Column.bins, plan.columns, X.levels)]
-            ways = {block.way for block in plan.blocks if isinstance(block, Cells)}
-            lookups = {way: Lookup.of(plan.columns, bins, way) for way in ways}
-            told = {
-                id(block): block.evidence(texts(X.levels[block.column]))
-                for block in plan.blocks if isinstance(block, Words)
-            }  # fmt: skip
-            dates = [block for block in plan.blocks if isinstance(block, Calendar)]
-            moments = {j: seconds(X.levels[j]) for j in {block.column for block in dates}}
-            told |= {id(block): block.evidence(moments[block.column]) for block in dates}
-            last = X.levels, (lookups, told, bins)
-            self._last = last
-        translated: Translated = last[1]
-        return translated
+        last = self._last  # read once: other threads may read other levels meanwhile
+        if last is None or last.levels is not X.levels:
+            self._last = last = Values(X.levels, self.plan.columns)
+        return last
+
+    def _rows(self, X: Encoded) -> Rows:
+        """Rows as blocks read them."""
+        return Rows(X, self._values(X))
 
     def _each(self, X: Encoded) -> Iterator[tuple[Block, Float64, Float64]]:
         """(block, its weight in each row (n,), its evidence (C, n)) for some rows."""
-        some, codes, n = self._missing(X), self._codes(X), len(X.codes)
-        own = {} if some is None else {
+        some, rows = self._missing(X), self._rows(X)
+        of_incomplete = {} if some is None else {
             id(block): (weight, evidence)
             for block, weight, evidence in self._incomplete(X[some.rows], some)
         }  # fmt: skip
         for block, weight in zip(self.plan.blocks, self.plan.weights, strict=True):
-            if not weight and id(block) not in own:
+            if not weight and id(block) not in of_incomplete:
                 continue
-            weights, out = np.full(n, weight), np.zeros((len(self.bias), n))
-            self._add(block, 1.0, X, codes, out)
+            weights, evidence = np.full(len(rows), weight), np.zeros((len(self.bias), len(rows)))
+            block.add(rows, 1.0, evidence)
             if some is not None:
                 none = np.zeros(len(some.rows)), 0.0
-                weights[some.rows], out[:, some.rows] = own.get(id(block), none)
-            yield block, weights, out
+                weights[some.rows], evidence[:, some.rows] = of_incomplete.get(id(block), none)
+            yield block, weights, evidence
 
     def contributions(self, X: Data) -> Float64:
-        """What each column adds, (n, C, d): what blocks of several add is shared equally.
-
-        What all numbers together add is shared as the quadratic form of the density has it.
-        """
+        """What each column adds, (n, C, d): what blocks of several add is shared by these."""
         X = encoded(X)
+        rows = self._rows(X)
         total = np.zeros((len(X.codes), len(self.bias), len(self.plan.columns)))
-        for block, weight, own in self._each(X):
-            each = weight[:, np.newaxis]
-            if isinstance(block, Normal):
-                Z = block.scale.rows(X.codes, X.levels)
-                shares = block.shares(Z, own.T) * (own != 0).any(axis=0)[:, np.newaxis, np.newaxis]
-                total[:, :, block.scale.columns] += each[:, np.newaxis] * shares
-            else:
-                for j in block.columns:
-                    total[:, :, j] += each * own.T / len(block.columns)
+        for block, weight, evidence in self._each(X):
+            total[:, :, list(block.columns)] += block.contributions(rows, weight, evidence)
         for j, own in self._doubted(X).items():
             total[:, :, j] += own
         return total
@@ -285,9 +233,10 @@ class PooledParameters(Parameters):
         if self._doubt is None:
             return {}
         found = dict[int, Float64]()
-        for block, weight, own in self._each(X):
-            if isinstance(block, Words):
-                found[block.column] = found.get(block.column, 0.0) + (weight * own).T
+        for block, weight, evidence in self._each(X):
+            if block.reads_text:
+                (j,) = block.columns
+                found[j] = found.get(j, 0.0) + (weight * evidence).T
         return doubted(found, self._doubt)
 
     def blocks(self) -> list[tuple[int, ...]]:
@@ -308,9 +257,9 @@ class PooledParameters(Parameters):
         """The evidence of each column by itself, unweighted: (n, C, d)."""
         X = encoded(X)
         total = np.zeros((len(X.codes), len(self.bias), len(self.plan.columns)))
-        for block, _, own in self._each(X):
-            if isinstance(block, Cells) and len(block.columns) == 1:
-                total[:, :, block.columns[0]] = own.T
+        for block, _, evidence in self._each(X):
+            if block.way is not None and len(block.columns) == 1:
+                total[:, :, block.columns[0]] = evidence.T
         return total
 
     def explained_texts(self, X: Data, i: int) -> dict[int, ExplainedTerms]:
@@ -339,18 +288,18 @@ class PooledParameters(Parameters):
 
         Raises ValueError if there are words.
         """
-        return formula_of(self.plan, self.bias, names)
+        return self.plan.formula(names)
 
     # ---- for people --------------------------------------------------------------------------
 
     @property
     def levels(self) -> list[Levels]:
         """The levels of each column."""
-        return self._rows.levels
+        return self._learned.levels
 
     def varies(self, column: int) -> bool:
         """Whether a column has several levels, a missing value being one."""
-        codes = self._rows.codes[:, column]  # type: ignore[union-attr]
+        codes = self._learned.codes[:, column]  # type: ignore[union-attr]
         return bool((codes != codes[:1]).any())
 
     def kinds(self) -> Int64:
@@ -397,44 +346,31 @@ class PooledParameters(Parameters):
 
     def shapes(self, names: Sequence[str], classes: Labels) -> list[Shape]:
         """What each block says, in the same order."""
-        found = []
-        dated = {block.column for block in self.plan.blocks if isinstance(block, Calendar)}
+        shapes = []
+        parted = {block.columns for block in self.plan.blocks if block.part_of_date}
         for block, weight, moves in self._ranked():
+            rows, part = self._met(block), ""
             bins: list[Bins] = []
-            part = ""
-            evidence, rows = np.empty(0), np.empty(0)
-            if isinstance(block, Cells):
-                bins = bins_of(self.levels, self.plan.columns, names, block.columns, block.way)
-                shape = *map(len, bins), len(self.bias)
-                evidence, rows = block.table.reshape(shape), self._met(block).reshape(shape)
-                part = "over time" if len(bins) == 1 and block.columns[0] in dated else ""
-            elif isinstance(block, Calendar) and (own_rows := self._on(block)) is not None:
-                bins = [Bins(names[block.column], [*block.labels, MISSING], ordered=True)]
-                evidence, rows, part = block.table, own_rows, block.name
-            own = tuple(names[j] for j in block.columns)
-            told = not self._texts.isdisjoint(block.columns)
-            said = self._what(block), weight, moves, classes
-            found.append(Shape(own, *said, bins, evidence, rows, part, told))
-        return found
+            evidence = np.empty(0)
+            if rows is not None:
+                bins, evidence = block.drawn(names, self.plan.columns, self.levels)
+                rows = rows.reshape(evidence.shape)
+                part = block.part_of_date or "over time" * (block.columns in parted)
+            shapes.append(Shape(
+                tuple(names[j] for j in block.columns), self._what(block), weight, moves, classes,
+                bins, evidence, np.empty(0) if rows is None else rows, part,
+                not self._texts.isdisjoint(block.columns),
+            ))  # fmt: skip
+        return shapes
 
     @cached_property
     def _texts(self) -> set[int]:
         """The columns of which words are counted."""
-        return {block.column for block in self.plan.blocks if isinstance(block, Words)}
+        return {j for block in self.plan.blocks if block.reads_text for j in block.columns}
 
-    def _met(self, block: Cells) -> Float64:
-        """The weight of the rows in each cell of a block, by class: (cells, C)."""
-        return rows_of(self.training, self.plan.columns, block.columns, block.way)
-
-    def _on(self, block: Calendar) -> Float64 | None:
-        """The weight of the rows of each part of dates, by class; None if that is not known."""
-        training, classes = self.training, len(self.bias)
-        part = np.append(
-            values(seconds(training.levels[block.column]), block.part), len(block.labels)
-        )
-        cell = part[training.codes[:, block.column]][training.row] * classes + training.y
-        found = np.bincount(cell, training.weight, block.table.size)
-        return found.astype(np.float64).reshape(-1, classes)
+    def _met(self, block: Block) -> Float64 | None:
+        """The weight of the rows in each cell of a block by class, (cells, C), if known."""
+        return block.rows_met(self.training, self.plan.columns)
 
     def _ranked(self) -> list[tuple[Block, float, float]]:
         """(block, its weight, how far it moves the scores), what moves them most first."""
@@ -443,20 +379,7 @@ class PooledParameters(Parameters):
 
     def _what(self, block: Block) -> str:
         """What a block is, in a few words."""
-        if isinstance(block, Normal):
-            return "one covariance" if len(block.factors) == 1 else "a covariance a class"
-        if isinstance(block, Words):
-            return f"{len(block.vocabulary):,} {block.event.name}"
-        if isinstance(block, Calendar):
-            return block.name
-        met = (block.table != 0).any(axis=1)
-        if len(block.columns) > 1:
-            return counted(int(met.sum()), "cell")
-        if block.columns[0] in self._texts:
-            return "missing or not"
-        own = self.plan.columns[block.columns[0]]
-        kind = "bin" if own.dated or own.is_number else "level"
-        return counted(int(met[:-1].sum()), kind) + " of time" * own.dated  # but the missing value
+        return block.what(self.plan.columns, self._texts)
 
     def described(self, names: Sequence[str]) -> Section:
         """What each column has of weight, and the blocks of several that it is in."""
@@ -465,14 +388,101 @@ class PooledParameters(Parameters):
         for j, name in enumerate(names):
             said: list[str] = []
             for block, weight in blocks:
-                if isinstance(block, Normal):
+                if j not in block.columns or not (told := block.weighed(names, j, weight)):
                     continue
-                if isinstance(block, Calendar):
-                    said += [f"{block.name} {weight:.2f}"] if block.column == j else []
-                elif block.columns == (j,):
-                    said.insert(0, f"weight {weight:.2f}")
-                elif j in block.columns:
-                    others = " and ".join(names[k] for k in block.columns if k != j)
-                    said.append(f"with {others} {weight:.2f}")
+                first = len(block.columns) == 1 and not block.part_of_date
+                said.insert(0 if first else len(said), told)
             words[name] = "; ".join(said) or "tells nothing: left out"
         return Section("weights of evidence", rows={name: [] for name in names}, words=words)
+
+
+# ---- a plan that was given -----------------------------------------------------------------------
+
+
+class PlannedParameters(PooledParameters):
+    """The same by a plan that was given: from counts, without rows.
+
+    Attributes
+    ----------
+    given : FixedPlan
+    """
+
+    def __init__(
+        self, given: FixedPlan, statistics: PlanStatistics, class_weight: ExactArray
+    ) -> None:
+        self.given = given
+        self._counts = [statistics.block(k).rounded().T for k in range(len(given.cells))]
+        made = given.estimated(self._counts, class_weight.rounded())
+        super().__init__(made, statistics)
+
+    def kept(self) -> Arrays:
+        """Nothing: it is estimated at once."""
+        return {}
+
+    def structure(self) -> Any:
+        """Nothing: the plan was given."""
+        return None
+
+    def fixed(self, classes: Labels) -> FixedPlan:
+        """The plan that was given."""
+        return self.given
+
+    def sample(self, codes: Int64, generator: np.random.Generator) -> Encoded:
+        """Rows of which each column is drawn by itself, from its counts, as no rows are kept.
+
+        Of a bin its first level is drawn. What the plan does not count by itself is missing.
+        """
+        drawn = np.array([len(known) for known in self.levels], np.int32)
+        drawn = np.repeat(drawn[np.newaxis], len(codes), axis=0)
+        for block, counts in zip(self.given.cells, self._counts, strict=True):
+            if len(block.columns) > 1:
+                continue
+            (j,) = block.columns
+            bins = self.plan.columns[j].bins(self.levels[j])
+            first = np.full(len(counts), len(self.levels[j]))
+            first[bins[::-1]] = np.arange(len(bins))[::-1]
+            for c, weight in enumerate(counts.T):
+                rows = np.flatnonzero(codes == c)
+                if len(rows) and weight.any():
+                    met = generator.choice(len(counts), len(rows), p=weight / weight.sum())
+                    drawn[rows, j] = first[met]
+        return Encoded(drawn, self.levels)
+
+    def unread(self, X: Data) -> dict[int, Invalid]:
+        """None: what is counted by the plan says so itself."""
+        return {}
+
+    def varies(self, column: int) -> bool:
+        """True: the plan says which columns matter."""
+        return True
+
+    @cached_property
+    def _moves(self) -> list[float]:
+        """As of rows, from their counts; of normal densities what the plan has."""
+        found, counts = [], iter(self._counts)
+        for block, weight, moves in zip(
+            self.plan.blocks, self.plan.weights, self.given.moves, strict=True
+        ):
+            if block.way is None:
+                found.append(float(moves))
+                continue
+            own = next(counts)
+            share = own.sum(axis=1) / max(own.sum(), 1e-300)
+            prior = own.sum(axis=0) / max(own.sum(), 1e-300)
+            found.append(abs(weight) * moved(block.table.T, share, prior))
+        return found
+
+    @property
+    def _in_all(self) -> None:
+        """Not known: the rows are not there."""
+
+    def _met(self, block: Block) -> Float64 | None:
+        """The counts of a block; parts of dates are not counted, and stay as the plan has them."""
+        if block.way is None:
+            return None
+        places = {(one.columns, one.way): k for k, one in enumerate(self.given.cells)}
+        return self._counts[places[block.columns, block.way]]
+
+    @property
+    def judged(self) -> None:  # type: ignore[override]
+        """Not known: the plan is of other rows."""

@@ -13,10 +13,10 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from naively.evidence.bins import FINE, FOURS, PAIRS, TRIPLES, Coded
-from naively.evidence.entries import PARTS, Entries
 from naively.exact import Float64, Int64
 from naively.kernels import evidence as kernel
+from naively.pooling.bins import FINE, FOURS, PAIRS, TRIPLES, Coded
+from naively.pooling.folds import PARTS, Entries
 from naively.workers import Workers
 
 Interactions = Literal["auto", 0, 2, 3]

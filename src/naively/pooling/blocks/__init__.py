@@ -1,0 +1,1 @@
+"""Blocks of evidence: one file a kind."""

@@ -1,0 +1,189 @@
+"""The evidence of the parts of dates that come again: hours, days of the week and so on.
+
+How long ago a date was, its seconds tell: they are cut into bins as any number is. What comes again
+is told by the part alone. Dates with a zone are in UTC, others as they are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import Float64, Int64
+from naively.families.formula import PartCut, Table
+from naively.pooling.bins import Column
+from naively.pooling.blocks.base import (
+    Block,
+    FoldedRows,
+    OutOfFold,
+    OutOfFoldTable,
+    Values,
+    checked,
+    relative,
+)
+from naively.pooling.blocks.cells import split_tables, table_of, tree, without_missing
+from naively.pooling.blocks.shapes import MISSING, Bins
+from naively.pooling.dates import is_date, seconds
+from naively.pooling.folds import PARTS as FOLDS
+from naively.pooling.folds import Training
+from naively.statistics.base import Arrays
+from naively.statistics.levels import Levels
+
+DAY = 86_400
+FIRST_MONDAY = 4 * DAY
+"""Seconds from 1970-01-01, a Thursday, to a Monday."""
+
+HOURS = tuple(f"{hour:02d}:00 to {hour:02d}:59" for hour in range(24))
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+DAYS = tuple(map(str, range(1, 32)))
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
+          "October", "November", "December")  # fmt: skip
+PARTS = (("hours", HOURS), ("weekdays", WEEKDAYS), ("days of the month", DAYS), ("months", MONTHS))
+"""What each part of a date is called, and its values."""
+
+
+@dataclass(frozen=True)
+class Calendar(Block):
+    """What a part of the dates of a column tells.
+
+    Attributes
+    ----------
+    columns : the column of the dates.
+    part : which of `PARTS`.
+    table : (values of the part and one for a missing date, C), in nats.
+    """
+
+    part: int
+    table: Float64 = field()
+
+    tag = "calendar"
+    weeded = True
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The values of the part."""
+        return PARTS[self.part][1]
+
+    @property
+    def part_of_date(self) -> str:  # type: ignore[override]
+        """What the part is called."""
+        return PARTS[self.part][0]
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    @classmethod
+    def of_column(cls, rows: FoldedRows, column: int) -> Iterator[OutOfFold]:
+        """The parts of the dates of a column, if it has dates; those that vary."""
+        levels, entries = rows.entries.levels[column], rows.entries
+        if not rows.columns[column].dated or not is_date(levels[0]):
+            return  # a time of the day is its own part
+        moments = seconds(levels)
+        for part, (_, labels) in enumerate(PARTS):
+            places = np.append(values(moments, part), len(labels))
+            if (places[:-1] == places[0]).all():
+                continue
+            cells = places[entries.codes[:, column]][entries.row].astype(np.uint32)
+            table = table_of(rows, cells.astype(np.uint16), len(labels) + 1, tree)
+            block = cls((column,), part, table[:, FOLDS])
+            yield OutOfFoldTable(block, entries, relative(table), cells.__getitem__)
+
+    def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Calendar:
+        """As the base class."""
+        return replace(self, columns=(int(at[0]),), table=self.table[:, classes])
+
+    @property
+    def n_free(self) -> int:
+        """Number of free parameters."""
+        return self.table.size
+
+    # ---- scores ----------------------------------------------------------------------------------
+
+    def by_level(self, values_: Values) -> Float64:
+        """As the base class."""
+        (column,) = self.columns
+        places = values(values_.seconds(column), self.part)
+        evidence: Float64 = self.table[np.append(places, len(self.labels))]
+        return evidence
+
+    # ---- for people ------------------------------------------------------------------------------
+
+    def what(self, columns: Sequence[Column], texts: Collection[int]) -> str:
+        """As the base class."""
+        return self.part_of_date
+
+    def weighed(self, names: Sequence[str], column: int, weight: float) -> str:
+        """As the base class."""
+        return f"{self.part_of_date} {weight:.2f}"
+
+    def drawn(
+        self, names: Sequence[str], columns: Sequence[Column], levels: Sequence[Levels]
+    ) -> tuple[list[Bins], Float64]:
+        """As the base class."""
+        (column,) = self.columns
+        return [Bins(names[column], [*self.labels, MISSING], ordered=True)], self.table
+
+    def rows_met(self, training: Training, columns: Sequence[Column]) -> Float64:
+        """As the base class."""
+        (column,) = self.columns
+        places = values(seconds(training.levels[column]), self.part)
+        row_parts = np.append(places, len(self.labels))[training.codes[:, column]][training.row]
+        cells = row_parts * training.n_classes + training.y
+        weights = np.bincount(cells, training.weight, self.table.size)
+        return weights.astype(np.float64).reshape(-1, training.n_classes)
+
+    # ---- files and exports -----------------------------------------------------------------------
+
+    @classmethod
+    def stored(cls, blocks: Sequence[Calendar]) -> Arrays:
+        """``calendar.parts`` : (K,) which of `PARTS`. ``calendar.tables`` : (values of all, C)."""
+        return {
+            "calendar.parts": np.array([block.part for block in blocks], np.uint8),
+            "calendar.tables": np.concatenate([block.table for block in blocks]),
+        }
+
+    @classmethod
+    def read(
+        cls, arrays: Arrays, places: Sequence[tuple[int, ...]], columns: Sequence[Column],
+        n_classes: int,
+    ) -> list[Calendar]:  # fmt: skip
+        """As the base class."""
+        parts = checked(arrays, "calendar.parts", np.uint8, (len(places),)).tolist()
+        if unknown := [part for part in parts if part >= len(PARTS)]:
+            raise ValueError(f"dates have an unknown part, {unknown[0]}")
+        for part, block in zip(parts, places, strict=True):
+            if len(block) > 1 or not columns[block[0]].dated:
+                raise ValueError(f"{PARTS[part][0]} are of a column that holds no dates")
+        sizes = [len(PARTS[part][1]) + 1 for part in parts]
+        tables = split_tables(arrays, "calendar.tables", sizes, n_classes)
+        return [*map(cls, places, parts, tables)]
+
+    def term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Table:
+        """As the base class."""
+        (column,) = self.columns
+        cut = PartCut(names[column], self.part, len(self.labels))
+        return Table((cut,), (len(self.table),), weight * self.table)
+
+    def present_term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Table:
+        """As the base class."""
+        return without_missing(self.term(names, columns, weight))
+
+
+def values(moments: Float64, part: int) -> Int64:
+    """The part of dates in seconds since 1970, (n,): a place in its values; NaN is beyond these."""
+    gone = np.isnan(moments)
+    whole = np.floor(np.where(gone, 0.0, moments)).astype(np.int64)
+    days: npt.NDArray[np.datetime64] = (whole // DAY).astype("datetime64[D]")
+    month = days.astype("datetime64[M]")
+    found: Int64
+    if part == 0:
+        found = whole % DAY // 3600
+    elif part == 1:
+        found = (whole - FIRST_MONDAY) % (7 * DAY) // DAY
+    elif part == 2:
+        found = (days - month.astype("datetime64[D]")).astype(np.int64)
+    else:
+        found = month.astype(np.int64) % 12
+    return np.where(gone, len(PARTS[part][1]), found)

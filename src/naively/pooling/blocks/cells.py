@@ -1,0 +1,263 @@
+"""Tables of evidence over the bins of a column, or of two to four columns together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.exact import Float64, Int64
+from naively.families.formula import Cut, LevelCut, NumberCut, Table
+from naively.kernels import evidence as kernel
+from naively.kernels import lookups
+from naively.markup import counted
+from naively.pooling.bins import FINE, TRIPLES, Column
+from naively.pooling.blocks.base import (
+    Block,
+    FoldedRows,
+    OutOfFold,
+    OutOfFoldTable,
+    Rows,
+    checked,
+    checked_numbers,
+    relative,
+)
+from naively.pooling.blocks.shapes import Bins, bins_of, rows_of
+from naively.pooling.folds import PARTS, Training
+from naively.statistics.base import Arrays
+from naively.statistics.levels import Levels
+
+LEVEL, TREE = 1.0, 25.0
+"""Rows that each class has in each level, both met and expected; and those, spread as the whole is,
+that each half of the range of a number has, each half of a half, and so on down to its bins."""
+
+Smooth = Callable[[Float64, Float64], Float64]
+
+
+@dataclass(frozen=True)
+class Cells(Block):
+    """A table of evidence.
+
+    Attributes
+    ----------
+    columns : of which, in order.
+    way : how they are cut; see `naively.pooling.bins`.
+    table : (cells, C), in nats.
+    """
+
+    way: int = field()  # type: ignore[misc]
+    table: Float64 = field()
+
+    tag = "cells"
+    weeded = True
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    @classmethod
+    def of_column(cls, rows: FoldedRows, column: int) -> Iterator[OutOfFold]:
+        """The bins of a column."""
+        coded = rows.coded[FINE]
+        smooth = smoothing(rows.columns[column])
+        table = table_of(rows, coded.codes[column], int(coded.sizes[column]), smooth)
+        block = cls((column,), FINE, table[:, PARTS])
+        yield OutOfFoldTable(
+            block, rows.entries, relative(table), lambda some: coded.cells((column,), some)
+        )
+
+    @classmethod
+    def beyond(
+        cls, rows: FoldedRows, candidate: tuple[int, tuple[int, ...]], strength: float,
+        hoped: Float64, unsure: Float64, others: npt.NDArray[np.float32],
+    ) -> OutOfFold:  # fmt: skip
+        """What cells of several columns, (way, columns), tell beyond what is expected of rows.
+
+        `hoped`, `unsure` and `others` are as `naively.pooling.screening.Expected` has them.
+        """
+        way, columns = candidate
+        coded, entries = rows.coded[way], rows.entries
+        counts = kernel.table(
+            coded.cells(columns), coded.size(columns), PARTS, entries.part, entries.y,
+            entries.weight, hoped, unsure, others,
+        )  # fmt: skip
+        table = kernel.left_out_surprises(counts, rows.prior, strength)
+        block = cls(columns, way, table[:, PARTS].astype(np.float64))
+        return OutOfFoldTable(
+            block, entries, relative(table), lambda some: coded.cells(columns, some)
+        )
+
+    def recounted(self, counts: Float64, prior: Float64, columns: Sequence[Column]) -> Cells:
+        """Of several columns the same: it compares counts with what was expected of rows."""
+        if len(self.columns) > 1:
+            return self
+        return replace(self, table=smoothing(columns[self.columns[0]])(counts, prior))
+
+    def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Cells:
+        """As the base class."""
+        sizes = [columns[j].size(self.way) for j in self.columns]
+        table = self.table.reshape(*sizes, -1).transpose(*order, len(order))
+        table = np.ascontiguousarray(table.reshape(self.table.shape)[:, classes])
+        return replace(self, columns=tuple(at[order].tolist()), table=table)
+
+    @property
+    def n_free(self) -> int:
+        """Number of free parameters."""
+        return self.table.size
+
+    # ---- scores ----------------------------------------------------------------------------------
+
+    def add(self, rows: Rows, weight: float, out: Float64) -> None:
+        """As the base class."""
+        cells = rows.coded(self.way).cells(self.columns)
+        lookups.add_scores(cells, self.table, weight, out)
+
+    @property
+    def fits_incomplete(self) -> bool:
+        """Of one column."""
+        return len(self.columns) == 1
+
+    # ---- for people ------------------------------------------------------------------------------
+
+    def what(self, columns: Sequence[Column], texts: Collection[int]) -> str:
+        """As the base class."""
+        met = (self.table != 0).any(axis=1)
+        if len(self.columns) > 1:
+            return counted(int(met.sum()), "cell")
+        if self.columns[0] in texts:
+            return "missing or not"
+        column = columns[self.columns[0]]
+        kind = "bin" if column.dated or column.is_number else "level"
+        # all bins but that of the missing value
+        return counted(int(met[:-1].sum()), kind) + " of time" * column.dated
+
+    def drawn(
+        self, names: Sequence[str], columns: Sequence[Column], levels: Sequence[Levels]
+    ) -> tuple[list[Bins], Float64]:
+        """As the base class."""
+        bins = bins_of(levels, columns, names, self.columns, self.way)
+        return bins, self.table.reshape(*map(len, bins), -1)
+
+    def rows_met(self, training: Training, columns: Sequence[Column]) -> Float64:
+        """As the base class."""
+        return rows_of(training, columns, self.columns, self.way)
+
+    # ---- files and exports -----------------------------------------------------------------------
+
+    @classmethod
+    def stored(cls, blocks: Sequence[Cells]) -> Arrays:
+        """``cells.ways`` : (K,) how columns are cut. ``cells.tables`` : (cells of all, C)."""
+        return {
+            "cells.ways": np.array([block.way for block in blocks], np.uint8),
+            "cells.tables": np.concatenate([block.table for block in blocks]),
+        }
+
+    @classmethod
+    def read(
+        cls, arrays: Arrays, places: Sequence[tuple[int, ...]], columns: Sequence[Column],
+        n_classes: int,
+    ) -> list[Cells]:  # fmt: skip
+        """As the base class."""
+        ways = checked(arrays, "cells.ways", np.uint8, (len(places),)).tolist()
+        if unknown := [way for way in ways if way > max(TRIPLES)]:
+            raise ValueError(f"columns are cut in an unknown way, {unknown[0]}")
+        sizes = [
+            math.prod(columns[j].size(way) for j in block)
+            for way, block in zip(ways, places, strict=True)
+        ]
+        tables = split_tables(arrays, "cells.tables", sizes, n_classes)
+        return [*map(cls, places, ways, tables)]
+
+    def term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Table:
+        """As the base class."""
+        cuts = tuple(cut(names[j], columns[j], self.way) for j in self.columns)
+        sizes = tuple(columns[j].size(self.way) for j in self.columns)
+        return Table(cuts, sizes, weight * self.table)
+
+    def present_term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Table:
+        """As the base class."""
+        return without_missing(self.term(names, columns, weight))
+
+
+def without_missing(term: Table) -> Table:
+    """A table of one column that has nothing for a missing value."""
+    added = term.added.copy()
+    added[term.cuts[0].missing] = 0.0
+    return replace(term, added=added)
+
+
+def cut(name: str, column: Column, way: int) -> Cut:
+    """The bins of a column, as data."""
+    bins, count = column.coarser[way], len(column.levels)
+    if column.is_number:
+        return NumberCut(name, column.levels, bins[:count], int(bins[-1]), column.dated)
+    texts = [str(level) for level in column.levels.tolist()]
+    return LevelCut.of(name, texts, bins[:count], int(bins[-2]), int(bins[-1]), endless=False)
+
+
+def split_tables(arrays: Arrays, name: str, sizes: Sequence[int], n_classes: int) -> list[Float64]:
+    """The tables of so many cells each, of the array that has all of them."""
+    tables = checked_numbers(arrays, name, (None, n_classes))
+    if (cells := sum(sizes)) != len(tables):
+        more = "more" if cells < len(tables) else "fewer"
+        raise ValueError(f"{name!r} has {more} cells than the columns of the blocks")
+    ends = np.cumsum([0, *sizes])
+    return [tables[start:end] for start, end in pairwise(ends.tolist())]
+
+
+# ---- what bins tell ------------------------------------------------------------------------------
+
+
+def table_of(rows: FoldedRows, codes: npt.NDArray[Any], size: int, smooth: Smooth) -> Float64:
+    """What so many bins tell, (bins, folds + 1, C): without each fold, and by all.
+
+    `codes` (n,) are the bins of the entries.
+    """
+    entries = rows.entries
+    shape = PARTS, size, entries.n_classes
+    counts = kernel.count(codes, entries.part, entries.y, entries.weight, shape)
+    total = counts.sum(axis=0)
+    without = np.concatenate([total - counts, total[np.newaxis]])
+    table = smooth(without, np.concatenate([rows.priors, rows.prior[np.newaxis]]))
+    return np.ascontiguousarray(table.swapaxes(0, 1))
+
+
+def smoothing(column: Column) -> Smooth:
+    """How the counts of the bins of a column become evidence."""
+    return tree if column.is_number else levels
+
+
+def levels(counts: Float64, prior: Float64) -> Float64:
+    """How often each class was met beside how often it would be by the prior: logs.
+
+    Of counts (..., levels, C) and priors (..., C). The quotient has a gamma prior of mean 1
+    (DuMouchel 1999, The American Statistician 53), so that few rows that are expected tell little:
+    a rare class is missing in many levels by chance.
+    """
+    found = counts + LEVEL
+    found /= counts.sum(axis=-1, keepdims=True) * prior[..., np.newaxis, :] + LEVEL
+    return np.log(found, out=found)
+
+
+def tree(counts: Float64, prior: Float64) -> Float64:
+    """The same of the bins of a number, the last being missing.
+
+    The range is halved again and again. Each half has virtual rows spread as the whole is: so what
+    a bin tells is drawn to what its neighbours tell.
+    """
+    *parts, bins, classes = counts[..., :-1, :].shape
+    depth = int(np.ceil(np.log2(max(bins, 1))))
+    own = np.zeros((*parts, 1 << depth, classes))  # as many bins as there are halves of halves
+    own[..., :bins, :] = counts[..., :-1, :]
+    root = prior[..., np.newaxis, :]
+    shares = root
+    for level in range(depth + 1):
+        each = own.reshape(*parts, 1 << level, -1, classes)
+        total = each.cumsum(axis=-2)[..., -1, :]  # one bin after the other, unlike `sum`
+        before = shares.repeat(2, axis=-2) if level else shares
+        shares = (total + TREE * before) / (total.sum(axis=-1, keepdims=True) + TREE)
+    told = np.log(shares[..., :bins, :] / root)
+    return np.concatenate([told, levels(counts[..., -1:, :], prior)], axis=-2)

@@ -1,0 +1,114 @@
+"""The evidence of the words of a column of text: `naively.evidence.words` fits and weighs them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from naively.evidence.kept_words import read_words, stored_words
+from naively.evidence.prose import is_text
+from naively.evidence.words import Words, words
+from naively.exact import Float64, Int64
+from naively.families.formula import NoFormulaError, Term
+from naively.pooling.bins import Column
+from naively.pooling.blocks.base import Block, OutOfFold, Values, relative, within
+from naively.pooling.folds import Entries
+from naively.pooling.structure import Plan
+from naively.statistics.base import Arrays
+from naively.statistics.row_encoding import texts
+from naively.workers import Workers
+
+
+@dataclass(frozen=True)
+class Text(Block):
+    """What the terms of the texts of a column tell.
+
+    Attributes
+    ----------
+    columns : the column.
+    words : its terms, and what they weigh.
+    """
+
+    words: Words
+
+    tag = "text"
+    reads_text = True
+
+    # ---- fitting ---------------------------------------------------------------------------------
+
+    @classmethod
+    def of_values(
+        cls, entries: Entries, named: Collection[int | str], workers: Workers
+    ) -> list[OutOfFold]:
+        """The words, and the runs of characters, of each column that holds text."""
+        return [
+            OutOfFold(cls((j,), own), entries, relative(evidence))
+            for j in range(len(entries.levels))
+            if j not in entries.categorical and is_text(entries, j, j in named)
+            for own, evidence in words(entries, j, workers)
+        ]
+
+    def among(self, at: Int64, order: Int64, classes: Int64, columns: Sequence[Column]) -> Text:
+        """As the base class."""
+        column = int(at[0])
+        own = replace(self.words, column=column, classes=self.words.classes[classes])
+        return Text((column,), own)
+
+    @property
+    def n_free(self) -> int:
+        """Number of free parameters."""
+        return int(self.words.counts.nnz)
+
+    # ---- scores ----------------------------------------------------------------------------------
+
+    def by_level(self, values: Values) -> Float64:
+        """As the base class."""
+        return self.words.evidence(texts(values.levels[self.columns[0]]))
+
+    # ---- for people ------------------------------------------------------------------------------
+
+    def what(self, columns: Sequence[Column], texts: Collection[int]) -> str:
+        """As the base class."""
+        return f"{len(self.words.vocabulary):,} {self.words.event.name}"
+
+    # ---- files and exports -----------------------------------------------------------------------
+
+    @classmethod
+    def stored(cls, blocks: Sequence[Text]) -> Arrays:
+        """``text.0.terms`` and so on, of each block, as `stored_words` has them."""
+        return {
+            f"text.{k}.{name}": array
+            for k, block in enumerate(blocks)
+            for name, array in stored_words(block.words).items()
+        }
+
+    @classmethod
+    def read(
+        cls, arrays: Arrays, places: Sequence[tuple[int, ...]], columns: Sequence[Column],
+        n_classes: int,
+    ) -> list[Text]:  # fmt: skip
+        """As the base class."""
+        for block in places:
+            if len(block) > 1 or columns[block[0]].is_number:
+                raise ValueError("words are of a column that holds no text")
+        return [
+            cls(block, read_words(within(arrays, f"text.{k}."), block[0], n_classes))
+            for k, block in enumerate(places)
+        ]
+
+    def term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Term:
+        """As the base class: it cannot be said."""
+        raise NoFormulaError(
+            f"the words of column {names[self.columns[0]]!r} are weighed beside other columns, "
+            "which cannot be exported; a model without this column can be, and one of the text "
+            "alone, to SQL and JavaScript"
+        )
+
+
+def weighed_words(plan: Plan) -> dict[int, list[tuple[Words, float]]]:
+    """(what is counted of its texts, its weight), by column; but for weights of 0."""
+    found: dict[int, list[tuple[Words, float]]] = {}
+    for block, weight in zip(plan.blocks, plan.weights.tolist(), strict=True):
+        if isinstance(block, Text) and weight != 0:
+            found.setdefault(block.columns[0], []).append((block.words, weight))
+    return found
