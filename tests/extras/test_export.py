@@ -150,7 +150,7 @@ def test_labels_that_are_numbers():
     (NaiveBayes({"odd name": Categorical(alpha=0)}), "'odd name'.*alpha > 0"),
     (NaiveBayes({"size": Student()}), "'size'.*student cannot be exported"),
     (NaiveBayes(unseen="error"), "refuses rows"),
-    (NaiveBayes({"it's": Text(analyzer="char")}), "\"it's\": runs of characters"),
+    (NaiveBayes({"it's": Text(weighting="log")}), "\"it's\": counts with weighting"),
 ])  # fmt: skip
 def test_what_cannot_be_said_is_refused(model, problem):
     with pytest.raises(NotExportableError, match=problem):
@@ -275,9 +275,9 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     assert Path("q.sql").read_text() == to_sql(model.model_, "sqlite", "rows")
     assert capsys.readouterr().out.startswith("written  q.sql (")
     assert run(["export", "m", "--sql", "oracle"]) == 2
-    NaiveBayes({"it's": Text(analyzer="char")}).fit(TABLE, LABELS).save("t")
+    NaiveBayes({"it's": Text(weighting="log")}).fit(TABLE, LABELS).save("t")
     assert run(["export", "t", "--sql", "duckdb", "-o", "no.sql"]) == 1
-    assert "runs of characters cannot be exported" in capsys.readouterr().err
+    assert "counts with weighting or length_norm cannot be exported" in capsys.readouterr().err
     assert not Path("no.sql").exists()
 
 

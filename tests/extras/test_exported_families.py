@@ -32,7 +32,6 @@ NO_FORMULA = [
 NO_WORDS = "ONNX has no operator that cuts text into words"
 REFUSED = {
     **{(name, way): f"the family {name} cannot be" for name in NO_FORMULA for way in EXPORTS},
-    ("pooled_text", "sql"): "column 'a': runs of characters cannot be exported in SQL",
     ("pooled_text", "onnx"): NO_WORDS,
     ("text", "onnx"): NO_WORDS,
     ("weighed_text", "onnx"): NO_WORDS,

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from node import NODE, Node
 from numpy.testing import assert_allclose
 
 from naively import AutoBayes, MultilabelNB, NaiveBayes, Text, TextNB
@@ -35,6 +36,9 @@ MODELS = {
     "pairs alone, all letters": TextNB(ngram_range=(2, 3), token_pattern=r"(?u)\b\w+\b"),
     "case": TextNB(lowercase=False, max_features=12),
     "uniform": TextNB(prior="uniform", alpha=0.5, weights=None),
+    "characters": TextNB(analyzer="char", ngram_range=(1, 3)),
+    "characters of words": TextNB(analyzer="char_wb", ngram_range=(4, 6), weights=None),
+    "pool": TextNB(models="auto"),
 }
 HOSTILE = [
     "", " ", "a", "unknown words", "FREE free Free", "İSTANBUL", "naı\u0308ve NAÏVE", "ﬁn WIN ẞ Ǆ",
@@ -162,8 +166,8 @@ def test_all_of_unicode(dialect, postgresql):
     ]
     model = TextNB().fit(DOCUMENTS, LABELS)
     _, formula = formula_of(model.model_)
-    (doubted,) = formula.terms
-    (bag,) = doubted.bags
+    (mixed,) = formula.terms
+    (bag,) = mixed.texts[0].bags
     own = TextTerm(bag, dialect, "given")
     (_, words) = [*own.stages("given", "id")][1]
     query = f"{words.sql(dialect)} ORDER BY 1, 3"
@@ -231,14 +235,12 @@ def test_spam(data_folder, postgresql, event, weights):
 
 
 @pytest.mark.parametrize(("model", "problem"), [
-    (TextNB(analyzer="char"), "runs of characters"),
     (TextNB(weighting="tfidf"), "weighting"),
     (TextNB(length_norm="l2", weights=None), "weighting or length_norm"),
     (TextNB(n_features=64), "hashed"),
     (TextNB(strip_accents="unicode"), "strip_accents"),
     (TextNB(token_pattern=r"\S+"), "token_pattern"),
     (TextNB(alpha=0), "alpha > 0"),
-    (TextNB(models=["words", "characters"]), "runs of characters"),
 ], ids=str)  # fmt: skip
 def test_what_cannot_be_said_is_refused(model, problem):
     model.fit(DOCUMENTS, LABELS)
@@ -252,17 +254,87 @@ def test_other_databases_are_refused(dialect):
         to_sql(TextNB().fit(DOCUMENTS, LABELS).model_, dialect, "rows")
 
 
-def test_many_labels_and_words_beside_columns_are_refused():
+def test_many_labels_are_refused():
     many = MultilabelNB().fit(DOCUMENTS, [[label] for label in LABELS])
     with pytest.raises(NotExportableError, match="many labels cannot be exported"):
         to_sql(many.model_, "duckdb", "rows")
-    texts = [f"{text} {k} one more word than that" for k, text in enumerate(DOCUMENTS)]
-    table = pd.DataFrame({"text": texts, "size": np.arange(64) % 7.0})
-    beside = AutoBayes().fit(table, np.array(LABELS) == "spam")
-    with pytest.raises(
-        NotExportableError, match="the words of column 'text' are weighed beside other"
-    ):
-        to_sql(beside.model_, "duckdb", "rows")
+
+
+# ---- texts that are weighed beside other columns -------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def beside():
+    """(a model of two columns of text and two others, rows that are odd, those without an answer).
+
+    Some texts recur, some cells are missing that never were, and some texts are numbers.
+    """
+    texts = [f"{text} {k} one more word than that" for k, text in enumerate(DOCUMENTS)] * 3
+    draw = np.random.default_rng(0)
+    rows = pd.DataFrame({
+        "text": texts, "title": [" ".join(text.split()[:2]) for text in texts],
+        "size": draw.normal(size=192), "kind": draw.choice(["a", "b"], 192),
+    })  # fmt: skip
+    rows.loc[:29, "text"] = "your ticket is open now"
+    rows.loc[40:45, "text"] = None
+    model = AutoBayes(text=["text", "title"]).fit(rows, np.array(LABELS * 3))
+    odd = rows.iloc[::5].reset_index(drop=True)
+    odd.loc[:18, "text"] = [
+        None, "", " ", "unknown zzqq", " Your ticket,  IS open now ", "naı\u0308ve free  free", "a",
+        "NaN", "inf", "İstanbul", "x" * 500, "win\u2003now\x1fcall", "12", "007", "12:30", "TRUE",
+        "2020-01-31", "5.0", "12:30:00",
+    ]  # fmt: skip
+    odd.loc[3:9, "size"] = np.nan
+    odd.loc[6:12, "kind"] = None
+    odd.loc[10:25, "title"] = None
+    odd.loc[26, ["text", "title", "size", "kind"]] = None
+    return model, odd, [17, 18]
+
+
+@pytest.mark.filterwarnings("ignore:column 'text'.*'inf' cannot be read")
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
+def test_texts_weighed_beside_other_columns(beside, dialect, postgresql):
+    """As in Python, those of rows with unfamiliar missing cells, too."""
+    model, rows, unknown = beside
+    blocks = [one.what for one in model.evidence_ if one.weight]
+    assert {"words", "runs"} <= {word for what in blocks for word in what.split()}
+    query = to_sql(model.model_, dialect, "rows", ["id"])
+    if dialect == "duckdb":
+        found = asked(query, rows.assign(id=range(len(rows))))
+    else:
+        with adbc_postgresql.connect(postgresql) as connection, connection.cursor() as cursor:
+            table = pa.Table.from_pandas(rows.assign(id=range(len(rows))), preserve_index=False)
+            cursor.adbc_ingest("rows", table, mode="replace")
+            cursor.execute(query)
+            found = sorted(cursor.fetchall())
+    assert [row[0] for row in found if row[1] is None] == unknown  # numbers Python writes shorter
+    found = [row for row in found if row[1] is not None]
+    rows = rows.drop(index=unknown)
+    proba = model.predict_proba(rows)
+    assert_allclose(np.array([row[2:] for row in found], float), proba, rtol=0, atol=1e-12)
+    assert [row[1] for row in found] == list(model.predict(rows))
+
+
+@pytest.mark.filterwarnings("ignore:column 'text'.*'inf' cannot be read")
+@pytest.mark.skipif(NODE is None, reason="needs Node.js: apt-get install nodejs")
+def test_texts_weighed_beside_other_columns_in_javascript(beside, tmp_path):
+    model, rows, _ = beside
+    with Node(model.model_, tmp_path) as node:
+        found = node.ask(rows.astype(object).where(rows.notna(), None).to_dict("records"))
+    proba = [[p for _, p in row["probabilities"]] for row in found]
+    assert_allclose(np.array(proba), model.predict_proba(rows), rtol=0, atol=1e-12)
+    for k, row in enumerate(found):
+        parts = np.array([one["nats"] for one in row["contributions"]], float)
+        own = parts.sum(axis=0)
+        assert_allclose(own - np.logaddexp.reduce(own), np.log(proba[k]), rtol=0, atol=1e-9)
+    compared = 0
+    for column, reasons in model.explain(rows.iloc[30:31])[0].texts.items():
+        added = found[30]["contributions"]
+        own = {one["term"]: one["nats"] for one in added if one["columns"] == [column]}
+        for term, nats in zip(reasons.terms, reasons.contributions, strict=True):
+            assert_allclose(np.array(own[term], float), nats, rtol=0, atol=1e-12)
+            compared += 1
+    assert compared > 5
 
 
 def test_the_command(tmp_path, capsys, monkeypatch):

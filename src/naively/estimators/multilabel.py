@@ -29,7 +29,7 @@ from naively.model import Model
 from naively.multilabel import LabelsPosterior, Multilabel, likeliest_labels
 from naively.prior import Prior
 from naively.schema import Schema
-from naively.statistics.term_counts import LengthNorm, Weighting
+from naively.statistics.terms import LengthNorm, Weighting
 from naively.workers import Workers
 
 OPTIONS = [one.name for one in fields(Text) if one.name not in ("reference", "norm")]

@@ -27,7 +27,7 @@ from naively.families.weighed_text import WEIGHED_EVENTS, WeighedText
 from naively.model import Model
 from naively.prior import Given, Prior, Virtual
 from naively.schema import Schema
-from naively.statistics.term_counts import LengthNorm, Weighting
+from naively.statistics.terms import LengthNorm, Weighting
 from naively.tables import prose
 from naively.tables.names import few
 from naively.text.analysis import WORDS
@@ -226,7 +226,7 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
         if given is not None:
             return given
         chosen: Any = model.posterior(workers(self.n_jobs)).parameters
-        return chosen.alpha
+        return chosen.alphas if self.models is not None else chosen.alphas[0]
 
     @property
     def scale_(self) -> Scale | tuple[Scale, ...]:
@@ -235,8 +235,8 @@ class TextNB(TextClassifier, FromWords):  # type: ignore[misc]
             raise AttributeError(
                 "this is the textbook's naive Bayes, whose evidence is not weighed"
             )
-        scale: Scale | tuple[Scale, ...] = self._parameters.scale
-        return scale
+        scales: tuple[Scale, ...] = self._parameters.scales
+        return scales[0] if self.models is None else scales
 
     def _prior(self) -> Prior:
         return Prior(self.prior, self.prior_smoothing)

@@ -17,7 +17,7 @@ from naively.statistics.base import Data, dense, is_sparse
 from naively.statistics.levels import Encoded, Levels
 from naively.statistics.logs import blocks
 from naively.statistics.row_encoding import TEXT, encoded
-from naively.statistics.term_keys import keys_by_terms
+from naively.statistics.terms import keys_by_terms
 from naively.workers import SERIAL
 
 COMPARED = 200  # columns by which duplicates are told from rows that recur, at most

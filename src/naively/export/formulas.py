@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from naively.families.base import Parameters
-from naively.families.formula import Formula, NoFormulaError
+from naively.families.formula import Formula
 from naively.model import Model
 from naively.multilabel import Multilabel
 from naively.numerals import MOMENT, is_whole
@@ -39,8 +39,6 @@ def formula_of(model: Model) -> tuple[Posterior, Formula]:
     for block, part in zip(schema.blocks, parts, strict=True):
         try:
             own = part.formula(block.names)
-        except NoFormulaError as error:
-            raise NotExportableError(str(error)) from None
         except ValueError as error:
             raise NotExportableError(f"{_said(block.names)}: {error}") from None
         if own is None:

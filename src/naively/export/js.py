@@ -14,15 +14,16 @@ from naively.families.formula import (
     Bag,
     Cut,
     Density,
-    Doubted,
     Formula,
     LevelCut,
     Line,
+    MixedTexts,
     NumberCut,
     Parabola,
     PartCut,
     Table,
     Term,
+    TextEvidence,
 )
 from naively.model import Model
 from naively.plain import EXACT
@@ -73,18 +74,22 @@ def numbers_of(model: Model) -> Json:
     if any(isinstance(one, int) and abs(one) > EXACT for one in labels):
         raise NotExportableError("labels beyond 2^53 are not told apart in JavaScript")
     cuts: list[Json] = []
+    texts: list[TextEvidence] = []
+    terms = [_term(term, cuts, texts) for term in formula.terms]
+    gaps = _gaps(formula, cuts, texts)
     return {
         "target": model.target,
         "classes": labels,
         "missing": list(model.schema.missing),
         "base": formula.base.tolist(),
-        "terms": [_term(term, cuts) for term in formula.terms],
-        "gaps": _gaps(formula, cuts),
+        "terms": terms,
+        "gaps": gaps,
         "cuts": cuts,
+        "texts": [*map(_text, texts)],
     }
 
 
-def _gaps(formula: Formula, cuts: list[Json]) -> Json | None:
+def _gaps(formula: Formula, cuts: list[Json], texts: list[TextEvidence]) -> Json | None:
     """Which rows have another formula, and that."""
     gaps, other = formula.gaps, formula.other
     if gaps is None or other is None:
@@ -93,12 +98,12 @@ def _gaps(formula: Formula, cuts: list[Json]) -> Json | None:
         "cuts": [_place(_cut(cut), cuts) for cut in gaps.cuts], "unusual": list(gaps.unusual),
         "most": gaps.most, "together": [*map(list, gaps.together)],
         "factors": gaps.factors.tolist(), "base": other.base.tolist(),
-        "terms": [_term(term, cuts) for term in other.terms],
+        "terms": [_term(term, cuts, texts) for term in other.terms],
     }  # fmt: skip
 
 
-def _term(term: Term, cuts: list[Json]) -> Json:
-    """A term, whose cuts are put among those of all."""
+def _term(term: Term, cuts: list[Json], texts: list[TextEvidence]) -> Json:
+    """A term, whose cuts and texts are put among those of all."""
     if isinstance(term, Table):
         places = [_place(_cut(cut), cuts) for cut in term.cuts]
         added = term.added.reshape(-1).tolist()
@@ -107,12 +112,11 @@ def _term(term: Term, cuts: list[Json]) -> Json:
         return _density(term)
     if isinstance(term, Bag):
         return _bag(term)
-    if isinstance(term, Doubted):
+    if isinstance(term, MixedTexts):
         prior = [*map(_bound, term.log_prior.tolist())]
-        return {"type": "doubted", "base": term.base.tolist(), "terms": [*map(_bag, term.bags)],
-                "numbers": None if term.numbers is None else term.numbers.tolist(),
-                "keys": term.keys.tolist(), "recurring": term.recurring.tolist(),
-                "log_prior": prior, "share": term.share}  # fmt: skip
+        own = [_place_of(one, texts) for one in term.texts]
+        return {"type": "mixed", "texts": own, "weights": list(term.weights), "log_prior": prior,
+                "share": term.share}  # fmt: skip
     ends = {"low": _bound(term.low), "high": _bound(term.high)}
     if isinstance(term, Line):
         return {"type": "line", "column": term.column, "zero": term.zero.tolist(),
@@ -127,6 +131,21 @@ def _place(cut: Json, cuts: list[Json]) -> int:
     if cut not in cuts:
         cuts.append(cut)
     return cuts.index(cut)
+
+
+def _place_of(text: TextEvidence, texts: list[TextEvidence]) -> int:
+    """Where the same text is among those of all."""
+    for k, one in enumerate(texts):
+        if one is text:
+            return k
+    texts.append(text)
+    return len(texts) - 1
+
+
+def _text(text: TextEvidence) -> Json:
+    numbers = None if text.numbers is None else text.numbers.tolist()
+    return {"base": text.base.tolist(), "terms": [*map(_bag, text.bags)], "numbers": numbers,
+            "keys": text.keys.tolist(), "recurring": text.recurring.tolist()}  # fmt: skip
 
 
 def _cut(cut: Cut) -> Json:
@@ -165,7 +184,7 @@ def _bag(term: Bag) -> Json:
         "length_norm": term.length_norm, "analyzer": own.analyzer, "low": own.ngram_range[0],
         "high": own.ngram_range[1], "lowercase": own.lowercase,
         "letters": own.token_pattern == LETTERS, "stop_words": list(own.stop_words or ()),
-        "quoted": term.quoted,
+        "quoted": term.quoted, "as_level": term.as_level,
     }  # fmt: skip
 
 

@@ -27,7 +27,8 @@ export function predictor(model) {
   const absent = new Set(model.missing.filter((one) => NUMBER.test(one)).map(Number));
   const cuts = model.cuts.map((cut) => cut.levels ? levelCut(cut) : numberCut(cut));
   const classes = model.classes.length;
-  const made = (term) => ({ table, line, parabola, density, text, doubted })[term.type](term);
+  const texts = model.texts.map(evidence);
+  const made = (term) => ({ table, line, parabola, density, text, mixed })[term.type](term);
   const terms = model.terms.map(scaled);
   const others = model.gaps ? model.gaps.terms.map(scaled) : [];
 
@@ -93,11 +94,15 @@ export function predictor(model) {
 
   // ---- what a term adds: a list of [columns, part of a text or null, nats of each class] ----------
 
-  /** What a term adds, times a scale twice: lines and parabolas take it themselves, before they are too large. */
+  /** What a term adds, times a factor (of texts before they are mixed with the prior) and a scale
+   * twice: lines and parabolas take it themselves, before they are too large. */
   function scaled(term) {
     const added = made(term);
     if (term.type === "line" || term.type === "parabola") return added;
-    return (row, bins, scale) => added(row, bins).map(([columns, part, nats]) => [columns, part, nats.map((one) => one * scale * scale)]);
+    return (row, bins, scale, factor) => {
+      const by = (term.type === "mixed" ? 1 : factor) * scale * scale;
+      return added(row, bins, factor).map(([columns, part, nats]) => [columns, part, nats.map((one) => one * by)]);
+    };
   }
 
   function table(term) {
@@ -154,9 +159,9 @@ export function predictor(model) {
     term.zero?.forEach((zero, k) => { whole[k % classes] += zero; });
     return (row) => {
       const given = Object.hasOwn(row, term.column) ? row[term.column] : null;
-      const value = cell(row, term.column);
-      if (value === null || missing.has(value)) return [[here, null, term.missing]];
-      const document = typeof given === "string" ? given : typeof value === "number" ? numberText(value) : String(value);
+      const value = term.as_level ? level(row, term.column) : cell(row, term.column);
+      if (value === null || missing.has(value) || (term.as_level && isEndless(value))) return [[here, null, term.missing]];
+      const document = term.as_level ? value.replaceAll("\0", "\u2400") : typeof given === "string" ? given : typeof value === "number" ? numberText(value) : String(value);
       const counts = new Map();
       for (const one of grams(document, term, stop)) {
         const k = places.get(one);
@@ -184,18 +189,29 @@ export function predictor(model) {
     };
   }
 
-  /** The sum s of some texts, mixed with p(x): s_c + log ((1 - e) + e Σ_k π_k exp(s_k - s_c)). */
-  function doubted(term) {
+  /** What a text adds: (the parts of its terms, its nats, which are others if it recurs). */
+  function evidence(term) {
     const inner = term.terms.map((one, k) => text(one, k === 0 ? term.numbers : null));
-    const here = [term.terms[0].column];
     const recurring = new Map(term.keys.map((key, k) => [key, term.recurring[k]]));
-    const nothing = term.base.map(() => 0);
     return (row) => {
       const found = inner.map((one) => one(row));
       const known = found.some((one) => one.length > 0 && one.key !== undefined);
       const parts = [[[], null, term.base], ...found.flat()];
       const sums = range(classes).map((c) => sum(parts.map((part) => part[2][c])));
-      const own = known ? recurring.get(found[0].key) ?? sums : nothing;
+      return [parts, known ? recurring.get(found[0].key) ?? sums : term.base.map(() => 0)];
+    };
+  }
+
+  /** The sum s of some texts, mixed with p(x): s_c + log ((1 - e) + e Σ_k π_k exp(s_k - s_c)). */
+  function mixed(term) {
+    const here = [...new Set(term.texts.map((k) => model.texts[k].terms[0].column))];
+    return (row, bins, factor) => {
+      const weights = term.weights.map((one) => one * factor);
+      const found = term.texts.map((k) => texts[k](row));
+      const weighted = ([each], k) => each.map(([columns, part, nats]) => [columns, part, nats.map((one) => weights[k] * one)]);
+      const parts = found.flatMap((one, k) => weights[k] !== 0 ? weighted(one, k) : []);
+      const sums = range(classes).map((c) => sum(parts.map((part) => part[2][c])));
+      const own = range(classes).map((c) => sum(found.map(([, nats], k) => weights[k] * nats[c])));
       const whole = logSum(own.map((one, c) => (term.log_prior[c] ?? -Infinity) + one));
       const most = Math.log1p(-term.share), least = Math.log(term.share);
       const rest = own.map((one, c) => one - sums[c] + logSum([most, least + whole - one]));
@@ -221,8 +237,7 @@ export function predictor(model) {
     const bins = cuts.map((cut) => cut(row));
     const by = factor(bins);
     const base = (by === null ? model.base : model.gaps.base).map((one) => one * scale * scale);
-    const added = (by === null ? terms : others).flatMap((term) => term(row, bins, scale));
-    const parts = [[[], null, base], ...added.map(([columns, part, nats]) => [columns, part, by === null ? nats : nats.map((one) => by * one)])];
+    const parts = [[[], null, base], ...(by === null ? terms : others).flatMap((term) => term(row, bins, scale, by ?? 1))];
     return [parts, range(classes).map((c) => sum(parts.map((part) => part[2][c])))];
   }
 

@@ -29,7 +29,7 @@ from naively.export.expressions import (
 )
 from naively.export.formulas import NotExportableError, formula_of
 from naively.export.names import check_names, free_name
-from naively.export.sql_doubt import doubt_stages, texts_of
+from naively.export.sql_doubt import FACTOR, doubt_stages, texts_of
 from naively.export.sql_levels import (
     as_number,
     as_text,
@@ -40,6 +40,7 @@ from naively.export.sql_levels import (
 )
 from naively.export.sql_terms import curve, density, standardised
 from naively.families.formula import (
+    Bag,
     Cut,
     Density,
     Formula,
@@ -61,8 +62,8 @@ LISTS = ("duckdb", "postgres")
 """Dialects in which tables of evidence are arrays; in the others they are cases."""
 ROW = "r"
 """What the number of a row is called on the way."""
-GAPS, FACTOR = "gaps", "factor"
-"""The number of missing cells, and the factor of rows where that is unfamiliar."""
+GAPS = "gaps"
+"""The number of missing cells."""
 ENDLESS = [sign + word for word in ("inf", "infinity", "nan") for sign in ("", "+", "-")]
 """What is missing among levels of evidence, in lower case."""
 REMARK = (
@@ -141,7 +142,7 @@ class _Query:
         self.read: dict[str, str] = {}  # columns of text that may be written as numbers
         self.cuts: dict[int, str] = {}  # by identity
         self.dense = [one for one in formula.all_terms if isinstance(one, Density)]
-        self.texts, self.plain, self.doubted = texts_of(formula.terms, dialect)
+        self.texts, self.plain, self.doubted = texts_of(formula, dialect)
         self.dates: set[str] = set()
         for cut in formula.all_cuts:
             own = self.level if isinstance(cut, LevelCut) else self.number
@@ -180,7 +181,7 @@ class _Query:
             alias: as_text(name, self.dialect, self.missing) for name, alias in self.level.items()
         }
         columns |= {alias: as_number(name, self.dialect) for name, alias in self.read.items()}
-        columns |= {bag.name: self._as_document(bag.term.column) for _, bag in self.texts}
+        columns |= {bag.name: self._as_document(bag.term) for _, bag in self.texts}
         if self.texts:
             columns[ROW] = exp.Var(this="ROW_NUMBER() OVER ()")
         return select(columns).from_(table)
@@ -274,6 +275,7 @@ class _Query:
                 incomplete = exp.Add(this=number(other.base[c]), expression=scaled)
                 none = exp.Is(this=cell(FACTOR), expression=exp.Null())
                 score = exp.Case(ifs=[exp.If(this=none, true=score)], default=incomplete)
+                score = added([score, *(term.score(c) for term in self.doubted)])
             columns[f"s{c}"] = score
         found = select(self._carried() | columns)
         for _, bag in self.plain:
@@ -290,7 +292,8 @@ class _Query:
                 parts.append(curve(term, cell(self.number[term.column]), c, self.dialect))
         if formula is self.formula:
             parts += [bag.score(state, c) for state, bag in self.plain]
-            parts += [term.score(c) for term in self.doubted]
+            if formula.other is None:
+                parts += [term.score(c) for term in self.doubted]
         for d, dense in enumerate(self.dense):
             if not any(dense is one for one in formula.terms):
                 continue
@@ -372,18 +375,22 @@ class _Query:
             known = exp.And(this=known, expression=own)
         return exp.Case(ifs=[exp.If(this=known, true=column)])
 
-    def _as_document(self, name: str) -> exp.Expression:
+    def _as_document(self, bag: Bag) -> exp.Expression:
         """A cell as a document, which has to be text; null where it is a missing value's spelling.
 
         Not one NULLIF in another: DuckDB doubles what is inside each, and plans for seconds.
         """
-        document = cell(name)
-        if not self.missing:
+        document = cell(bag.column)
+        if not self.missing and not bag.as_level:
             return document
-        spellings = [exp.Literal.string(each) for each in self.missing]
-        text = trimmed(document, self.dialect)
-        known = exp.In(this=text, expressions=spellings).not_()
-        return exp.Case(ifs=[exp.If(this=known, true=document)])
+        text, known = trimmed(document, self.dialect), list[exp.Expression]()
+        if self.missing:
+            spellings = [exp.Literal.string(each) for each in self.missing]
+            known.append(exp.In(this=text, expressions=spellings).not_())
+        if bag.as_level:  # where an endless number is a missing value
+            words = [*map(exp.Literal.string, ENDLESS)]
+            known.append(exp.In(this=exp.Lower(this=text.copy()), expressions=words).not_())
+        return exp.Case(ifs=[exp.If(this=exp.and_(*known, copy=False), true=document)])
 
     def _bin(self, cut: Cut) -> exp.Expression:
         """The bin of a cell."""

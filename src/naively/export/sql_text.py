@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from naively.exact import Int64
-from naively.export.expressions import added, cell, number, written
+from naively.export.expressions import added, cell, number, trimmed, written
 from naively.export.formulas import NotExportableError
 from naively.families.formula import Bag
 from naively.text.analysis import LETTERS, Analysis
@@ -23,6 +23,15 @@ SIGMA, DOTTED = "Σ", "İ"
 """Letters whose lower case depends on their neighbours, or is of two characters."""
 ABSENT, PRESENT = 0, 1
 """What is known of a document."""
+CLOCK = r"[0-9]{2}:[0-9]{2}"
+WRITTEN = (
+    r"^([-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
+    rf"|([-+]?[0-9]+-[0-9]{{2}}-[0-9]{{2}}[T ])?{CLOCK}(:[0-9]{{2}}(\.[0-9]+)?)?"
+    r"(Z|[-+][0-9]{2}:?[0-9]{2})?)$"
+)
+"""Levels that are numbers or times, which Python writes in one way, however they were written;"""
+CANONICAL = rf"^(-?[1-9][0-9]*|0|[-+]?0[0-9]+([.eE].*)?|{CLOCK})$"
+"""but for these, which stay as they are."""
 
 
 class TextTerm:
@@ -43,15 +52,12 @@ class TextTerm:
     def __init__(self, term: Bag, dialect: str, name: str, numbers: Int64 | None = None) -> None:
         self.term, self.dialect, self.name, self.numbers = term, dialect, name, numbers
         self.classes = term.slope.shape[1]
-        analysis = term.analysis
         column = f"column {term.column!r}"
         if dialect not in DIALECTS:
             raise NotExportableError(
                 f"{column}: text is exported to {' and '.join(DIALECTS)} alone: {dialect} cuts it "
                 "in ways that we could not compare with Python's"
             )
-        if analysis.analyzer != "word":
-            raise NotExportableError(f"{column}: runs of characters cannot be exported in SQL")
         if term.weighting is not None or term.length_norm is not None:
             raise NotExportableError(
                 f"{column}: counts with weighting or length_norm cannot be exported in SQL"
@@ -74,6 +80,14 @@ class TextTerm:
             )
             odd = exp.GT(this=place, expression=exp.Literal.number(0))
             known = exp.Case(ifs=[exp.If(this=odd, true=exp.Null())], default=known)
+        if self.term.as_level:
+            text = trimmed(document.copy(), self.dialect)
+            number_or_time, as_it_is = (
+                exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(own))
+                for own in (WRITTEN, CANONICAL)
+            )
+            other = exp.And(this=number_or_time, expression=exp.Not(this=exp.Paren(this=as_it_is)))
+            ifs.append(exp.If(this=other, true=exp.Null()))
         return exp.Case(ifs=ifs, default=known)
 
     # ---- beside it -------------------------------------------------------------------------------
@@ -84,9 +98,10 @@ class TextTerm:
         yield _alias(f"{own}_terms", ["term", *self._slopes(), *self._number()]), self._terms()
         yield _alias(f"{own}_words", ["row", "word", "place"]), self._words(table, row)
         last = f"{own}_words"
-        if low_high != (1, 1):
+        if low_high != (1, 1) or self.term.analysis.analyzer != "word":
+            grams = self._grams if self.term.analysis.analyzer == "word" else self._runs
             last = f"{own}_grams"
-            yield _alias(last, ["row", "word"]), self._grams(f"{own}_words", *low_high)
+            yield _alias(last, ["row", "word"]), grams(f"{own}_words", *low_high)
         yield _alias(f"{own}_met", [own + "_row", *self._sums(), *self._key()]), self._met(last)
 
     def joined(self, stage: exp.Select, row: str) -> exp.Select:
@@ -143,12 +158,23 @@ class TextTerm:
         return exp.Var(this=f"VALUES {', '.join([first, *rows])}")
 
     def _words(self, table: str, row: str) -> exp.Expression:
-        """The words of each document, each as often as it is met, with their places."""
+        """The words of each document, each as often as it is met, with their places.
+
+        Those that runs of characters are of are all between blanks, with a blank on either side; or
+        the document as a whole.
+        """
         analysis = self.term.analysis
         document = self._lower() if analysis.lowercase else cell(self.name)
+        if analysis.analyzer == "char":
+            several = exp.Literal.string(f"[{blanks(self.dialect)}]{{2,}}")
+            texts = [several, *map(exp.Literal.string, (" ", "g"))]
+            whole = exp.Anonymous(this="REGEXP_REPLACE", expressions=[document, *texts])
+            text = written(whole, self.dialect)
+            return exp.Var(this=f'SELECT "{row}", {text}, 1 FROM "{table}"')
         text = written(document, self.dialect)
         known = written(exp.Literal.string(pattern(analysis, self.dialect)), self.dialect)
-        stop = self._stop_words() if analysis.ngram_range != (1, 1) else ""
+        is_words = analysis.analyzer == "word"
+        stop = self._stop_words() if is_words and analysis.ngram_range != (1, 1) else ""
         if self.dialect == "duckdb":
             inner = (
                 f'SELECT "{row}" AS "row", REGEXP_EXTRACT_ALL({text}, {known}) AS "words" '
@@ -200,6 +226,23 @@ class TextTerm:
             runs.append(f'SELECT "row", "word"{"".join(later)} FROM "{words}"')
         return exp.Var(this=" UNION ALL ".join(runs))
 
+    def _runs(self, words: str, low: int, high: int) -> exp.Expression:
+        """Runs of characters: of a document, or of each word with a blank on either side.
+
+        A word that is shorter than all runs is one.
+        """
+        bounded = self.term.analysis.analyzer == "char_wb"
+        word = """' ' || "word" || ' '""" if bounded else '"word"'
+        each = f'SELECT "row", {word} AS "word" FROM "{words}"'
+        runs = [f'SELECT * FROM ({each}) AS "all" WHERE LENGTH("word") < {low}'] * bounded
+        for size in range(low, high + 1):
+            places = f'GENERATE_SERIES(1, LENGTH("word") - {size - 1})'
+            places = f"UNNEST({places})" if self.dialect == "duckdb" else places
+            at = f'SELECT "row", "word", {places} AS "place" FROM ({each}) AS "all"'
+            run = f'SUBSTRING("word", CAST("place" AS INT), {size})'
+            runs.append(f'SELECT "row", {run} FROM ({at}) AS "at"')
+        return exp.Var(this=" UNION ALL ".join(runs))
+
     def _met(self, words: str) -> exp.Expression:
         """What the words of each document add, less for longer ones."""
         count = "1" if self.term.once else "COUNT(*)"
@@ -239,9 +282,19 @@ def cases() -> tuple[list[str], list[str]]:
 
 @cache
 def pattern(analysis: Analysis, dialect: str) -> str:
-    """A regular expression of words, which lists all characters that Python has in them."""
+    """A regular expression of words, which lists all characters that Python has in them.
+
+    Runs of characters are of words that are all between blanks.
+    """
+    if analysis.analyzer == "char_wb":
+        return f"[^{blanks(dialect)}]+"
     letters = np.array([chr(k).isalnum() or chr(k) == "_" for k in range(POINTS)])
     return f"[{ranges(letters, dialect)}]{'+' if analysis.token_pattern == LETTERS else '{2,}'}"
+
+
+def blanks(dialect: str) -> str:
+    """What Python has as blanks, as a regular expression has it in brackets."""
+    return ranges(np.array([chr(k).isspace() for k in range(POINTS)]), dialect)
 
 
 def ranges(chosen: npt.NDArray[np.bool_], dialect: str) -> str:

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from naively.evidence.judged import Judged
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.describing import ClassNumbers, Events, Evidences, Listed, Section
-from naively.families.ending import Ending
 from naively.families.formula import Formula
 from naively.invalid import Invalid
 from naively.labels import Labels
@@ -63,8 +62,6 @@ class Parameters(ABC):
     """What `log_prob` has for every row, (C,), besides what the features add, in nats."""
     judged: Judged | None = None
     """How rows were predicted while this was estimated, each without itself, if they were."""
-    ending: Ending | None = None
-    """What happens to the scores of documents at last, if anything does."""
     has_texts: bool = False
     """Whether some of several columns are text: then it has `explained_texts` and `told_texts`."""
 

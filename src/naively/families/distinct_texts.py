@@ -1,11 +1,11 @@
-"""The different documents of a sample, and the counts in which each counts once."""
+"""The different documents of a sample, each counted once; those that weights are learned from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,24 +20,45 @@ from naively.evidence.repeated import (
     recur,
     weights_of,
 )
-from naively.exact import Float64, Int64
-from naively.families.ending import Ending
+from naively.evidence.scale import ASPECTS, Beside
+from naively.exact import ExactArray, Float64, Int64
 from naively.families.text_parameters import Estimated, TextParameters
+from naively.pooling.folds import LIGHTEST
 from naively.statistics.base import Batch
 from naively.statistics.documents import ROOM, DocumentSample
 from naively.statistics.sampling import sampled, threshold
-from naively.statistics.term_counts import TermCounts
-from naively.statistics.term_keys import keys_by_terms
-from naively.statistics.terms import TermStatistics
+from naively.statistics.terms import TermCounts, TermStatistics, keys_by_terms
 from naively.text.documents import Documents
 from naively.text.keys import document_keys, term_numbers
 from naively.workers import Workers
 
 WEIGHED, TEACHING = 8192, ROOM * 2 // 5
 """Documents that weights are learned from, at most, and their bytes; twice as many are kept."""
+FEWEST, TOLD = 512, 1 << 22
+"""Documents that there is always room for, and what all of them tell of classes, in numbers."""
 MANY, REPORTED, WEIGHTS = 0.06, 50, 100
 """Part of all documents that are copies of others from which on they are reported, and how many of
 them; but not of documents that weigh more on average: these are weights, no copies."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What happens to the scores of documents after their terms were added up.
+
+    Attributes
+    ----------
+    doubt : how far documents are doubted to be like those that were learned.
+    repeated : documents that recur, whose scores are what recurred.
+    """
+
+    doubt: Doubt
+    repeated: Repeated
+
+    def scores(self, scores: Float64, keys: Int64 | None) -> None:
+        """Change the scores of documents, (C, n), in place; `keys` are theirs, if some recur."""
+        if keys is not None:
+            self.repeated.replace(keys, scores)
+        self.doubt.scores(scores)
 
 
 @dataclass(frozen=True)
@@ -213,6 +234,56 @@ class DistinctTexts:
             own = model.summarise(self.texts[copied], batch, workers)
             found.accumulate(own, np.arange(table.shape[1]), sign)
         return found
+
+
+class Learned(NamedTuple):
+    """Documents that weights are learned from.
+
+    Attributes
+    ----------
+    texts : (n,) documents.
+    y, weight, equal : as `Counted` has them, of these classes.
+    met : (C',) which classes have such documents.
+    documents : how many documents there are, of which copies count once.
+    beside : how documents are evaluated that recur, or have copies; None if there are none.
+    """
+
+    texts: Documents
+    y: Int64
+    weight: Float64
+    equal: Float64
+    met: Int64
+    documents: float
+    beside: Beside | None
+
+    @classmethod
+    def of(cls, distinct: DistinctTexts, present: ExactArray, groups: int) -> Self:
+        """A sample of the documents, of classes with so many documents.
+
+        There are fewer where so many groups of terms tell much of each, of many classes.
+        """
+        of_class = present.rounded()
+        documents = float(of_class.sum()) * distinct.different
+        most = min(WEIGHED, max(FEWEST, TOLD // max(1, ASPECTS * groups * len(of_class))))
+        counted = distinct.counted
+        whole = counted.sum(axis=0) if distinct.complete else of_class
+        chosen, distinct = distinct.some(most)
+        first = counted[chosen]
+        # documents without which their class has others; classes that have none say nothing
+        teaches = (first >= LIGHTEST) & (whole - first > LIGHTEST * whole)
+        met = np.flatnonzero(teaches.any(axis=0))
+        row, y = np.nonzero(teaches[:, met])
+        weight, evaluated = distinct.weights(of_class)
+        beside = None
+        if (distinct.counts != distinct.once).any():
+            known = distinct.recur[row]
+            texts = Repeated(row, distinct.counts[row][:, met], of_class[met])
+            proba = texts.left_out(np.arange(len(row)), y)
+            beside = Beside(proba, known, evaluated[row, met[y]])
+        return cls(
+            distinct.texts[row], y, weight[row, met[y]], np.ascontiguousarray(first[row][:, met]),
+            met, documents, beside,
+        )  # fmt: skip
 
 
 def repeated_part(sample: DocumentSample) -> float:

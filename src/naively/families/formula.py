@@ -15,10 +15,6 @@ from naively.statistics.levels import twins
 from naively.text.analysis import Analysis
 
 
-class NoFormulaError(ValueError):
-    """One of several columns cannot be said so: the message names it."""
-
-
 @dataclass(frozen=True)
 class NumberCut:
     """The bins of a column of numbers.
@@ -205,6 +201,7 @@ class Bag:
     quarters : 4 γ.
     missing : (C,) in nats.
     quoted : whether terms are shown in quotes, so that they are told from others of the text.
+    as_level : whether a text is read as a level is: 1.50 as 1.5, and without blanks about it.
     """
 
     column: str
@@ -219,23 +216,22 @@ class Bag:
     quarters: int
     missing: Float64
     quoted: bool = False
+    as_level: bool = False
 
 
 @dataclass(frozen=True)
-class Doubted:
-    """The texts of a column, whose sum s is doubted: s_c + log (1 - e + e Σ_k π_k exp(s_k - s_c)).
+class TextEvidence:
+    """What a text adds: all its bags together, or what was counted of it if it recurs.
 
-    Of a text that recurs, s is what recurred. They are known by the sum of the numbers of their
-    terms, each as often as it is met, in the first of `bags`.
+    Texts that recur are known by the sum of the numbers of their terms, each as often as it is met,
+    in the first of `bags`.
 
     Attributes
     ----------
-    base : (C,) what every text has that has terms, in nats.
+    base : (C,) what every text has that has known terms, in nats.
     bags : what its terms add.
     numbers : (V,) whole numbers of the terms of the first bag; None if no text recurs.
     keys, recurring : (R,) and (R, C) the sum of each text that recurs, and what it scores.
-    log_prior : (C,) log π_c of the documents that were learned.
-    share : e, see `naively.evidence.doubt`.
     """
 
     base: Float64
@@ -243,11 +239,28 @@ class Doubted:
     numbers: Int64 | None
     keys: Int64
     recurring: Float64
+
+
+@dataclass(frozen=True)
+class MixedTexts:
+    """Texts whose evidence is mixed with the prior: s_c + log (1 - e + e Σ_k π_k exp(s_k - s_c))
+    where s is the weighted sum of what each adds. A factor of `Gaps` multiplies s itself.
+
+    Attributes
+    ----------
+    texts : what each adds.
+    weights : of each.
+    log_prior : (C,) log π_c of the documents that were learned.
+    share : e, see `naively.evidence.doubt`.
+    """
+
+    texts: tuple[TextEvidence, ...]
+    weights: tuple[float, ...]
     log_prior: Float64
     share: float
 
 
-Term = Table | Line | Parabola | Density | Bag | Doubted
+Term = Table | Line | Parabola | Density | Bag | MixedTexts
 
 
 @dataclass(frozen=True)

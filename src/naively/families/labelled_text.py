@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from naively.exact import ExactArray, Float64, Int64
+from naively.families.base import Parameters
 from naively.families.linear import Alpha, LinearParameters, Terms, columns_of, counts_of, log
 from naively.families.looked_up import LookedUp, with_group
 from naively.families.multinomial import MultinomialParameters, total_alpha
 from naively.families.text_parameters import Estimated, SelectedTerms, TextParameters
 from naively.kernels import label_odds as kernel
 from naively.statistics.base import Arrays, two_classes
-from naively.statistics.term_counts import TermCounts
+from naively.statistics.terms import TermCounts
 from naively.text.counting import DocumentRows
 from naively.text.keys import document_keys, term_numbers
 
@@ -134,7 +135,7 @@ class LabelledParameters(TextParameters):
 
     def __init__(
         self, summary: TermCounts, terms: SelectedTerms, alpha: Alpha,
-        apart: Callable[[Estimated, int], TextParameters], weighing: Weighing | None = None,
+        apart: Callable[[Estimated, int], Parameters], weighing: Weighing | None = None,
     ) -> None:  # fmt: skip
         total, groups = terms.total, terms.total
         if weighing is not None:
@@ -150,7 +151,7 @@ class LabelledParameters(TextParameters):
 
     def kept(self) -> Arrays:
         """The weights, if there are any."""
-        from naively.evidence.kept_scale import stored_scale  # which loads SciPy's sparse matrices
+        from naively.evidence.scale import stored_scale  # which loads SciPy's sparse matrices
 
         return {} if self.scale is None else stored_scale(self.scale)
 
@@ -169,12 +170,13 @@ class LabelledParameters(TextParameters):
         """Let the evidence fall with the length, add the biases, and doubt it."""
         if self._weighing is None:
             return
-        self._weighing.scale.fall(scores, rows.data, rows.indptr)
+        scale = self._weighing.scale
+        scale.fall(scores, rows.data, rows.indptr, scale.bias)
         if keys is not None:
             self._weighing.repeated.replace(keys, scores)
         self._weighing.doubt.odds(scores)
 
-    def of_label(self, label: int) -> TextParameters:
+    def of_label(self, label: int) -> Parameters:
         """The parameters of two classes: documents without a label, and those that have it."""
         own = two_classes(self.total, 1 + label)
         inner = MultinomialParameters(own, np.asarray(self.alpha, np.float64))

@@ -1,22 +1,16 @@
-"""Several models of the same documents, such as of words and of characters, weighed together."""
+"""Several bags of the same documents, such as of words and of characters, weighed together."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import zip_longest
 from typing import Any, Self
 
-from naively.evidence.kept_scale import read_scale
-from naively.exact import ExactArray
-from naively.families.base import AnyFamily, Family, FeatureError
-from naively.families.distinct_texts import DistinctTexts
-from naively.families.pooled_text_parameters import SHARED, PooledTextParameters
+from naively.families.base import AnyFamily
 from naively.families.text import Event, Text
-from naively.families.weighed_text import WeighedText, grouped_once, weighed_together
-from naively.statistics.base import Arrays
-from naively.statistics.pooled_terms import PooledCounts, PooledTerms
+from naively.families.text_pool import TextPool
+from naively.families.weighed_text import WeighedText
 from naively.text.analysis import WORDS
 from naively.text.documents import Documents
 from naively.workers import SERIAL, Workers
@@ -33,16 +27,16 @@ BY_NAME = ("event", "analyzer", "ngram_range")
 
 
 @dataclass(frozen=True)
-class PooledText(Family[PooledTerms, PooledTextParameters]):
-    """Documents as several models have them, whose evidence is weighed together.
+class PooledText(TextPool):
+    """Documents as several bags of terms have them, whose evidence is weighed together.
 
     The score of class c is::
 
         log π_c + b_c + Σ_m L_m^-γ_m Σ_t x_t W_t log θ_tc
 
-    with the terms t of each model m, such as words or runs of characters, in their groups. Each
-    model has its own vocabulary, counts, α and γ. The weights of all of them and the biases are
-    those by which documents are predicted best together, each by counts without it: see
+    with the terms t of each bag m, such as words or runs of characters, in their groups. Each bag
+    has its own vocabulary, counts, α and γ. The weights of all of them and the biases are those by
+    which documents are predicted best together, each by counts without it: see
     `naively.evidence.scale`.
 
     Parameters
@@ -54,8 +48,6 @@ class PooledText(Family[PooledTerms, PooledTextParameters]):
     models: tuple[WeighedText, ...] = tuple(WeighedText(**one) for one in NAMED.values())
 
     name = "pooled_text"
-    is_density = is_story = False
-    keeps = True
 
     def __post_init__(self) -> None:
         models: Any = self.models
@@ -66,12 +58,6 @@ class PooledText(Family[PooledTerms, PooledTextParameters]):
                 raise ValueError(f"a model must be a weighed_text, not {one!r}")
         if len(set(map(repr, models))) < len(models):
             raise ValueError("models must be different ones: one is there twice")
-
-    @cached_property
-    def summary(self) -> PooledCounts:  # type: ignore[override]
-        """What is counted for each model, and some documents."""
-        first, *others = self.models
-        return PooledCounts((first.summary, *(one.counts for one in others)))
 
     @property
     def alpha(self) -> tuple[Any, ...] | None:
@@ -89,8 +75,6 @@ class PooledText(Family[PooledTerms, PooledTextParameters]):
         """Refused: each model counts in its own way."""
         raise ValueError("each model counts in its own way")
 
-    # ---- learning ----------------------------------------------------------------------------
-
     @property
     def refers(self) -> bool:
         """Whether weights of terms depend on reference documents."""
@@ -105,60 +89,6 @@ class PooledText(Family[PooledTerms, PooledTextParameters]):
         others = getattr(known, "models", ())[: len(self.models)]
         pairs = zip_longest(self.models, others)
         return replace(self, models=tuple(one.referring_as(other) for one, other in pairs))
-
-    def check(self, statistics: PooledTerms, class_weight: ExactArray) -> None:
-        """Raise FeatureError unless a model has terms to learn from, and each that has can."""
-        if statistics.wordless:
-            raise FeatureError("the documents hold no terms of any of the models")
-        for model, own in zip(self.models, statistics.parts, strict=True):
-            if not own.wordless:
-                model.check(own, class_weight)
-
-    def doubt(self, statistics: PooledTerms) -> str | None:
-        """What is odd about the first model of which something is."""
-        first, *others = zip(self.models, statistics.parts, strict=True)
-        said = [first[0].doubt(first[1]), *(Text.doubt(model, own) for model, own in others)]
-        return next(filter(None, said), None)
-
-    def estimate(
-        self, statistics: PooledTerms, class_weight: ExactArray, workers: Workers = SERIAL
-    ) -> PooledTextParameters:
-        """The parameters of the terms of each model, and what all of them count together."""
-        terms, scales, distinct = weighed_together(
-            self.models, statistics.parts, statistics.sample, class_weight, workers
-        )
-        return self._pooled(terms, scales, distinct, workers)
-
-    estimate_on = estimate
-
-    def restored(
-        self, statistics: PooledTerms, class_weight: ExactArray, kept: Arrays
-    ) -> PooledTextParameters:
-        """The weights that were kept, and the parameters of the terms."""
-        shared = {name: kept[name] for name in SHARED if name in kept}
-        distinct, terms = grouped_once(
-            self.models, statistics.parts, statistics.sample, class_weight, SERIAL
-        )
-        scales = []
-        for k, (model, grouped) in enumerate(zip(self.models, terms, strict=True)):
-            own = {name.removeprefix(f"{k}."): one for name, one in kept.items()
-                   if name.startswith(f"{k}.")}  # fmt: skip
-            classes = class_weight.shape[0]
-            scales.append(read_scale(own | shared, grouped.n_groups, classes, model.chooses))
-        return self._pooled(terms, scales, distinct, SERIAL)
-
-    def _pooled(
-        self, terms: Any, scales: Any, distinct: DistinctTexts, workers: Workers
-    ) -> PooledTextParameters:
-        own = [
-            model.weighed(grouped, replace(scale, bias=0.0 * scale.bias), None)
-            for model, grouped, scale in zip(self.models, terms, scales, strict=True)
-        ]
-        endings = [
-            distinct.ending(grouped, model.counts, workers)
-            for model, grouped in zip(self.models, terms, strict=True)
-        ]
-        return PooledTextParameters(own, scales, endings)
 
 
 def models_of(

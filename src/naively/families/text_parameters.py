@@ -14,15 +14,14 @@ import scipy
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import Parameters
 from naively.families.describing import Events, Listed, Section
-from naively.families.formula import Formula
-from naively.families.linear import Alpha, LinearParameters
+from naively.families.formula import Bag, Formula
+from naively.families.linear import IMPOSSIBLE, Alpha, LinearParameters
 from naively.families.looked_up import LookedUp
 from naively.families.multinomial import ROLLS, MultinomialParameters
-from naively.families.text_formula import text_formula
-from naively.families.text_reasons import explained
 from naively.statistics.base import InvalidValueError
-from naively.statistics.term_counts import TermCounts
-from naively.text.counting import PIECE, DocumentRows, Indexer
+from naively.statistics.terms import TermCounts
+from naively.text import counting
+from naively.text.counting import PIECE, DocumentRows, Indexer, Members
 from naively.text.documents import Documents
 from naively.text.explained import ExplainedTerms
 from naively.text.vocabulary import Vocabulary
@@ -283,7 +282,39 @@ class TextParameters(Parameters):
 
     def formula(self, names: Sequence[str]) -> Formula:
         """What each of the terms adds."""
-        return text_formula([self], names[0], [0], self.bias)
+        bias = np.zeros(self.weighing.n_classes) + self.bias
+        return Formula(bias, [self.bag(names[0], missing=-bias)])
+
+    def bag(self, name: str, missing: Float64, quarters: int = 0, quoted: bool = False) -> Bag:
+        """What each of the terms adds to a text of the column of this name, as data.
+
+        Parameters
+        ----------
+        missing : (C,) what is added where there is no text.
+        quarters : 4 γ, where the evidence is times L^-γ.
+        quoted : whether terms are shown in quotes.
+
+        Raises
+        ------
+        ValueError : if terms are hashed, or made by means of Python's own, or a probability is 0.
+        """
+        summary = self.summary
+        if self.hashed:
+            raise ValueError("its terms are hashed, and have no names that could be exported")
+        if not summary.analysis.compiled:
+            raise ValueError(
+                "its terms are made by strip_accents, a token_pattern or a function of Python, "
+                "which cannot be exported"
+            )
+        terms = self.weighing.terms(slice(0, len(self.terms)))
+        if terms.impossible is not None:
+            raise ValueError(IMPOSSIBLE)
+        zero = None if terms.zero is None or not terms.zero.any() else terms.zero.T
+        return Bag(
+            name, summary.analysis, self.terms, summary.once, summary.weighting,
+            summary.length_norm, summary.idf(self.vocabulary), terms.slope.T, zero, quarters,
+            missing, quoted,
+        )  # fmt: skip
 
     def linear_rows(self, X: Documents) -> Any:
         """What the terms of each document count, as a CSR matrix (n, V).
@@ -304,7 +335,38 @@ class TextParameters(Parameters):
 
     def explain_document(self, X: Documents, i: int) -> ExplainedTerms:
         """What each term of document i adds to the score of each class."""
-        return explained(self, X, i)
+        summary, scored = self.summary, self.known
+        only = Members(np.zeros(1, np.int64))
+        met = counting.count(X[i : i + 1], only, 1, summary.analysis, 0, False, False, SERIAL)
+        assert met.vocabulary is not None
+        vocabulary = Vocabulary() if scored.vocabulary is None else scored.vocabulary
+        numbers = vocabulary.number(met.vocabulary.as_units(), buckets=summary.buckets)[0]
+        known = np.flatnonzero(numbers >= 0)
+        columns, first, group = np.unique(numbers[known], return_index=True, return_inverse=True)
+        order = np.argsort(first)  # in which they are met
+        columns, group = columns[order].astype(np.int64), np.argsort(order)[group]
+        counts = np.zeros(len(columns), np.int64)
+        np.add.at(counts, group, met.total[0, known])
+        values = np.ones(len(counts)) if summary.once else counts.astype(np.float64)
+        if summary.weighs:
+            values = summary.weigh(values, columns, np.array([0, len(columns)]), self.idf)
+        missing = X.valid is not None and not X.valid[i]
+        rest = np.zeros(scored.inner.n_classes)
+        if scored.inner.has_zero and not missing:
+            absent = np.setdiff1d(np.arange(scored.total.shape[1]), columns)
+            rest = scored.inner.evaluated(absent, np.zeros((1, 1, len(absent))))[0].sum(axis=1)
+        elif missing:
+            rest -= self.bias  # of which a missing document has none
+        names = [met.vocabulary.term(k) for k in known.tolist()]
+        terms: list[list[str]] = [[] for _ in columns]  # those of one bucket together
+        for name, place in zip(names, group.tolist(), strict=True):
+            terms[place].append(name)
+        return ExplainedTerms(
+            X.text(i), [", ".join(each) for each in terms], counts,
+            self.added(scored, columns, values), rest, "missing" if missing else "absent terms",
+            [met.vocabulary.term(k) for k in np.flatnonzero(numbers < 0).tolist()],
+            [(summary.analysis, dict(zip(names, group.tolist(), strict=True)))],
+        )  # fmt: skip
 
     # ---- for people --------------------------------------------------------------------------
 

@@ -284,11 +284,8 @@ class PooledParameters(Parameters):
         return Encoded(training.codes[rows], training.levels)
 
     def formula(self, names: Sequence[str]) -> Formula:
-        """The tables of evidence and the densities, weighed.
-
-        Raises ValueError if there are words.
-        """
-        return self.plan.formula(names)
+        """The tables of evidence, the densities and the texts, weighed."""
+        return self.plan.formula(names, doubt_of_words(self.plan))
 
     # ---- for people --------------------------------------------------------------------------
 

@@ -8,9 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from naively.evidence.doubt import Doubt
 from naively.evidence.judged import Judged
 from naively.exact import Float64, Int64
-from naively.families.formula import Formula, Gaps
+from naively.families.formula import Formula, Gaps, MixedTexts, TextEvidence
 from naively.invalid import Invalid
 from naively.pooling.bins import FINE, PAIRS, TRIPLES, Column, Lookup, fine_bins
 from naively.pooling.blocks.base import Block, checked, checked_numbers
@@ -121,15 +122,27 @@ class Plan:
                 found[j] = Invalid(int(met[wrong].sum()), example, kind)
         return found
 
-    def formula(self, names: Sequence[str]) -> Formula:
+    def formula(self, names: Sequence[str], doubt: Doubt | None) -> Formula:
         """The evidence, weighed, as data.
 
-        Raises NoFormulaError where a block has none, naming its column.
+        Parameters
+        ----------
+        names : of all columns.
+        doubt : by how much what texts tell is doubted; None if it is not.
         """
-        weighed = zip(self.blocks, self.weights.tolist(), strict=True)
-        terms = [(block.term(names, self.columns, weight), weight) for block, weight in weighed]
-        formula = Formula(self.bias, [term for term, weight in terms if weight])
+        own = self.weights.tolist()
         how = self.incomplete
+        either = self.weights != 0 if how is None else (self.weights != 0) | (how.weights != 0)
+        texts = {
+            k: block.text_evidence(names)
+            for k, block in enumerate(self.blocks) if block.reads_text and either[k]
+        }  # fmt: skip
+        terms = [
+            block.term(names, self.columns, weight)
+            for block, weight in zip(self.blocks, own, strict=True)
+            if weight and not block.reads_text
+        ]
+        formula = Formula(self.bias, [*terms, *_mixed(texts, self.weights, doubt)])
         if how is None:
             return formula
         columns = how.columns.tolist()
@@ -144,9 +157,24 @@ class Plan:
         )
         present = [
             block.present_term(names, self.columns, weight)
-            for block, weight in zip(self.blocks, how.weights.tolist(), strict=True) if weight
-        ]  # fmt: skip
-        return replace(formula, gaps=gaps, other=Formula(np.zeros_like(self.bias), present))
+            for block, weight in zip(self.blocks, how.weights.tolist(), strict=True)
+            if weight and not block.reads_text
+        ]
+        incomplete = Formula(
+            np.zeros_like(self.bias), [*present, *_mixed(texts, how.weights, doubt)]
+        )
+        return replace(formula, gaps=gaps, other=incomplete)
+
+
+def _mixed(
+    texts: dict[int, TextEvidence], weights: Float64, doubt: Doubt | None
+) -> Iterator[MixedTexts]:
+    """What all texts add with these weights, mixed with the class prior; nothing without any."""
+    if not texts:
+        return
+    log_prior = np.zeros(texts[min(texts)].base.shape) if doubt is None else doubt.log_prior
+    share = 0.0 if doubt is None else doubt.share
+    yield MixedTexts((*texts.values(),), tuple(weights[[*texts]].tolist()), log_prior, share)
 
 
 # ---- files ---------------------------------------------------------------------------------------

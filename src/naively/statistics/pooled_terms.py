@@ -1,4 +1,4 @@
-"""Several counts of the same documents side by side, such as of words and of characters."""
+"""What a text pool is estimated from: terms counted in one or several ways, and some documents."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from naively.exact import ExactArray, Int64
 from naively.statistics.base import Arrays, Batch, Summary
 from naively.statistics.blocks import BlockStatistics
 from naively.statistics.documents import DocumentSample
-from naively.statistics.term_counts import TermCounts
-from naively.statistics.terms import TermStatistics
+from naively.statistics.terms import TermCounts, TermStatistics
 from naively.text.documents import Documents
 from naively.workers import Workers
 
@@ -19,44 +18,48 @@ SHARED = ("missing", "kept")
 
 
 class PooledTerms(BlockStatistics):
-    """Several counts of terms of the same documents.
+    """Counts of terms, in one or several ways, and a sample of the documents that they are of.
 
     Attributes
     ----------
-    parts : list of TermStatistics; the first has the sample of documents.
+    parts : list of TermStatistics, and last the DocumentSample.
     """
 
-    parts: list[TermStatistics]  # type: ignore[assignment]
     sized_by = "missing"
 
     def __init__(self, parts: Any) -> None:
         self.parts = parts
 
     @property
-    def tables(self) -> dict[str, ExactArray]:  # type: ignore[override]
-        """The tables of all parts, those of part k as ``k.sum``; and ``missing``, which is one."""
-        return self._named([part.tables for part in self.parts])
+    def terms(self) -> list[TermStatistics]:
+        """What was counted in each way."""
+        return self.parts[:-1]  # type: ignore[return-value]
 
     @property
     def sample(self) -> DocumentSample:
         """Some of the documents."""
-        first: Any = self.parts[0]
-        sample: DocumentSample = first.sample
-        return sample
+        return self.parts[-1]  # type: ignore[return-value]
+
+    @property
+    def tables(self) -> dict[str, ExactArray]:  # type: ignore[override]
+        """The tables of all counts, those of count k as ``k.sum`` if there are several; and
+        ``missing``, which is one.
+        """
+        return _named([own.tables for own in self.terms])
 
     @property
     def wordless(self) -> bool:
         """Whether no document had a term so far."""
-        return all(part.wordless for part in self.parts)
+        return all(own.wordless for own in self.terms)
 
     @property
     def undercount(self) -> float:
         """How much too low the count of a term may be, as terms were dropped."""
-        return max(part.undercount for part in self.parts)
+        return max(own.undercount for own in self.terms)
 
     def readable(self) -> Self:
-        """As the base class."""
-        return type(self)([part.readable() for part in self.parts])
+        """As the base class; estimates read the sample in its smallest form themselves."""
+        return type(self)([*(own.readable() for own in self.terms), self.sample])
 
     def gather_columns(self, columns: Any) -> Self:
         """Itself: documents are one feature."""
@@ -68,44 +71,38 @@ class PooledTerms(BlockStatistics):
 
     def add_missing(self, columns: Int64, class_weight: ExactArray) -> None:
         """Count documents of these weights as missing, in place."""
-        for part in self.parts:
-            part.add_missing(columns, class_weight)
+        for own in self.terms:
+            own.add_missing(columns, class_weight)
 
     def impossible(self, class_weight: ExactArray) -> str | None:
         """Why no documents can have these counts, or None if some might."""
-        first, *others = (part.tables["missing"].trimmed() for part in self.parts)
+        first, *others = (own.tables["missing"].trimmed() for own in self.terms)
         if any(other != first for other in others):
             return "its parts are not of the same documents"
         return super().impossible(class_weight)
 
     def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
         """The shape of each table, for so many classes and features."""
-        return self._named([part.shapes(n_classes, n_features) for part in self.parts])
+        shapes = _named([own.shapes(n_classes, n_features) for own in self.terms])
+        return shapes | self.sample.shapes(n_classes, n_features)
 
     def stored(self) -> dict[str, ExactArray]:
         """The tables that a file has to hold."""
-        return self._named([part.stored() for part in self.parts])
+        return self.tables | self.sample.tables
 
     def arrays(self) -> Arrays:
-        """The terms of each part, and the documents."""
-        return self._named([part.arrays() for part in self.parts])
-
-    @staticmethod
-    def _named(each: list[dict[str, Any]]) -> dict[str, Any]:
-        """What the parts have, in one dict."""
-        found = {name: each[0][name] for name in SHARED if name in each[0]}
-        for k, own in enumerate(each):
-            found |= {_name(k, name): one for name, one in own.items() if name not in SHARED}
-        return found
+        """The terms of each count, and the documents."""
+        first, *others = (own.arrays() for own in self.terms)
+        return _named([first | self.sample.arrays(), *others])
 
 
 @dataclass(frozen=True)
 class PooledCounts(Summary[PooledTerms]):
-    """Several counts of the same documents.
+    """Terms of the same documents, counted in one or several ways, and some of the documents.
 
     Parameters
     ----------
-    parts : tuple of TermCounts; the first keeps some documents.
+    parts : tuple of TermCounts
     """
 
     parts: tuple[TermCounts, ...]
@@ -114,25 +111,34 @@ class PooledCounts(Summary[PooledTerms]):
     by_column = False
 
     def summarise(self, X: Documents, batch: Batch, workers: Workers) -> PooledTerms:
-        """The counts of all parts, one after the other."""
-        return PooledTerms([part.summarise(X, batch, workers) for part in self.parts])
+        """All counts, one after the other."""
+        terms = [part.summarise(X, batch, workers) for part in self.parts]
+        return PooledTerms([*terms, DocumentSample.of(X, batch, workers)])
 
     def empty(self, n_classes: int, n_features: int) -> PooledTerms:
         """The statistics of no documents."""
-        return PooledTerms([part.empty(n_classes, n_features) for part in self.parts])
+        terms = [part.empty(n_classes, n_features) for part in self.parts]
+        return PooledTerms([*terms, DocumentSample.empty(n_classes)])
 
     def read(self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int) -> PooledTerms:
         """As the base class."""
-        blank, parts = self.empty(0, 0), []
-        for k, (part, own) in enumerate(zip(self.parts, blank.parts, strict=True)):
-            mine = {
-                name: tables[name if name in SHARED else _name(k, name)] for name in own.stored()
-            }
-            known = {name.removeprefix(_name(k, "")): one for name, one in arrays.items()
-                     if name.startswith(_name(k, ""))}  # fmt: skip
-            parts.append(part.read(mine, known, n_features))
-        return PooledTerms(parts)
+        blank, terms, several = self.empty(0, 0), list[Any](), len(self.parts) > 1
+        for k, (part, own) in enumerate(zip(self.parts, blank.terms, strict=True)):
+            head = f"{k}." if several else ""
+            mine = {name: tables[name if name in SHARED else head + name] for name in own.tables}
+            known = {name.removeprefix(head): one for name, one in arrays.items()
+                     if name.startswith(head)}  # fmt: skip
+            terms.append(part.read(mine, known, n_features))
+            if k == 0:
+                sample = DocumentSample.read(tables["kept"], known)
+        return PooledTerms([*terms, sample])
 
 
-def _name(k: int, name: str) -> str:
-    return f"{k}.{name}"
+def _named(each: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the counts have, in one dict: those of several by number."""
+    if len(each) == 1:
+        return each[0]
+    found = {name: each[0][name] for name in SHARED if name in each[0]}
+    for k, own in enumerate(each):
+        found |= {f"{k}.{name}": one for name, one in own.items() if name not in SHARED}
+    return found

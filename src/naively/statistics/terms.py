@@ -1,20 +1,30 @@
-"""How often each term was met: the statistics of documents, and what their weights refer to."""
+"""Terms of documents, counted by class: how often each is met, or what that counts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
+import scipy
 
 from naively.exact import ExactArray, Float64, Int64
+from naively.hashing import UInt64, mixed
 from naively.kernels import vocabulary as kernel
-from naively.statistics.base import FORGOTTEN, Arrays, Statistics
-from naively.statistics.documents import DocumentSample
+from naively.statistics.base import FORGOTTEN, Arrays, Batch, Statistics, Summary
 from naively.statistics.logs import portable_log
-from naively.text.documents import Bytes
+from naively.statistics.sums import sum_powers
+from naively.text import counting
+from naively.text.analysis import Analysis
+from naively.text.counting import DocumentRows, Members, rows_and_vocabulary
+from naively.text.documents import Bytes, Documents
+from naively.text.keys import document_keys, term_numbers
 from naively.text.vocabulary import Vocabulary
+from naively.workers import SERIAL, Workers
+
+Weighting = Literal["log", "tfidf", "log-tfidf"]
+LengthNorm = Literal["l1", "l2"]
 
 
 @dataclass(eq=False, repr=False)
@@ -168,70 +178,6 @@ class TermStatistics(Statistics):
         return self.vocabulary == other.vocabulary
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class SampledTerms(TermStatistics):
-    """Counts of terms, and some of the documents that they are of.
-
-    Attributes
-    ----------
-    sample : DocumentSample
-    """
-
-    sample: DocumentSample
-
-    def accumulate(self, other: Self, classes: Int64, sign: int = 1) -> None:
-        """Add (or subtract) statistics and documents."""
-        super().accumulate(other, classes, sign)
-        self.sample.accumulate(other.sample, classes, sign)
-
-    def scaled(self, gamma: float) -> Self:
-        """Every sum times gamma."""
-        new = super().scaled(gamma)
-        new.sample = self.sample.scaled(gamma)
-        return new
-
-    def canonical(self) -> Self:
-        """The same, each number in as few limbs as possible."""
-        new = super().canonical()
-        new.sample = self.sample.canonical()
-        return new
-
-    def impossible(self, class_weight: ExactArray) -> str | None:
-        """Why no documents can have these counts, or None if some might."""
-        return super().impossible(class_weight) or self.sample.impossible(class_weight)
-
-    def shapes(self, n_classes: int, n_features: int) -> dict[str, tuple[int, ...]]:
-        """The shape of each table, for so many classes and features."""
-        sizes = super().shapes(n_classes, n_features)
-        return sizes | self.sample.shapes(n_classes, n_features)
-
-    def stored(self) -> dict[str, ExactArray]:
-        """The tables that a file has to hold."""
-        return self.tables | self.sample.tables
-
-    def arrays(self) -> Arrays:
-        """The terms, and the documents."""
-        return super().arrays() | self.sample.arrays()
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that tables and documents take."""
-        return super().nbytes + self.sample.nbytes
-
-    def _mapped(self, function: Callable[[ExactArray], ExactArray]) -> Self:
-        new = super()._mapped(function)
-        new.sample = self.sample._mapped(function)
-        return new
-
-    def _by_class(self, function: Callable[[ExactArray], ExactArray]) -> Self:
-        new = super()._by_class(function)
-        new.sample = self.sample._by_class(function)
-        return new
-
-    def _agrees(self, other: Self) -> bool:
-        return super()._agrees(other) and self.sample == other.sample
-
-
 @dataclass(frozen=True, eq=False)
 class Reference:
     """In how many of some documents each term is.
@@ -286,3 +232,157 @@ class Reference:
 
     def __repr__(self) -> str:
         return f"Reference({self.total:,} documents, {len(self.lengths):,} terms)"
+
+
+@dataclass(frozen=True)
+class TermCounts(Summary[TermStatistics]):
+    """How often each term was met in the documents of each class, or what that counts.
+
+    Parameters
+    ----------
+    analysis : how a document becomes terms.
+    once : whether a term counts once a document.
+    weighting, length_norm : what the terms of a document count; see `naively.families.text.Text`.
+    buckets : number of buckets that terms are hashed into; 0 to keep a vocabulary.
+    by_document : whether to count the documents that have each term, too.
+    max_terms : whenever more terms are known, the rarest are dropped; or None.
+    reference : the documents that weights refer to, or None.
+    """
+
+    analysis: Analysis
+    once: bool = False
+    weighting: Weighting | None = None
+    length_norm: LengthNorm | None = None
+    buckets: int = 0
+    by_document: bool = False
+    max_terms: int | None = None
+    reference: Reference | None = None
+
+    takes = "documents"
+    by_column = False
+
+    @property
+    def weighs(self) -> bool:
+        """Whether the counts of a document are changed."""
+        return self.weighting is not None or self.length_norm is not None
+
+    def summarise(self, X: Documents, batch: Batch, workers: Workers) -> TermStatistics:
+        """The counts of the terms by class, exactly."""
+        missing = _missing(X, batch)
+        if self.weighs or len(batch.weights):
+            return self._weighed(X, batch, missing, workers)
+        counts = counting.count(
+            X, Members(batch.codes, batch.starts), batch.n_classes, self.analysis, self.buckets,
+            self.once, self.by_document, workers,
+        )  # fmt: skip
+        most = 1 << 40  # documents have fewer bytes
+        tables = {"sum": ExactArray.from_integers(counts.total, most), "missing": missing}
+        if counts.documents is not None:
+            tables["documents"] = ExactArray.from_integers(counts.documents, most)
+        return self._statistics(tables, counts.vocabulary)
+
+    def _weighed(
+        self, X: Documents, batch: Batch, missing: ExactArray, workers: Workers
+    ) -> TermStatistics:
+        """The same of rows with weights, or of counts that are changed."""
+        rows, vocabulary = counting.rows_and_vocabulary(X, self.analysis, self.buckets, workers)
+        matrix = batch.of_rows(self.matrix(rows, vocabulary))
+        tables = {"sum": sum_powers(matrix, batch, workers)["sum"], "missing": missing}
+        if self.by_document:
+            matrix.data = np.ones_like(matrix.data)
+            tables["documents"] = sum_powers(matrix, batch, workers)["sum"]
+        return self._statistics(tables, None if self.buckets else vocabulary)
+
+    def _statistics(
+        self, tables: dict[str, ExactArray], vocabulary: Vocabulary | None
+    ) -> TermStatistics:
+        presence = self.once and not self.weighs
+        statistics = TermStatistics(tables, vocabulary, presence, self.max_terms)
+        statistics.prune()
+        return statistics
+
+    def empty(self, n_classes: int, n_features: int) -> TermStatistics:
+        """The statistics of no documents."""
+        names = ("sum", "documents") if self.by_document else ("sum",)
+        tables = {name: ExactArray.zeros((n_classes, self.buckets)) for name in names}
+        tables["missing"] = ExactArray.zeros((n_classes, 1))
+        return self._statistics(tables, None if self.buckets else Vocabulary())
+
+    def read(
+        self, tables: dict[str, ExactArray], arrays: Arrays, n_features: int
+    ) -> TermStatistics:
+        """As the base class."""
+        vocabulary = None
+        if not self.buckets:
+            vocabulary = Vocabulary.checked(arrays.get("terms"), arrays.get("term_lengths"))
+        elif tables["sum"].shape[1] != self.buckets:
+            raise ValueError(f"it does not have {self.buckets} buckets of terms")
+        lost = arrays.get("undercount")
+        if lost is None or lost.dtype != np.float64 or lost.shape != (1,):
+            raise ValueError("it does not say how exact its counts are")
+        if not 0 <= lost[0] < np.inf:
+            raise ValueError("its counts cannot be as inexact as it says")
+        presence = self.once and not self.weighs
+        return TermStatistics(tables, vocabulary, presence, self.max_terms, float(lost[0]))
+
+    # ---- weights -----------------------------------------------------------------------------
+
+    def matrix(self, rows: DocumentRows, vocabulary: Vocabulary) -> Any:
+        """Merged counts of terms as a CSR matrix of what they count."""
+        data = np.ones_like(rows.data) if self.once else rows.data
+        matrix = scipy.sparse.csr_matrix(rows.shape)
+        matrix.data = self.weigh(data, rows.indices, rows.indptr, self.idf(vocabulary))
+        matrix.indices, matrix.indptr = rows.indices, rows.indptr
+        return matrix
+
+    def idf(self, vocabulary: Vocabulary | None) -> Float64 | None:
+        """What the weights of terms are multiplied by, (V,); None if by nothing."""
+        if self.weighting not in ("tfidf", "log-tfidf") or vocabulary is None:
+            return None
+        if self.reference is None:
+            raise ValueError(f"weighting={self.weighting!r} needs reference documents")
+        return self.reference.idf(vocabulary)
+
+    def weigh(self, counts: Float64, ids: Any, indptr: Int64, idf: Float64 | None) -> Float64:
+        """What merged counts of terms count.
+
+        The result does not depend on the order of a document's terms.
+        """
+        if self.weighting in ("log", "log-tfidf"):
+            counts = portable_log(1.0 + counts)
+        if idf is not None:
+            counts = counts * idf[ids]
+        if self.length_norm is not None:
+            counts = counts.copy()
+            kernel.normalise_rows(counts, indptr, self.length_norm == "l2")
+        return counts
+
+
+def reference_of(documents: Documents, analysis: Analysis, workers: Workers) -> Reference:
+    """In how many of these documents each term is."""
+    classes = Members(np.zeros(len(documents), np.int64))
+    counts = counting.count(documents, classes, 1, analysis, 0, True, False, workers)
+    present = len(documents) if documents.valid is None else int(documents.valid.sum())
+    assert counts.vocabulary is not None
+    return Reference.of(counts.vocabulary, counts.total[0], present)
+
+
+def _missing(X: Documents, batch: Batch) -> ExactArray:
+    """The weight of the missing documents of each class, (C, 1)."""
+    absent = np.zeros((len(X), 1)) if X.valid is None else np.where(X.valid, 0.0, np.nan)[:, None]
+    return sum_powers(batch.of_rows(absent), batch, SERIAL)["missing"]
+
+
+def keys_by_terms(models: Sequence[TermCounts], texts: Documents, workers: Workers) -> UInt64:
+    """64 bits that stand for the terms of each document in all of some models, (n,).
+
+    Documents whose terms are the same have equal ones, whatever else their bytes are.
+    """
+    keys = np.zeros(len(texts), np.uint64)
+    for k, model in enumerate(models):
+        rows, known = rows_and_vocabulary(texts, model.analysis, model.buckets, workers)
+        numbers = term_numbers(None if model.buckets else known, model.buckets)
+        data = None if model.once else rows.data
+        own = document_keys(numbers, data, rows.indices, rows.indptr)
+        keys = mixed(keys + own.astype(np.uint64) + np.uint64(k + 1))
+    return keys

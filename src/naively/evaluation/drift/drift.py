@@ -27,7 +27,6 @@ from naively.pooling.canonical import Canonical
 from naively.posterior import Posterior
 from naively.statistics.pooled_terms import PooledTerms
 from naively.statistics.sample import SampleStatistics
-from naively.statistics.terms import SampledTerms
 from naively.tables.encoding import encode, encode_for
 from naively.tables.left_out import unvaried_in
 from naively.tables.names import few
@@ -197,7 +196,7 @@ def _different(model: Model) -> float:
         if isinstance(own, SampleStatistics):
             rows = Canonical.of(own.canonical())
             return 1.0 - rows.duplicates / max(float(rows.class_weight.sum()), 1e-300)
-        if isinstance(own, SampledTerms | PooledTerms):
+        if isinstance(own, PooledTerms):
             return 1.0 - repeated_part(own.sample)
     return 1.0
 

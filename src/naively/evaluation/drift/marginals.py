@@ -36,7 +36,7 @@ from naively.statistics.products import ProductStatistics
 from naively.statistics.row_encoding import TEXT, encoded, from_text, texts
 from naively.statistics.rows import RowStatistics
 from naively.statistics.sample import SampleStatistics
-from naively.statistics.terms import SampledTerms, TermStatistics
+from naively.statistics.terms import TermStatistics
 from naively.text.analysis import Analysis
 from naively.text.counting import rows_and_vocabulary
 from naively.text.documents import Documents
@@ -492,23 +492,19 @@ def _told(rows: Any, at: Int64, sums: Float64, weight: Float64) -> tuple[Float64
     return rows @ of_rows.T, corrected(means, free, weight)
 
 
-def of_sampled(learned: SampledTerms, both: Both) -> list[Terms]:
-    """The same where documents are kept: these tell, unless all are counted."""
-    (found,) = of_terms(learned, both)
+def of_pooled(learned: PooledTerms, both: Both) -> list[Terms]:
+    """The same of what is counted first, where documents are kept: these tell, unless all are
+    counted.
+    """
+    part = replace(both.part, summary=both.part.summary.parts[0])
+    (found,) = of_terms(learned.terms[0], replace(both, part=part, learned=learned.terms[0]))
     if found.exact or not len(learned.sample):
         return [found]
     sample = both.sums.sample
     counts = sample.counts * sample.stands
-    known = both.part.summary.analysis
+    known = part.summary.analysis
     kept = _of_texts(found.name, sample.documents, counts, known, found.missing, both.workers)
     return [replace(kept, told=found.told, means=found.means)]
-
-
-def of_pooled(learned: PooledTerms, both: Both) -> list[Terms]:
-    """The same of the first of several models, which knows of documents that are kept."""
-    first: Any = learned.parts[0]
-    part = replace(both.part, summary=both.part.summary.parts[0])
-    return of_sampled(first, replace(both, part=part, learned=first))
 
 
 def _at_most(met: Float64, summary: Any) -> Float64:
@@ -542,5 +538,4 @@ def _of_texts(
 
 
 _known.register(TermStatistics, of_terms)
-_known.register(SampledTerms, of_sampled)
 _known.register(PooledTerms, of_pooled)

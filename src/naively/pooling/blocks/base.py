@@ -7,7 +7,8 @@ constant, in nats. A kind of block is a subclass of `Block` in a file of its own
 - fitted without each fold (`of_values`, `of_column`, `of_columns`), which yields `OutOfFold`;
 - scored (`add`, or `by_level`), and shared among its columns (`contributions`);
 - described and drawn (`what`, `drawn`, `rows_met`);
-- stored and read (`tag`, `stored`, `read`), and said as a formula for exports (`term`).
+- stored and read (`tag`, `stored`, `read`), and said as a formula for exports (`term`, or, of
+  text, `text_evidence`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively.exact import Float64, Int64
-from naively.families.formula import Term
+from naively.families.formula import Term, TextEvidence
 from naively.kernels import lookups
 from naively.pooling.bins import Coded, Column, Lookup
 from naively.pooling.blocks.shapes import Bins
@@ -272,16 +273,17 @@ class Block(ABC):
         Raises ValueError if these can be no such blocks.
         """
 
-    @abstractmethod
     def term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Term:
-        """What it adds to scores, as data.
-
-        Raises NoFormulaError where that cannot be said.
-        """
+        """What it adds to scores, as data, unless it reads text."""
+        raise NotImplementedError
 
     def present_term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Term:
         """The same where missing cells are no evidence."""
         return self.term(names, columns, weight)
+
+    def text_evidence(self, names: Sequence[str]) -> TextEvidence:
+        """What it adds to scores, unweighted, as data, if it reads text."""
+        raise NotImplementedError
 
 
 # ---- out of fold ---------------------------------------------------------------------------------

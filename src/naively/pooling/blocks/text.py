@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from naively.evidence.kept_words import read_words, stored_words
 from naively.evidence.prose import is_text
-from naively.evidence.words import Words, words
+from naively.evidence.words import Words, read_words, stored_words, words
 from naively.exact import Float64, Int64
-from naively.families.formula import NoFormulaError, Term
+from naively.families.formula import TextEvidence
 from naively.pooling.bins import Column
 from naively.pooling.blocks.base import Block, OutOfFold, Values, relative, within
 from naively.pooling.folds import Entries
@@ -96,13 +95,9 @@ class Text(Block):
             for k, block in enumerate(places)
         ]
 
-    def term(self, names: Sequence[str], columns: Sequence[Column], weight: float) -> Term:
-        """As the base class: it cannot be said."""
-        raise NoFormulaError(
-            f"the words of column {names[self.columns[0]]!r} are weighed beside other columns, "
-            "which cannot be exported; a model without this column can be, and one of the text "
-            "alone, to SQL and JavaScript"
-        )
+    def text_evidence(self, names: Sequence[str]) -> TextEvidence:
+        """As the base class."""
+        return self.words.text_evidence(names[self.columns[0]])
 
 
 def weighed_words(plan: Plan) -> dict[int, list[tuple[Words, float]]]:
