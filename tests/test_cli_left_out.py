@@ -59,13 +59,13 @@ def assert_alike(found, python):
     assert found["rows"] == python.weights.sum()
     assert found["accuracy"] == pytest.approx(python.accuracy)
     assert found["log_loss"] == pytest.approx(python.log_loss)
-    assert found["prior_log_loss"] == pytest.approx(python.prior_log_loss)
+    assert found["baseline_log_loss"] == pytest.approx(python.baseline_log_loss)
     assert found["calibration_error"] == pytest.approx(own.error)
     assert found["calibration_standard_error"] == pytest.approx(own.standard_error)
     assert found["calibration_by_chance"] == pytest.approx(own.by_chance)
     share = np.bincount(python.codes, python.weights) / python.weights.sum()
-    assert found["majority"] == pytest.approx(share.max())
-    assert found["worse_than_prior"] == (python.log_loss > python.prior_log_loss)
+    assert found["baseline_accuracy"] == pytest.approx(share.max())
+    assert found["worse_than_prior"] == (python.log_loss > python.baseline_log_loss)
 
 
 # ---- the same as in Python -----------------------------------------------------------------------
@@ -73,22 +73,24 @@ def assert_alike(found, python):
 
 @pytest.mark.parametrize("options", [[], ["--naive"]], ids=["weighed", "naive"])
 def test_it_is_left_out_of_python(people, capsys, options):
-    found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", *options)["left_out_rows"]
+    found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", *options)[
+        "cross_validation"
+    ]
     model = NaiveBayes() if options else AutoBayes()
     assert_alike(found, model.left_out(people, "rich"))
     out, _ = said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", *options)
-    assert "On the 300 rows it learned, left out in turn:" in out
+    assert "10-fold cross-validation " in out
     lines = [" ".join(line.split()) for line in out.splitlines()]
-    assert f"accuracy {found['accuracy']:.2%} {found['majority']:.2%}" in lines
-    loss, prior = found["log_loss"], found["prior_log_loss"]
-    assert f"log-loss (nats) {loss:#.4g} {prior:#.4g}" in lines
+    assert f"accuracy {found['accuracy']:.1%} {found['baseline_accuracy']:.1%}" in lines
+    loss, prior = found["log_loss"], found["baseline_log_loss"]
+    assert f"log-loss {loss:.4f} {prior:.4f}" in lines
 
 
 @pytest.mark.parametrize("options", [[], ["--naive"]], ids=["weighed", "naive"])
 def test_rows_of_weight_two_are_two(people, capsys, options):
     found = asked(
         capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--weight", "times", *options
-    )["left_out_rows"]
+    )["cross_validation"]
     model = NaiveBayes() if options else AutoBayes()
     rows, weights = people.drop_columns("times"), people["times"].to_numpy()
     assert_alike(found, model.left_out(rows, "rich", weights))
@@ -101,7 +103,7 @@ def test_labels_with_blanks_and_rows_without_one(tmp_path, monkeypatch, capsys):
     Path("t.csv").write_text(
         "x,y\n" + "".join(f"{value + k % 3},{cells[k % 3]}\n" for k, value in enumerate(x))
     )
-    found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m", "--naive")["left_out_rows"]
+    found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m", "--naive")["cross_validation"]
     given = np.arange(60) % 3 < 2
     table = {"x": [float(f"{value + k % 3}") for k, value in enumerate(x)]}
     table = pa.table(table).filter(pa.array(given))
@@ -113,10 +115,10 @@ def test_documents(tmp_path, monkeypatch, capsys):
     ham, spam = ["meeting at noon", "lunch at noon?", "minutes"] * 5, ["cash now", "win cash"] * 5
     Path("ham.txt").write_text("\n".join(ham) + "\n")
     Path("spam.txt").write_text("\n".join(spam) + "\n")
-    found = asked(capsys, "fit", "ham.txt", "spam.txt", "--naive", "-o", "m")["left_out_rows"]
+    found = asked(capsys, "fit", "ham.txt", "spam.txt", "--naive", "-o", "m")["cross_validation"]
     labels = ["ham"] * len(ham) + ["spam"] * len(spam)
     assert_alike(found, naively.TextNB(weights=None).left_out(ham + spam, labels))
-    found = asked(capsys, "fit", "ham.txt", "spam.txt", "-o", "m")["left_out_rows"]
+    found = asked(capsys, "fit", "ham.txt", "spam.txt", "-o", "m")["cross_validation"]
     own = TextNB("binary", weights="auto", ngram_range=(1, 2)).fit(ham + spam, labels)
     assert found["log_loss"] == pytest.approx(own.scale_.judged.log_loss)
     assert found["accuracy"] == own.scale_.judged.accuracy
@@ -140,10 +142,10 @@ def test_a_column_of_text_whose_type_follows_from_all_rows(tmp_path, monkeypatch
 def test_vote(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     file = Path(DATA) / "vote/vote.arff"
-    found = asked(capsys, "fit", file, "-t", "Class", "-o", "m")["left_out_rows"]
+    found = asked(capsys, "fit", file, "-t", "Class", "-o", "m")["cross_validation"]
     assert found["rows"] == 435
     assert 0.94 < found["accuracy"] < 0.98
-    assert found["log_loss"] < 0.15 < 0.6 < found["prior_log_loss"]
+    assert found["log_loss"] < 0.15 < 0.6 < found["baseline_log_loss"]
 
 
 # ---- large tables --------------------------------------------------------------------------------
@@ -153,14 +155,14 @@ def test_of_large_tables_the_plan_says_it(people, capsys, monkeypatch):
     monkeypatch.setattr(training_scores, "SMALL", 0)
     found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")
     plan = AutoBayes().fit(people, "rich").model_.posterior().parameters.plan
-    own = found["left_out_rows"]
-    assert own["log_loss"] == plan.judged.log_loss == found["evidence"]["log_loss"]["left_out"]
+    own = found["cross_validation"]
+    assert own["log_loss"] == plan.judged.log_loss
     assert own["rows"] == 300
     honest = AutoBayes().left_out(people, "rich")
     assert own["accuracy"] == pytest.approx(honest.accuracy, abs=0.03)
     assert own["log_loss"] == pytest.approx(honest.log_loss, abs=0.05)
-    assert own["prior_log_loss"] == pytest.approx(honest.prior_log_loss, abs=0.001)
-    assert "all rows chose" in said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")[0]
+    assert own["baseline_log_loss"] == pytest.approx(honest.baseline_log_loss, abs=0.001)
+    assert "chosen on all rows" in said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")[0]
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -189,8 +191,8 @@ def test_columns_that_tell_nothing_are_judged_as_the_prior(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(training_scores, "SMALL", 0)
     Path("t.csv").write_text("x,y\n" + "1,a\n" * 300 + "1,b\n" * 100)
-    found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m")["left_out_rows"]
-    assert found["accuracy"] == found["majority"] == 0.75
+    found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m")["cross_validation"]
+    assert found["accuracy"] == found["baseline_accuracy"] == 0.75
     entropy = -xlogy([0.75, 0.25], [0.75, 0.25]).sum()
     assert found["log_loss"] == pytest.approx(entropy, abs=1e-3)
     assert found["calibration_error"] == pytest.approx(0, abs=1e-3)
@@ -223,14 +225,14 @@ def test_which_rows_are_kept_depends_on_no_pace(people, monkeypatch, pace):
 
 def test_rows_held_out_are_judged_instead(people, capsys):
     found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--holdout", "0.2")
-    assert found["left_out_rows"] is None
+    assert found["cross_validation"] is None
     assert found["held_out"]["rows"] > 0
 
 
 def test_shards_are_not_judged(people, capsys):
     said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m")
     found = asked(capsys, "fit", "people.csv", "-o", "n", "--like", "m")
-    assert found["left_out_rows"] is None
+    assert found["cross_validation"] is None
 
 
 def test_two_rows(tmp_path, monkeypatch, capsys):
@@ -238,7 +240,7 @@ def test_two_rows(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text("x,y\n1,a\n2,b\n")
     for options in ([], ["--naive"]):
-        found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m", *options)["left_out_rows"]
+        found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m", *options)["cross_validation"]
         assert found["accuracy"] == 0
         assert found["log_loss"] is None
         assert not found["worse_than_prior"]
@@ -252,17 +254,17 @@ def test_what_cannot_be_estimated_without_a_part_is_said(tmp_path, monkeypatch, 
     Path("t.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")
     tokens = "fit", "t.csv", "-t", "y", "-o", "m", "--family", "multivariate"
     out, err = said(capsys, *tokens)
-    assert "left out in turn:" not in out
+    assert "cross-validation" not in out
     assert "no rows can be left out in turn" in err
 
 
 def test_models_that_take_much_memory_are_not_made_ten_times(people, capsys, monkeypatch):
     monkeypatch.setattr(training_scores, "HEAVY", 1 << 20)
     found = asked(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--naive")
-    assert found["left_out_rows"]["rows"] == 300
+    assert found["cross_validation"]["rows"] == 300
     monkeypatch.setattr(training_scores, "HEAVY", 0)
     out, err = said(capsys, "fit", "people.csv", "-t", "rich", "-o", "m", "--naive")
-    assert "left out in turn:" not in out
+    assert "cross-validation" not in out
     assert "no rows can be left out in turn: the model takes more than 0 MB" in err
 
 
@@ -277,7 +279,7 @@ def test_worse_than_the_prior_says_what_to_do(tmp_path, monkeypatch, capsys):
     out, _ = said(capsys, "fit", "t.csv", "-t", "y", "-o", "m", "--naive")
     assert f"{worse}`naively fit` without --naive may do better" in out
     out, _ = said(capsys, "fit", "t.csv", "-t", "y", "-o", "m")
-    found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m")["left_out_rows"]
+    found = asked(capsys, "fit", "t.csv", "-t", "y", "-o", "m")["cross_validation"]
     assert (f"{worse}these rows do not show" in out) == found["worse_than_prior"]
 
 
@@ -309,7 +311,7 @@ def test_a_column_that_counts_the_rows_is_asked_about(tmp_path, monkeypatch, cap
         table = pa.table({name: own, "x": x, "y": np.repeat(["a", "b"], 100).tolist()})
         pyarrow.csv.write_csv(table, f"{name}.csv")
         out, _ = said(capsys, "fit", f"{name}.csv", "-t", "y", "-o", "m")
-        counts = f"column {name} has another whole number in each row: if it only counts the rows"
+        counts = f"feature {name} has another whole number in each row: if it only numbers the rows"
         assert (counts in out) == (name == "i")
     out, _ = said(capsys, "fit", "i.csv", "-t", "y", "-o", "m", "--skip", "i")
     assert "whole number" not in out
@@ -325,11 +327,13 @@ def test_of_fewer_rows_than_columns_it_is_said_that_the_figure_is_too_good(
     X = rng.normal(size=(60, 400)) + np.outer(y, np.arange(400) < 5)
     table = {f"c{k}": own for k, own in enumerate(X.T)} | {"y": y}
     pyarrow.csv.write_csv(pa.table(table), "wide.csv")
-    found = asked(capsys, "fit", "wide.csv", "-t", "y", "-o", "m")["left_out_rows"]
+    found = asked(capsys, "fit", "wide.csv", "-t", "y", "-o", "m")["cross_validation"]
     assert found["log_loss"] < 0.2
-    assert "far too good; --holdout 0.2 or naively.cross_validate" in found["how"]
+    assert "far too good; --holdout 0.2 or naively.cross_validate" in found["caveat"]
     out, _ = said(capsys, "inspect", "m")
-    assert "far too good: all rows chose the columns" in " ".join(out.split())
+    assert "features were chosen on all rows, of which there are fewer than features" in " ".join(
+        out.split()
+    )
     honest = naively.cross_validate(AutoBayes(), pa.table(table).drop_columns(["y"]), y)
     assert honest.log_loss > 2 * found["log_loss"]
 
@@ -337,6 +341,6 @@ def test_of_fewer_rows_than_columns_it_is_said_that_the_figure_is_too_good(
 @pytest.mark.parametrize("options", [[], ["--naive"]])
 def test_a_prior_by_class_is_that_of_the_rows_left_out(options, people, capsys):
     fit = ["fit", "people.csv", "--target", "rich", "--prior", "rich=0.9", *options]
-    found = asked(capsys, *fit, "-o", "m")["left_out_rows"]
+    found = asked(capsys, *fit, "-o", "m")["cross_validation"]
     model = (NaiveBayes if options else AutoBayes)(prior=[0.1, 0.9])
     assert_alike(found, model.left_out(people, "rich"))

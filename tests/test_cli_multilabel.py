@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -142,8 +143,9 @@ def test_a_model_of_python_is_asked(folder, capsys):
     out, _ = naive(capsys, "predict", "m", "semicolon.csv", "--only")
     assert out.splitlines()[1:3] == ["grain;trade", "grain"]
     found = asked(capsys, "inspect", "m")
-    assert [*found["labels"]] == ["grain", "money", "trade"]
-    assert found["labels"]["money"]["weight"] == 2
+    assert found["labels"] == ["grain", "money", "trade"]
+    assert found["class_weight"][1] == 2
+    assert [one["class"] for one in found["texts"]["x0"]["classes"]] == found["labels"]
     why = asked(capsys, "explain", "m", "semicolon.csv", "--label", "grain")
     assert why["predicted"] == "grain"
     out, _ = naive(capsys, "explain", "m", "semicolon.csv", "--label", "money", "--row", "3")
@@ -153,16 +155,19 @@ def test_a_model_of_python_is_asked(folder, capsys):
 def test_weights_are_kept_and_reported(folder, capsys):
     assert run(["fit", "lists.jsonl", *OPTIONS[:-1], "-o", "m"]) == 0
     out = capsys.readouterr().out
-    assert "each row left out" in out
-    assert "3: grain 3, money 2, trade 3" in out
-    assert asked(capsys, "inspect", "m")["log_loss_left_out"] > 0
+    assert "3 labels: grain 3, money 2, trade 3" in out
+    crossed = asked(capsys, "inspect", "m")["cross_validation"]
+    assert 0 < crossed["log_loss"] < crossed["baseline_log_loss"]
+    loss = re.search(r"^log-loss +(\S+) ", out, re.MULTILINE)
+    assert loss
+    assert loss[1] == f"{crossed['log_loss']:.4f}"
     assert naively.load("m").scale_.judged.log_loss > 0
 
 
 def test_cells_that_say_nothing(folder, capsys):
     write("odd.csv", [("a wheat", "grain;;  ;grain"), ("a bank", " "), ("no idea", "NA")])
     out, _ = naive(capsys, "fit", "odd.csv", *OPTIONS, "-o", "m")
-    assert "2 (1 skipped" in out
+    assert "trained on 2 rows (1 without a label skipped)" in out
     model = naively.load("m")
     assert (model.document_count_, model.class_count_.tolist()) == (2, [1])
 

@@ -60,7 +60,7 @@ def test_fit_of_a_column_of_text(folder, capsys):
     out, err = fitted(capsys)
     assert not err
     row = next(line.split() for line in out.splitlines() if line.startswith("message"))
-    assert row == ["message", "text", "16", "terms", "·", "·"]
+    assert row == ["message", "text,", "16", "terms", "0", "·"]
     assert "bits:" not in out
     whole = model_of()
     fitted(capsys, "--target", "kind", "--columns", "message=text")
@@ -105,7 +105,7 @@ def test_documents_have_a_class(data, folder, capsys):
 
 def test_mails(folder, capsys):
     out, _ = naive(capsys, "fit", "ham.mbox", "spam.mbox", "-o", "n", "--skip", "from")
-    names = [line.split()[0] for line in out.splitlines() if " text " in line]
+    names = [line.split()[0] for line in out.splitlines() if re.search(r"^\w+ +text, ", line)]
     assert names == ["to", "subject", "body"]
     assert "left out: from (as asked)" in out
     assert asked(capsys, "evaluate", "n", "ham.mbox", "spam.mbox")["accuracy"] == 1
@@ -118,7 +118,7 @@ def test_mails(folder, capsys):
     assert "(prior)" in out.split("The words")[0]
     assert "(prior)" not in out.split("The words", 1)[1]
     fitted(capsys, "--columns", "body=skip", "--columns", "subject=categorical", data="*.mbox")
-    families = {one["name"]: one["family"] for one in asked(capsys, "inspect", "m")["columns"]}
+    families = {one["feature"]: one["family"] for one in asked(capsys, "inspect", "m")["features"]}
     assert families == {"from": "text", "to": "text", "subject": "categorical"}
 
 
@@ -315,7 +315,7 @@ def test_models_saved_in_python(options, folder, capsys, monkeypatch):
     assert told["joint"] == pytest.approx(model.predict_joint_log_proba(new)[1].tolist())
     out, _ = naive(capsys, "inspect", "m")
     names = ", ".join(f"{name}={value!r}" for name, value in options.items())
-    assert f"TextNB({names})" in out
+    assert out.startswith(f"TextNB({names}), trained" if names else "TextNB, trained")
     write_csv("no.csv", naively_table(a=["x"], b=["y"]))
     err = naive(capsys, "predict", "m", "no.csv", code=1)[1]
     assert "has none of the columns that were learned: 'text'; its columns are 'a', 'b'" in err
@@ -385,9 +385,10 @@ def test_explain_rows_of_several_kinds_of_columns(folder, capsys):
     assert re.search(r"message +missing +\+0.000", out)
     out, _ = naive(capsys, "inspect", "m")
     assert out.index("\nmessage") < out.index("\nsize")
-    bits = {one["name"]: one["bits"] for one in asked(capsys, "inspect", "m")["columns"]}
-    assert bits["message"] is None
-    assert bits["size"] > 0
+    seen = {one["feature"]: one for one in asked(capsys, "inspect", "m")["features"]}
+    for key in ("mutual_information", "importance"):
+        assert seen["message"][key] is None
+        assert seen["size"][key] > 0
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
@@ -412,7 +413,8 @@ def test_explain_and_inspect_fit_the_terminal(width, folder, capsys, monkeypatch
 
 
 def test_marks_are_colours_on_a_terminal():
-    from naively.cli.words import AGAINST, FOR, marked
+    from naively.cli.reasons import AGAINST, FOR
+    from naively.cli.reasons import _marked as marked
 
     text = "free  lunch\x1b[31m, noon\r\n\n\n\nprize\n"
     marks = [(0, 4, 4.0), (6, 11, -1.0), (18, 22, 0.1), (27, 32, -4.0)]
@@ -485,8 +487,8 @@ def test_a_page_of_columns_alone(folder, capsys):
 def test_inspect_shows_telling_words(folder, capsys):
     fitted(capsys)
     out, _ = naive(capsys, "inspect", "m")
-    assert "Words of message that speak for a class" in out
-    lines = out[out.index("Words of") :].splitlines()
+    assert "Terms of message by class" in out
+    lines = out[out.index("Terms of") :].splitlines()
     assert lines[2].split() == ["ham", "spam"]
     assert [lines[4].split()[k] for k in (0, 3)] == ["at", "free"]
     seen = asked(capsys, "inspect", "m")["texts"]["message"]
@@ -499,8 +501,8 @@ def test_inspect_shows_telling_words(folder, capsys):
             told = model.explain({"message": [word["term"]]}).contributions[0, :, 0]
             assert word["log_odds"] == pytest.approx(told[own] - told[1 - own])
     out, _ = naive(capsys, "inspect", "m", "--features", 1)
-    assert len(out[out.index("Words of") :].splitlines()) == 8
-    assert "Words" not in naive(capsys, "inspect", "m", "--features", 0)[0]
+    assert len(out[out.index("Terms of") :].splitlines()) == 8
+    assert "Terms of" not in naive(capsys, "inspect", "m", "--features", 0)[0]
 
 
 def test_words_are_ranked_by_their_share_of_the_divergence(folder, capsys):
@@ -526,7 +528,7 @@ def test_inspect_of_many_classes(folder, capsys):
     fitted(capsys, "-t", "y", "--text", "x", data="n.csv")
     out, _ = naive(capsys, "inspect", "m")
     assert max(map(len, out.splitlines())) <= 100
-    words = out[out.index("Words of") :]
+    words = out[out.index("Terms of") :]
     for c in range(20):
         assert f"word{c} " in words
     assert "word24 " not in words
@@ -538,7 +540,7 @@ def test_hashed_terms_have_no_names(folder, capsys):
     out, _ = fitted(capsys, "-t", "kind", "--columns", "message=text(n_features=64)")
     assert "64 buckets" in out
     out, _ = naive(capsys, "inspect", "m")
-    assert "terms are hashed: their names are not kept" in out
+    assert "terms are hashed: their names are not stored" in out
     seen = asked(capsys, "inspect", "m")["texts"]["message"]
     assert (seen["hashed"], seen["terms"]) == (True, 64)
     assert seen["classes"] == [{"class": "ham", "terms": []}, {"class": "spam", "terms": []}]
@@ -549,7 +551,7 @@ def test_hashed_terms_have_no_names(folder, capsys):
 def test_words_of_a_text_without_any(folder, capsys):
     Path("n.csv").write_text("y,x,z\na,same,u\nb,same,v\na,same,u\nb,same,v\n")
     fitted(capsys, "-t", "y", "--text", "x", data="n.csv")
-    assert "none does" in naive(capsys, "inspect", "m")[0]
+    assert "no term has evidence" in naive(capsys, "inspect", "m")[0]
 
 
 def test_text_is_not_drawn(folder, capsys, monkeypatch):

@@ -189,7 +189,7 @@ def test_the_report_says_so(tmp_path, monkeypatch, capsys):
 def test_bins_are_shown_as_dates():
     days, y = joined()
     shapes = AutoBayes().fit({"day": days}, y).evidence_
-    (shape,) = (one for one in shapes if one.what == "64 bins of time")
+    (shape,) = (one for one in shapes if one.kind == "64 bins of time")
     labels = shape.bins[0].labels[:-1]
     spans = [label.split(" to ") for label in labels]
     assert spans[0][0] == str(days.min())
@@ -233,7 +233,7 @@ def test_parts_are_shown_with_the_rows_in_them(tmp_path, monkeypatch, capsys):
     stamps, y = visits()
     cells = np.where(np.arange(len(y)) % 7 == 0, "", stamps.astype(str))
     model = AutoBayes().fit({"at": cells}, y)
-    shapes = {one.what: one for one in model.evidence_}
+    shapes = {one.kind: one for one in model.evidence_}
     weekdays = shapes["weekdays"]
     assert weekdays.bins[0].labels == [*PARTS[1][1], "missing"]
     known = pd.Series(stamps[cells != ""]).dt.day_of_week.value_counts()
@@ -241,7 +241,7 @@ def test_parts_are_shown_with_the_rows_in_them(tmp_path, monkeypatch, capsys):
     assert rows[:-1].tolist() == [known[k] for k in range(7)]
     assert rows[-1] == (cells == "").sum()
     assert weekdays.to_arrow().num_rows == 8
-    assert {one.what for one in model.evidence_} >= {"hours", "weekdays"}
+    assert {one.kind for one in model.evidence_} >= {"hours", "weekdays"}
     pyarrow.csv.write_csv(pa.table({"at": cells, "y": y.tolist()}), "t.csv")
     assert run(["fit", "t.csv", "-t", "y", "-o", "m"]) == 0
     assert "hours" in capsys.readouterr().out
@@ -286,7 +286,7 @@ def test_a_plan_with_parts_is_given_to_other_rows(tmp_path):
     other.save(tmp_path / "m")
     again = naively.load(tmp_path / "m")
     assert np.array_equal(again.predict_proba({"at": new}), other.predict_proba({"at": new}))
-    (hours,) = (one for one in other.evidence_ if one.what == "hours")
+    (hours,) = (one for one in other.evidence_ if one.kind == "hours")
     assert not hours.bins  # how many rows of these there are is not known
 
 

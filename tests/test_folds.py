@@ -253,7 +253,7 @@ def test_scores_are_those_of_scikit_learn():
     assert found.log_loss == pytest.approx(log_loss(y, proba), rel=1e-9)
     assert found.accuracy == np.mean(found.predicted == y)
     prior = cross_val_predict(_Prior(), X, y, cv=5, method="predict_proba")
-    assert found.prior_log_loss == pytest.approx(log_loss(y, prior))
+    assert found.baseline_log_loss == pytest.approx(log_loss(y, prior))
     confidence, right = proba.max(axis=1), proba.argmax(axis=1) == y
     assert found.calibration_error == pytest.approx(Reliability.of(confidence, right).error)
     sizes = np.array([len(fold.rows) for fold in found.folds])
@@ -276,7 +276,7 @@ def test_a_weight_is_so_many_rows():
     again = np.repeat(np.arange(150), w)
     repeated = [tuple(np.flatnonzero(np.isin(again, own)) for own in one) for one in splits]
     expected = naively.cross_validate(GaussianNB(), X[again], y[again], cv=repeated)
-    for name in ("accuracy", "log_loss", "prior_log_loss", "calibration_error"):
+    for name in ("accuracy", "log_loss", "baseline_log_loss", "calibration_error"):
         assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-12)
 
 

@@ -419,7 +419,7 @@ def test_worse_than_the_prior_is_said_where_it_is_so(capsys):
     assert f"{worse}: `naively fit` without --naive may do better" in out
     found = asked(capsys, "evaluate", "m", "t.csv")
     assert found["worse_than_prior"] is True
-    assert found["log_loss"] > found["prior_log_loss"]
+    assert found["log_loss"] > found["baseline_log_loss"]
     assert run(["fit", "t.csv", "-t", "y", "-o", "weighed"]) == 0
     assert worse not in capsys.readouterr().out
     written("fine.csv", x=np.arange(40) % 2 + np.arange(40) / 100, y=np.arange(40) % 2)
@@ -430,7 +430,7 @@ def test_worse_than_the_prior_is_said_where_it_is_so(capsys):
 
 # ---- columns that tell too much ---------------------------------------------------------------
 
-TOO_MUCH = "alone tells nearly all about the class"
+TOO_MUCH = "alone almost determines the class"
 
 
 def accounts(name, rows=2000, rare=0.3):
@@ -448,7 +448,7 @@ def accounts(name, rows=2000, rare=0.3):
 def suspects(capsys, *options, data="t.csv", target="left"):
     """The columns that tell nearly all, as `fit` says."""
     found = json.loads(fitted(capsys, *options, "--json", data=data, target=target)[0])
-    return {one["name"] for one in found["columns"] if one["nearly_all"]}
+    return {one["feature"] for one in found["features"] if one["determines_class"]}
 
 
 @pytest.mark.parametrize("options", [[], ["--family", "auto"], ["--family", "kernel_density"]])
@@ -457,7 +457,7 @@ def test_a_column_that_tells_nearly_all_is_a_question(options, capsys):
     out, _ = fitted(capsys, *options, data="t.csv", target="left")
     for shown in (out, naive(capsys, "inspect", "m")[0]):
         for name in ("reason", "refund"):
-            assert re.search(rf"column {name} {TOO_MUCH} \(0.8[678] of 0.88 bits\)", shown)
+            assert re.search(rf"feature {name} {TOO_MUCH} \(0.8[678] of 0.88 bits\)", shown)
         assert "bits):\nare they known before the class is?\n" in shown
         assert shown.count(TOO_MUCH) == 2
     assert suspects(capsys, *options) == {"reason", "refund"}
@@ -499,8 +499,8 @@ def test_a_narrow_density_is_no_leak(capsys):
     rate = np.where(y & (generator.random(2000) < 0.25), generator.random(2000), 1.0)
     written("t.csv", rate=rate, left=y)
     found = json.loads(fitted(capsys, "--json", data="t.csv", target="left")[0])
-    assert found["columns"][0]["bits"] > 0.95 * found["class_entropy"]
-    assert not found["columns"][0]["nearly_all"]
+    assert found["features"][0]["mutual_information"] > 0.95 * found["class_entropy"]
+    assert not found["features"][0]["determines_class"]
 
 
 def test_many_leaks_are_not_all_listed(capsys):
@@ -509,7 +509,7 @@ def test_many_leaks_are_not_all_listed(capsys):
                         for k in range(6)}, left=y)  # fmt: skip
     out, _ = fitted(capsys, data="t.csv", target="left")
     assert out.count(TOO_MUCH) == 3
-    assert "and so does each of 3 other columns:\nare they known before" in out
+    assert "and so does each of 3 other features:\nare they known before" in out
 
 
 def test_bits_of_a_rare_class_are_no_matter_of_luck(capsys):

@@ -73,7 +73,7 @@ def test_the_command_leaves_out_what_python_does(tmp_path, capsys):
     pyarrow.csv.write_csv(pyarrow.Table.from_pandas(ROWS.assign(y=LABELS)), tmp_path / "t.csv")
     fit = ["fit", str(tmp_path / "t.csv"), "-t", "y", "-o"]
     assert run([*fit, str(tmp_path / "m")]) == 0
-    assert "left out: mail (like an identifier: another value in each row)" in (
+    assert "left out: mail and code (like an identifier: another value in each row)" in (
         capsys.readouterr().out)  # fmt: skip
     assert run([*fit, str(tmp_path / "n"), "--skip", "mail", "--skip", "code"]) == 0
     for name in "mn":

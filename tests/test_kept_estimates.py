@@ -25,7 +25,8 @@ def bits(model, rows):
     """All that a model says of rows and of itself, to the last bit."""
     why = model.explain(rows, by_block=True)
     said = [
-        (one.names, one.what, one.weight, one.moves, one.evidence.tobytes(), one.rows.tobytes(),
+        (one.names, one.kind, one.weight, one.importance, one.evidence.tobytes(),
+         one.rows.tobytes(),
          [own.labels for own in one.bins])
         for one in model.evidence_
     ]  # fmt: skip
@@ -122,7 +123,7 @@ def test_an_answer_is_of_the_rows_that_were_there_when_it_was_asked_for(loaded):
     model.partial_fit(X[500:], y[500:])
     for one, two in zip(posterior.shapes, first.evidence_, strict=True):
         assert one.rows.tobytes() == two.rows.tobytes()
-        assert one.moves == two.moves
+        assert one.importance == two.importance
     assert bits(twin, X) == bits(first, X)
 
 

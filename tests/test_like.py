@@ -104,7 +104,7 @@ def test_files_and_pickles_give_the_same_bits(given_plan, tmp_path):
     loaded = naively.load(tmp_path / "m")
     for other in (loaded, pickle.loads(pickle.dumps(model))):
         same(other, model, X)
-    assert [one.what for one in loaded.evidence_] == [one.what for one in model.evidence_]
+    assert [one.kind for one in loaded.evidence_] == [one.kind for one in model.evidence_]
     loaded.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
     given_plan.save(tmp_path / "plan")  # a plan that was read is the same plan

@@ -312,7 +312,7 @@ def test_inspect_lists_words_in_place_of_whole_texts(sent, capsys):
     assert whole.evidence.shape[0] == 2  # there or missing: letters that came again tell no more
     for options in ((), ("--column", "text")):
         out = told(sent, capsys, *options)
-        assert "Words of text that speak for a class" in out
+        assert "Terms of text by class" in out
         assert "one letter that" not in out
         assert "missing or not" in out
     found = json.loads(told(sent, capsys, "--column", "text", "--json"))

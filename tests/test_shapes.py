@@ -176,7 +176,9 @@ def test_the_tables_are_what_explanations_add():
 def test_the_rows_behind_are_those_that_were_learned(learned):
     model, X, _ = learned
     shapes = model.evidence_
-    assert [one.moves for one in shapes] == sorted((one.moves for one in shapes), reverse=True)
+    assert [one.importance for one in shapes] == sorted(
+        (one.importance for one in shapes), reverse=True
+    )
     for shape in shapes:
         if not shape.bins:
             assert shape.rows.size == shape.evidence.size == 0
@@ -225,7 +227,7 @@ def test_a_flat_table_has_the_same_numbers():
             assert line["rows of class 1"] == (own == "class 1").sum()
             cell = shape.bins[0].labels.index(left), shape.bins[1].labels.index(right)
             assert line["evidence of class 1"] == shape.evidence[(*cell, 1)]
-    assert repr(shape) == f"<Shape: left × right, {shape.what}, weight {shape.weight:.3g}>"
+    assert repr(shape) == f"<Shape: left × right, {shape.kind}, weight {shape.weight:.3g}>"
 
 
 def test_levels_that_are_called_like_bins_keep_theirs():
@@ -310,7 +312,7 @@ def test_inspect_of_a_column_and_of_a_pair(folder, capsys):
     pair = next(one for one in shapes if one.names == ("left", "right"))
     assert found["classes"] == ["class 0", "class 1"]
     (block, *_) = found["blocks"]
-    assert block["columns"] == ["left", "right"]
+    assert block["features"] == ["left", "right"]
     assert block["weight"] == pair.weight
     assert np.array_equal(block["evidence"], pair.evidence)
     assert np.array_equal(block["rows"], pair.rows)
@@ -361,7 +363,7 @@ def test_a_weight_below_zero_is_explained(folder, capsys):
     hours = next(one for one in shapes if one.part == "hours")
     assert hours.weight < 0
     assert any(one.weight >= 0 for one in shapes if one.names == ("seen",))
-    note = "a weight below 0 takes back"
+    note = "negative weight: corrects evidence"
     assert said(capsys, "inspect", "s")[0].count(note) == 1
     for name in ("seen", "day"):
         below = sum(one.weight < 0 for one in shapes if one.names == (name,))

@@ -61,7 +61,7 @@ def test_a_curve_is_what_left_out_says_of_each_smoothing(model, X):
         found = one.left_out(X, y, weights, parts=4)
         assert curve.log_loss[k] == pytest.approx(found.log_loss, rel=1e-12)
         assert curve.error[k] == pytest.approx(1 - found.accuracy, rel=1e-12)
-        assert curve.prior_log_loss == pytest.approx(found.prior_log_loss, rel=1e-12)
+        assert curve.baseline_log_loss == pytest.approx(found.baseline_log_loss, rel=1e-12)
         fitted = one.fit(X, y, weights).model_.posterior()
         np.testing.assert_array_equal(curve.model(k).posterior().class_prior, fitted.class_prior)
         for (_, part), (_, other) in zip(
@@ -186,7 +186,7 @@ def test_fit_draws_what_other_smoothing_does(data, monkeypatch, capsys):
     )
     tokens = ["fit", "t.csv", "-t", "y", "-o", "m", "--naive", "--alpha", "2", "--json"]
     assert run([*tokens, "--plot", "s.png"]) == 0
-    told = json.loads(capsys.readouterr().out)["left_out_rows"]
+    told = json.loads(capsys.readouterr().out)["cross_validation"]
     assert Path("s.png").read_bytes().startswith(b"\x89PNG")
     assert seen[0].alpha == 2.0
     documents = ["fit", "a.txt", "b.txt", "c.txt", "-o", "m", "--plot", "s.svg"]

@@ -214,4 +214,4 @@ def test_labels_of_rows_that_have_any_number_of_them():
     )
     assert (found.hits.micro_f1, found.macro_f1) == pytest.approx((micro, macro))
     assert found.exact == (truth == given_).all(axis=1).sum()
-    assert found.prior_log_loss == pytest.approx(3 * math.log(2))
+    assert found.baseline_log_loss == pytest.approx(3 * math.log(2))

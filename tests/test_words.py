@@ -99,7 +99,7 @@ def test_information_is_listed_with_the_telling_words(event, of, tmp_path, capsy
     )
     assert run(["inspect", str(tmp_path / "m")]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert f"in bits of 1,000 {of}" in out
+    assert f"in bits per 1,000 {of}" in out
     assert f"{1000 * bits['japan']:.2f}" in out
 
 

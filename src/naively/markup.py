@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-import numpy as np
-
 FOR, AGAINST = "30,136,229", "245,124,0"
 """Blue and orange, which the colour-blind tell apart."""
 FAINTEST, STRONGEST = 0.05, 0.6
@@ -33,7 +31,7 @@ NO_ESTIMATE = "no estimate, as every class has probability 0 (0/0): the class pr
 
 def total_odds(total: float) -> str:
     """The sum of log-odds; infinite ones may speak for both classes."""
-    return "undecided (each is ruled out)" if np.isnan(total) else f"{total:+.3f}"
+    return "undecided (each is ruled out)" if math.isnan(total) else f"{total:+.3f}"
 
 
 def more_of(lines: Sequence[tuple[Any, Any, float]], what: str) -> str:
@@ -72,7 +70,7 @@ def shown(term: str) -> str:
 
 def largest(odds: Iterable[float]) -> float:
     """The largest of some log-odds that is finite, or 1 if all are 0."""
-    return max((abs(one) for one in odds if np.isfinite(one)), default=0.0) or 1.0
+    return max((abs(one) for one in odds if math.isfinite(one)), default=0.0) or 1.0
 
 
 def length(odds: float, widest: float, longest: int = LONGEST) -> int:
@@ -87,10 +85,14 @@ def cut_note(marked: int, whole: int) -> str:
     return f"the first {marked:,} of {whole:,} characters; the terms are those of all of it"
 
 
+def printable(text: str) -> str:
+    """Text as a terminal may show it: control characters as they are written in Python."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def brief(text: str, longest: int) -> str:
     """Text as it can be seen in one line, and no longer than that."""
-    text = text.strip()[: longest + 1]
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    text = printable(text.strip()[: longest + 1])
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
@@ -151,7 +153,7 @@ def html_text(text: str, marks: Sequence[Mark], strongest: float | None = None) 
     pieces, at = [], 0
     for start, end, odds in marks:
         pieces.append(escaped(squeezed(text[at:start])))
-        style = colour(float(np.clip(odds / widest, -1.0, 1.0)))
+        style = colour(max(-1.0, min(1.0, odds / widest)))
         word = escaped(text[start:end])
         pieces.append(f'<span style="{style}" title="{odds:+.3f}">{word}</span>')
         at = end

@@ -17,8 +17,9 @@ from numpy.testing import assert_allclose
 
 from naively import AutoBayes, Categorical, GaussianBayes, NaiveBayes, Student, TextNB, load
 from naively.cli.main import run
-from naively.cli.reported_form import fields
+from naively.cli.reported import fields
 from naively.cli.reported_rows import Looked
+from naively.model_summary import left_out
 
 pytest.importorskip("jinja2", reason="needs naively[report]")
 pytest.importorskip("matplotlib", reason="needs naively[report]")
@@ -114,13 +115,13 @@ def test_its_numbers_are_those_of_fit(table_page, capsys):
     report = folder / "fit.json"
     assert run(["fit", str(folder / "rows.csv"), "--target", "y", "-o", str(folder / "n"),
                 "--json"]) == 0  # fmt: skip
-    report = json.loads(capsys.readouterr().out)["left_out_rows"]
+    report = json.loads(capsys.readouterr().out)["cross_validation"]
     tiles = texts(tree, ".//div[@class='tiles']/div/b")
     assert tiles == [
         f"{100 * report['accuracy']:.2f}%", f"{report['log_loss']:#.4g}",
         f"{100 * report['calibration_error']:.2f}%",
     ]  # fmt: skip
-    assert "left out in turn" in texts(tree, ".//section[@id='quality']//h3")[0]
+    assert "-fold cross-validation on" in texts(tree, ".//section[@id='quality']//h3")[0]
     model = load(folder / "m")
     shapes = {" × ".join(one.names): one for one in model.evidence_}
     figures = list(tree.iterfind(".//section[@id='shapes']//figure"))
@@ -152,7 +153,9 @@ def test_rows_without_labels(table_page, tmp_path):
     _, folder = table_page
     TABLE[:50].to_csv(tmp_path / "new.csv", index=False)
     tree = parsed(page_of(tmp_path, folder / "m", tmp_path / "new.csv"))
-    assert "left out in turn" in texts(tree, ".//section[@id='quality']//h3")[0]  # from the file
+    assert (
+        "-fold cross-validation on" in texts(tree, ".//section[@id='quality']//h3")[0]
+    )  # from the file
     assert texts(tree, ".//article//h3")
     assert "The surest mistakes" not in texts(tree, ".//h2")
 
@@ -199,7 +202,10 @@ def test_the_form_begins_with_the_cells_of_the_first_example(tmp_path):
         [k % 2 for k in range(90)],
     )  # fmt: skip
     cells = {"flag": "TRUE", "price": " 1.50", "clock": "12:30:00", "size": "1_000", "job": "new"}
-    found = {one["name"]: one for one in fields(model.model_, Looked(first=cells))}
+    found = {
+        one["name"]: one
+        for one in fields(model.model_, left_out(model.model_), Looked(first=cells))
+    }
     values = {name: one["value"] for name, one in found.items()}
     assert values == {"flag": "true", "price": "1.5", "clock": "12:30", "size": None, "job": "new"}
     assert all(one["value"] in one["levels"] for one in found.values() if one["kind"] == "level")
@@ -275,10 +281,10 @@ def test_text_beside_other_columns_and_dates(tmp_path):
     assert len(heads) == len(set(heads))
     drawn = "".join(texts(tree, ".//section[@id='shapes']"))
     assert "letter, each time" not in drawn
-    assert "Not shown: the texts of 'body', whose words are above" in drawn
+    assert "Not shown: the texts of 'body', whose terms are above" in drawn
     model = load(tmp_path / "m")
     many = sum(len(one.bins) > 2 for one in model.evidence_)
-    assert ("of three columns or more" in drawn) == bool(many)
+    assert ("of three features or more" in drawn) == bool(many)
     dense = {" × ".join(one.names) for one in model.evidence_ if not one.bins and not one.of_text}
     assert dense
     assert all(f"{name} (" in drawn for name in dense)
@@ -333,9 +339,7 @@ def test_files_may_hold_a_column_as_numbers_and_as_text(tmp_path):
 def test_weighed_text_of_python(tmp_path):
     TextNB(weights="auto").fit(TEXTS, LABELS).save(tmp_path / "m")
     tree = check_alone(page_of(tmp_path, tmp_path / "m"))
-    assert "of those it learned" in (said := texts(tree, ".//section[@id='quality']//h3")[0]) or (
-        "it learned" in said
-    )
+    assert "ross-validation on" in texts(tree, ".//section[@id='quality']//h3")[0]
     assert tree.find(".//textarea") is None  # which the script makes
     assert tree.find(".//form") is not None
 
@@ -343,7 +347,7 @@ def test_weighed_text_of_python(tmp_path):
 def test_a_plain_product(tmp_path):
     NaiveBayes().fit(TABLE, LABELS).save(tmp_path / "m")
     tree = check_alone(page_of(tmp_path, tmp_path / "m"))
-    assert "does not say" in texts(tree, ".//section[@id='quality']/p")[0]
+    assert "stores no training rows" in texts(tree, ".//section[@id='quality']/p")[0]
     assert len(list(tree.iterfind(".//section[@id='shapes']//img"))) >= 3
     left = "".join(texts(tree, ".//section[@id='data']"))
     assert "only one" in left
@@ -417,7 +421,7 @@ def test_real_data(tmp_path):
     arguments = [str(tmp_path / "t.csv"), "--target", "survived", "-o", str(tmp_path / "m")]
     assert run(["fit", *arguments]) == 0
     tree = check_alone(page_of(tmp_path, tmp_path / "m", tmp_path / "t.csv"))
-    assert "left out in turn" in texts(tree, ".//section[@id='quality']//h3")[0]
+    assert "-fold cross-validation on" in texts(tree, ".//section[@id='quality']//h3")[0]
     assert "sex" in texts(tree, ".//section[@id='shapes']//h3")
     assert "name" not in {
         one["name"] for one in engine_and_model(tmp_path / "page.html")[2]["form"]

@@ -213,8 +213,8 @@ def inspect(
     Parameters
     ----------
     features
-        How many columns to show, those first that tell most about the class; of columns of text,
-        how many words of each class.
+        How many features to show, the most important first; of text, how many terms of each
+        class.
     column
         Show what each bin or level of a column adds to the scores, and the rows behind it, of a
         model that weighs evidence; of columns together, name all.
@@ -222,23 +222,29 @@ def inspect(
         Draw that too, in a file such as shapes.png, or what moves the scores most; needs
         naively[plot].
     """
-    from naively.cli import layout, models, multilabel, pictures, report, shapes
+    from naively.cli import layout, models, pictures, shapes
+    from naively.cli import summary as summaries
 
     given.check_count("features", features)
     if plot is not None:
         pictures.check(plot, [str(model)])
     saved = models.load(model)
-    if multilabel.inspect(saved, str(model), features, column, plot, json):
+    if saved.multilabel and (column or plot is not None):
+        raise UsageError("--column and --plot are for models that give each row one label")
+    if not column and plot is None:
+        if json:
+            layout.print_json(summaries.inspect_json(saved))
+        else:
+            summaries.inspected(saved, model, features)
         return
     table = models.shown(saved)
     chosen = shapes.chosen(table, column, plot is not None)
-    if json and column:
-        layout.print_json(shapes.as_json(chosen, table, report.MOST))
-    elif json:
-        layout.print_json(report.inspect_json(saved, table))
+    if json:
+        found = shapes.as_json(chosen, table, summaries.TERMS) if column else None
+        layout.print_json(found or summaries.inspect_json(saved))
     elif column:
         shapes.printed(chosen, table, features)
     else:
-        report.inspected(saved, table, str(model), features)
+        summaries.inspected(saved, model, features)
     if plot is not None:
         shapes.draw(chosen, plot)

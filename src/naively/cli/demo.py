@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from naively.cli import layout, models, report, scores, sources, work
+from naively.cli import layout, models, scores, sources, summary, work
 from naively.cli.options import parsed_family
 from naively.files.atomic import replacing
 from naively.files.safetensors import Saved
@@ -41,8 +41,9 @@ def run(folder: Path) -> None:
     out.print(Text(f"\n$ {learning}", style="bold"), soft_wrap=True)
     family = parsed_family("categorical")
     fitted = work.fit(sources.opened([str(train)]), Question("digit", Wishes({}, numeric=family)))
-    models.write(Saved(fitted.model, "NaiveBayes", {"family": family}), model)
-    report.fitted(fitted, model, 5)
+    saved = Saved(fitted.model, "NaiveBayes", {"family": family})
+    models.write(saved, model)
+    summary.fitted(fitted, saved, model, 5)
     out.print(Text(f"\n$ {testing}", style="bold"), soft_wrap=True)
     scores.evaluated(work.evaluate(models.load(model), sources.opened([str(test)]), None))
     out.print(Text("\nNow you. To do it again by hand, and to look further:", style="bold"))

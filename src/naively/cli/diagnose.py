@@ -11,9 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from naively.cli import layout, progress
-from naively.cli.columns import held
 from naively.cli.errors import printable
-from naively.cli.inside import by_remark
 from naively.cli.layout import clean, new_table, room_beside
 from naively.cli.sources import Opened
 from naively.cli.work import sampled
@@ -21,6 +19,7 @@ from naively.evaluation.diagnose import diagnosis
 from naively.evaluation.diagnose.diagnosis import Diagnosis, examine
 from naively.evaluation.diagnose.pairs import ColumnPair
 from naively.pooling.dates import as_dates
+from naively.summary_tables import grouped, held
 from naively.tables import values
 from naively.tables.learning import Question
 from naively.tables.wordy import said, wordy
@@ -42,7 +41,7 @@ def run(source: Opened, question: Question) -> Diagnosis:
         for name, kind in found.columns.items()
         if kind == "levels" and name not in question.wishes.columns
     }
-    for how, names in by_remark({name: how for name, how in remarks.items() if how}).items():
+    for how, names in grouped({name: how for name, how in remarks.items() if how}).items():
         progress.note(held(names, how))
     return found
 

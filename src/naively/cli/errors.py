@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-
-def printable(text: str) -> str:
-    """Text as a terminal may show it: control characters as they are written in Python."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+from naively.markup import printable as printable
 
 
 def some(names: Iterable[Any]) -> str:

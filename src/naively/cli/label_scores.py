@@ -109,7 +109,7 @@ def evaluated(found: Evaluated) -> None:
             macro_F1=f"{scores.macro_f1:.4f}, the mean of the labels",
             exact=f"{scores.exact / scores.rows:.2%} of the rows have their labels and no others",
             log_loss=f"{scores.log_loss:.4f} nats a row, of all labels; "
-            f"{scores.prior_log_loss:.4f} by how frequent they are",
+            f"{scores.baseline_log_loss:.4f} by how frequent they are",
             labels=f"are given from P = {found.threshold:g} on",
         )
     )

@@ -47,7 +47,7 @@ def fit(
     output
         The model file to write; `naively.load` reads it in Python.
     features
-        How many columns the report lists.
+        How many features are listed.
     like
         A model file: its target, families and smoothing are taken, so that the two models add up.
         For parts of a table that are learned apart. Of a model that weighs evidence its plan is
@@ -65,7 +65,7 @@ def fit(
         it makes of the column that tells most, in a file such as smoothing.png; with --naive. Needs
         naively[plot].
     """
-    from naively.cli import layout, models, parting, progress, report, smoothing, sources, work
+    from naively.cli import layout, models, parting, progress, smoothing, sources, summary, work
     from naively.cli import multilabel as labelled
     from naively.cli.errors import UsageError
     from naively.cli.odd_labels import odd
@@ -122,9 +122,9 @@ def fit(
     for remark in odd(fitted.model) if like is None else ():
         progress.note(remark)
     if json:
-        layout.print_json(report.fit_json(fitted, str(output)))
+        layout.print_json(summary.fit_json(fitted, saved, output))
     else:
-        report.fitted(fitted, output, features)
+        summary.fitted(fitted, saved, output, features)
     if plot is not None:
         smoothing.draw(fitted, question, options, source.files.texts, plot)
 
@@ -155,7 +155,7 @@ def update(
     evaluate
         Predict the new rows before they are learned, and print how well.
     """
-    from naively.cli import models, parting, progress, report, sources, work
+    from naively.cli import models, parting, progress, sources, summary, work
     from naively.cli.errors import UsageError
     from naively.cli.options import wishes_of
     from naively.files import parted
@@ -182,9 +182,9 @@ def update(
     for said in turned(before, now.model):
         progress.note(said)
     more = {"replaced": gone, "expired": parting.named(old)}
-    report.changed("learned", fitted.model.rows, now.model, output, part=part, **more)
+    summary.changed("learned", fitted.model.rows, now.model, output, part=part, **more)
     if fitted.held is not None:
-        report.predicted_first(fitted.held, saved.model)
+        summary.predicted_first(fitted.held, saved.model)
 
 
 @app.command
@@ -209,7 +209,7 @@ def forget(
         A new file for a receipt, with digests of the model before and after, and of the rows, for
         `naively verify`.
     """
-    from naively.cli import layout, models, parting, receipts, report, sources, work
+    from naively.cli import layout, models, parting, receipts, sources, summary, work
     from naively.files.digest import digest
 
     output = options.output or model
@@ -231,7 +231,7 @@ def forget(
         with receipts.written(receipt, before, gone, now.model, named):
             models.write(now, output)
     noted = None if receipt is None else layout.clean(receipt, 200)
-    report.changed("forgot", gone.rows, now.model, output, receipt=noted)
+    summary.changed("forgot", gone.rows, now.model, output, receipt=noted)
 
 
 @app.command
@@ -246,7 +246,7 @@ def merge(*models: Path, output: given.NewFile) -> None:
         The model file to write.
     """
     from naively.cli import models as files
-    from naively.cli import report, sources
+    from naively.cli import sources, summary
     from naively.cli.errors import UsageError
     from naively.files import locks
 
@@ -256,7 +256,7 @@ def merge(*models: Path, output: given.NewFile) -> None:
     with locks.alone(output):
         saved = files.merged(models)
         files.write(saved, output)
-    report.changed("merged", None, saved.model, output)
+    summary.changed("merged", None, saved.model, output)
 
 
 @app.command

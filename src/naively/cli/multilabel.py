@@ -1,4 +1,4 @@
-"""Documents with any number of labels on the command line: what is learned, said and judged."""
+"""Documents with any number of labels on the command line: what is learned and predicted."""
 
 from __future__ import annotations
 
@@ -10,25 +10,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from naively.cli import layout, models, progress, work
+from naively.cli import layout, models, progress, summary, work
 from naively.cli.arguments import LEARNING, LearningOptions
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.layout import clean, facts, new_table, with_notes
 from naively.cli.options import missing_of, prior_of
 from naively.cli.sources import Opened, no_such, opened, target_among
-from naively.cli.work import Fitted
-from naively.engines.threads import workers
 from naively.families.registry import FAMILIES
 from naively.families.text import Text
 from naively.files import locks, parted
 from naively.files.safetensors import Saved
 from naively.labels import Labels
-from naively.markup import counted, magnitude
 from naively.multilabel import LabelsPosterior, Multilabel
+from naively.summary_tables import FEATURES
 from naively.tables.inference import Wishes
 from naively.tables.label_cells import USUAL, LabelCells, notice
 from naively.tables.learning import Question
-from naively.tables.telling import telling_terms
 
 TAKEN = (
     "naive",
@@ -45,8 +41,6 @@ TAKEN = (
 )
 """Options of `fit` that go with --multilabel."""
 USUAL_THRESHOLD = 0.5
-LISTED, TERMS = 30, 10
-"""Labels that a terminal shows, those of most rows; terms of each for programs."""
 
 
 def opened_new(
@@ -103,17 +97,9 @@ def fit(
         models.write(saved, output)
     models.unread(model, model.invalid, "learned")
     if json:
-        layout.print_json(
-            {
-                "model": str(output),
-                "skipped": model.unlabelled,
-                "seconds": result.seconds,
-                "separator": question.cells.separator,
-                **as_json(Saved(model, "MultilabelNB"), TERMS),
-            }
-        )
+        layout.print_json(summary.fit_json(result, saved, output))
     else:
-        fitted(result, question, output)
+        summary.fitted(result, saved, output, FEATURES)
 
 
 def _columns(source: Opened, target: str, options: LearningOptions) -> tuple[str, list[str]]:
@@ -183,123 +169,6 @@ class LabelRule:
         for row, own in enumerate(sets):
             found[row] = own if self.separator is None else self.separator.join(map(str, own))
         return found
-
-
-# ---- what people see -----------------------------------------------------------------------------
-
-
-def fitted(result: Fitted, question: Question, output: Path) -> None:
-    """What `naively fit --multilabel` did."""
-    model: Any = result.model
-    out = layout.console()
-    assert question.cells is not None
-    skipped = f" ({model.unlabelled:,} skipped: their labels are not known)"
-    out.print(
-        facts(
-            target=clean(model.target),
-            rows=f"{model.rows:,}" + (skipped if model.unlabelled else ""),
-            labels=_labels(model),
-            parted_by=repr(question.cells.separator),
-            terms=f"{model.parts[0].met:,} of {clean(model.feature_names[0])}",
-            **_left_out(model),
-            time=layout.pace(result.seconds, model.rows),
-            written=layout.written(output),
-        )
-    )
-
-
-def _labels(model: Any) -> str:
-    weights = model.class_weight.rounded()[1:].tolist()
-    size = len(model.labels)
-    return (
-        f"{size:,}: {layout.classes_listed(dict(zip(model.labels.tolist(), weights, strict=True)))}"
-    )
-
-
-def _left_out(model: Any) -> dict[str, str]:
-    judged = model.posterior().parameters.judged
-    if judged is None:
-        return {}
-    return {"log-loss": f"{judged.log_loss:.4f} nats a row, of all labels, each row left out"}
-
-
-def inspect(saved: Saved, path: str, most: int, column: Any, plot: Path | None, json: bool) -> bool:
-    """Whether rows have any number of labels; if so it shows what `naively inspect` shows."""
-    if not saved.multilabel:
-        return False
-    if column or plot is not None:
-        raise UsageError("--column and --plot are for models that give each row one label")
-    if json:
-        layout.print_json(as_json(saved, most))
-    else:
-        inspected(saved, path, most)
-    return True
-
-
-def inspected(saved: Saved, path: str, most: int) -> None:
-    """What a model file holds."""
-    model: Any = saved.model
-    posterior = model.posterior(workers(None))
-    out = layout.console()
-    out.print(
-        facts(
-            file=clean(path, 200),
-            parameters=magnitude(posterior.n_parameters),
-            estimator=clean(saved.estimator),
-            target=clean(model.target) if model.target else None,
-            rows=f"{model.class_weight.rounded()[0]:,.10g}",
-            labels=f"{len(posterior.classes):,}",
-            written_by=f"naively {clean(saved.written_by)}",
-            **_left_out(model),
-        )
-    )
-    out.print()
-    table = new_table("label")
-    for name in ("rows", "share"):
-        table.add_column(name, justify="right")
-    table.add_column("terms that speak for it", overflow="ellipsis", no_wrap=True)
-    weights = model.class_weight.rounded()[1:]
-    order = np.argsort(-weights, kind="stable")
-    for k in order[:LISTED].tolist():
-        terms = ", ".join(clean(term) for term in _telling(posterior, k, most))
-        table.add_row(
-            clean(posterior.classes[k]), f"{weights[k]:,.10g}",
-            f"{posterior.class_prior[k]:.4f}", terms,
-        )  # fmt: skip
-    rest = len(order) - LISTED
-    out.print(
-        with_notes(table, f"and {counted(rest, 'label')} of fewer rows" if rest > 0 else None)
-    )
-
-
-def _telling(posterior: LabelsPosterior, k: int, most: int) -> list[str]:
-    """The terms that tell most for a label."""
-    one = posterior.of(posterior.classes.tolist()[k])
-    return [term for term, *_ in telling_terms(one, one.parameters, most)[1]]
-
-
-def as_json(saved: Saved, most: int) -> dict[str, Any]:
-    """What a model file holds, for programs."""
-    model: Any = saved.model
-    posterior = model.posterior(workers(None))
-    weights = model.class_weight.rounded().tolist()
-    judged = posterior.parameters.judged
-    return {
-        "estimator": saved.estimator,
-        "target": model.target,
-        "written_by": saved.written_by,
-        "rows": weights[0],
-        "n_parameters": int(posterior.n_parameters),
-        "log_loss_left_out": None if judged is None else judged.log_loss,
-        "labels": {
-            str(label): {
-                "weight": weights[1 + k],
-                "prior": float(posterior.class_prior[k]),
-                "terms": _telling(posterior, k, most),
-            }
-            for k, label in enumerate(posterior.classes.tolist())
-        },
-    }
 
 
 def of_label(saved: Saved, source: Opened, label: str | None) -> Saved:

@@ -11,12 +11,13 @@ from rich.text import Text
 
 from naively.cli import progress
 from naively.cli.errors import UsageError, UserError
-from naively.cli.layout import clean, new_table, size_in_words, with_notes
+from naively.cli.layout import clean, new_table, with_notes
 from naively.files import parted
 from naively.files.parts import REST, Part
 from naively.files.safetensors import ModelFileError, Saved
 from naively.markup import counted
 from naively.model import Model
+from naively.rendering import size_in_words
 
 SHOWN = 30  # parts that a table shows
 SOME = 5  # parts that a line names

@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from rich.cells import cell_len, set_cell_size
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from naively.cli import layout, predictions, progress, words
+from naively.cli import layout, predictions, progress
 from naively.cli.layout import clean, new_table, note
 from naively.cli.rows import Explained
 from naively.cli.sources import Opened
@@ -25,15 +26,19 @@ from naively.markup import (
     LONGEST,
     NO_ESTIMATE,
     Line,
+    Mark,
     brief,
+    cut_note,
     folded,
     largest,
     length,
+    printable,
     shown,
+    squeezed,
     total_odds,
 )
 from naively.tables.why_not import WhyNot
-from naively.text_explanation import SHARED
+from naively.text_explanation import SHARED, TextExplanation
 
 BEGIN = """<!doctype html>
 <html lang="en">
@@ -54,6 +59,12 @@ details[open] { padding-bottom: 1.5em }
 END = "</body>\n</html>\n"
 LABEL = 16
 """Characters of a label, of a column and of a value in a line."""
+SHOWN = 10_000
+"""Characters of a text that are printed."""
+STRONG, CLEAR, FAINT = 0.5, 0.2, 0.05
+"""Parts of the largest log-odds of a text, by which terms are marked."""
+FOR = ("bold #ffffff on #005fd7", "bold #3a8ee6", "#3a8ee6")
+AGAINST = ("bold #000000 on #ff8700", "bold #d98200", "#d98200")
 IN_TURN = (
     "columns taken together: what each adds to those before it; in another order the parts are "
     "others, and their sum is the same"
@@ -99,7 +110,7 @@ def in_brief(result: Explained) -> None:
             room -= cell_len(said)
             if odds == 0.0 or (room < 0 and k):
                 break
-            line.append(said, style=words.FOR[2] if odds > 0 else words.AGAINST[2])
+            line.append(said, style=FOR[2] if odds > 0 else AGAINST[2])
         out.print(line)
     label, other = result.pair
     one = "the predicted class" if label is None else clean(label, 20)
@@ -128,7 +139,7 @@ def _print_row(out: Any, number: int, row: RowExplanation, pair: ClassPair) -> N
         if row.text is None:
             out.print(Text(text.caption(*pair), style="bold"))
         colours = out.color_system is not None and not out.no_color
-        out.print(words.beginning(text, text.marks(*pair), strongest, colours))
+        out.print(_beginning(text, text.marks(*pair), strongest, colours))
         if text.has_phrases:
             out.print(note(SHARED))
         out.print()
@@ -140,8 +151,8 @@ def _print_row(out: Any, number: int, row: RowExplanation, pair: ClassPair) -> N
     total = total_odds(row.total(*pair))
     out.print(note(f"log-odds of {a} against {b}, in nats: {total} in all"))
     signs = note("+ speaks for ")
-    signs.append(a, f"not dim {words.FOR[1]}").append(", - for ")
-    signs.append(b, f"not dim {words.AGAINST[1]}")
+    signs.append(a, f"not dim {FOR[1]}").append(", - for ")
+    signs.append(b, f"not dim {AGAINST[1]}")
     out.print(signs)
 
 
@@ -173,7 +184,7 @@ def _table(out: Any, heads: tuple[str, ...], rows: Sequence[Line], wide: int) ->
     room = layout.room_beside(list(zip(heads, *cells, strict=True)), out.width)
     for own, (_, _, odds) in zip(cells, rows, strict=True):
         bar = "█" * length(odds, widest, max(0, min(LONGEST, room)))
-        table.add_row(*own, Text(bar, style=words.FOR[2] if odds > 0 else words.AGAINST[2]))
+        table.add_row(*own, Text(bar, style=FOR[2] if odds > 0 else AGAINST[2]))
     return table
 
 
@@ -255,3 +266,42 @@ def to_json(result: Explained) -> None:
     """Write a JSON object a row to standard output."""
     for number, row in _rows(result):
         layout.print_json({"row": number, **row.to_dict(*result.pair)})
+
+
+# ---- texts with their terms marked ---------------------------------------------------------------
+
+
+def _beginning(
+    text: TextExplanation, marks: Sequence[Mark], strongest: float, colours: bool
+) -> Group:
+    """A text with its words marked, or as much of it as one may want to see on a terminal."""
+    part = text.marked[:SHOWN]
+    found = _marked(part, [mark for mark in marks if mark[1] <= SHOWN], strongest, colours)
+    if len(part) == len(text.text):
+        return Group(found)
+    return Group(found.append("…"), Text(), note(cut_note(len(part), len(text.text))))
+
+
+def _marked(text: str, marks: Sequence[Mark], strongest: float, colours: bool) -> Text:
+    """A text with its words marked by their log-odds: in colours, or with numbers."""
+    found, at = Text(), 0
+    for start, end, odds in marks:
+        found.append(_printed(text[at:start]))
+        part = abs(odds) / strongest
+        word = _printed(text[start:end])
+        if colours:
+            level = (part < STRONG) + (part < CLEAR) + (part < FAINT)
+            found.append(word, (*(FOR if odds > 0 else AGAINST), "")[level])
+        else:
+            phrase = f"({word})" if len(word.split()) > 1 else word
+            found.append(f"{phrase}[{odds:+.1f}]" if part >= CLEAR else word)
+        at = end
+    found.append(_printed(text[at:]))
+    found.rstrip()
+    return found
+
+
+def _printed(text: str) -> str:
+    """Text as a terminal may show it, in lines."""
+    lines = squeezed(text).replace("\t", " ").split("\n")
+    return "\n".join(printable(line.removesuffix("\r")) for line in lines)

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from naively.cli import models, work
 from naively.cli.options import learned_question
-from naively.cli.scores import title
 from naively.cli.sources import Opened
 from naively.evaluation.samples import Kept, kept_of
 from naively.evaluation.tally import Scores, Tally
@@ -21,7 +20,8 @@ from naively.files.safetensors import Saved
 from naively.markup import brief, colour, counted, escaped, largest, more_of, shown, squeezed
 from naively.model import Model
 from naively.predictor import Predictor
-from naively.report.facts import Example, Quality, Reason, Table
+from naively.rendering import Table
+from naively.report.facts import Example, Quality, Reason
 from naively.tables.joining import together
 from naively.tables.learning import Plan, Question, labelled, merge, summarise
 from naively.tables.targets import positions
@@ -146,13 +146,21 @@ def _equal(model: Model, question: Question, tables: list[pa.Table]) -> bool:
 
 def _left_out(model: Model, kept: Kept, question: Question) -> Quality | None:
     """How the rows that it learned are predicted, each left out in turn."""
-    scores = work.left_out("the table", model, kept, question)
-    if scores is None:
-        return None
+    found = work.left_out("the table", model, kept, question)
+    return None if found is None else quality_of(found, model)
+
+
+def quality_of(found: Scores, model: Model) -> Quality:
+    """Cross-validation as a page shows it."""
+    folds = "cross-validation" if found.folds is None else f"{found.folds}-fold cross-validation"
+    some = found.rows < model.class_weight.rounded().sum()
+    rows = f"{counted(round(found.rows), 'training row')}{' (a sample)' * bool(some)}"
+    assert found.calibration is not None  # of rows with one label
+    notes = [f"{found.caveat[0].upper()}{found.caveat[1:]}."] if found.caveat else []
     return Quality(
-        title(scores, model).rstrip(":"), scores.accuracy, scores.majority,
-        scores.log_loss, scores.prior_log_loss, scores.calibration, usual(model),
-        [f"{scores.how[0].upper()}{scores.how[1:]}.", *_worse(scores.worse_than_prior)],
+        f"{folds.capitalize()} on {rows}", found.accuracy, found.baseline_accuracy,
+        found.log_loss, found.baseline_log_loss, found.calibration, usual(model),
+        [*notes, *_worse(found.worse_than_prior)],
     )  # fmt: skip
 
 
@@ -172,9 +180,10 @@ def _compared(model: Model, said: Answered, name: str, learned: bool) -> Quality
             f"{counted(int(scores.unknown), 'row')} with a label that the model never met: errors, "
             "but in no log-loss."
         )
+    assert scores.calibration is not None  # of rows with one label
     return Quality(
-        f"On {counted(int(known.sum()), 'row')} of {name}", scores.accuracy, scores.majority,
-        scores.log_loss, scores.prior_log_loss, scores.calibration,
+        f"On {counted(int(known.sum()), 'row')} of {name}", scores.accuracy,
+        scores.baseline_accuracy, scores.log_loss, scores.baseline_log_loss, scores.calibration,
         usual(model), notes, _confusion(model, scores),
     )  # fmt: skip
 

@@ -11,14 +11,13 @@ from rich.text import Text
 
 from naively.cli import layout
 from naively.cli.errors import UsageError, UserError, some
-from naively.cli.inside import remedy
 from naively.cli.layout import clean, new_table, note, with_notes
 from naively.cli.work import Evaluated
 from naively.decisions import DecisionRule
 from naively.evaluation.tally import Decision, RuleScores, Scores
 from naively.files.safetensors import Saved
-from naively.markup import counted
 from naively.model import Model
+from naively.model_summary import remedy
 from naively.plain import rows_in_words
 
 Decisions = dict[str, Decision]
@@ -172,21 +171,18 @@ def _mistakes(scores: Scores, names: list[str]) -> Table:
 
 
 def comparison(scores: Scores, model: Model) -> Group:
-    """How the predictions do, beside those that look at no column.
-
-    Of training rows that models without them predicted, the first scores and how these came about.
-    """
+    """How the predictions do, beside those that look at no column."""
     usual = clean(model.classes[model.class_weight.rounded().argmax()], 30)
     shown = new_table("", "model", "baseline")
     shown.columns[1].style = "bold"
-    shown.add_row("accuracy", f"{scores.accuracy:.2%}", f"{scores.majority:.2%}")
-    losses = scores.log_loss, scores.prior_log_loss
+    shown.add_row("accuracy", f"{scores.accuracy:.2%}", f"{scores.baseline_accuracy:.2%}")
+    losses = scores.log_loss, scores.baseline_log_loss
     shown.add_row("log-loss (nats)", *("·" if np.isnan(one) else f"{one:#.4g}" for one in losses))
-    if not scores.how:
-        shown.add_row("balanced accuracy", f"{scores.balanced_accuracy:.2%}", "")
-        shown.add_row("macro F1", f"{scores.macro_f1:.4f}", "")
-        shown.add_row("Brier score", f"{scores.brier:.4f}", "")
+    shown.add_row("balanced accuracy", f"{scores.balanced_accuracy:.2%}", "")
+    shown.add_row("macro F1", f"{scores.macro_f1:.4f}", "")
+    shown.add_row("Brier score", f"{scores.brier:.4f}", "")
     calibration, by_chance = scores.calibration, "calibration"
+    assert calibration is not None  # of rows with one label
     error = f"{calibration.error:.2%} ± {calibration.standard_error:.2%}"
     shown.add_row("calibration error", error, f"{calibration.by_chance:.2%}")
     ranking = scores.ranking
@@ -199,17 +195,7 @@ def comparison(scores: Scores, model: Model) -> Group:
     return with_notes(
         shown,
         f"baseline: always {usual}; log-loss: the class prior; {by_chance}: by chance",
-        scores.how or None,
         f"its probabilities are worse than the class prior's{remedy(model)}"
         if scores.worse_than_prior
         else None,
     )
-
-
-def title(scores: Scores, model: Model) -> str:
-    """On which training rows a model was scored."""
-    some = scores.rows < model.class_weight.rounded().sum()
-    rows = counted(round(scores.rows), "row")
-    return f"On {rows} of those it learned, left out in turn:" if some else (
-        f"On the {rows} it learned, left out in turn:"
-    )  # fmt: skip

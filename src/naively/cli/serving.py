@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from naively.cli import models, progress, report
+from naively.cli import models, progress, summary
 from naively.cli.errors import UsageError, UserError
 from naively.cli.layout import clean
 from naively.cli.models import TEXT
@@ -179,7 +179,6 @@ def _inspect(saved: Saved) -> Any:
     """What makes the answer of /inspect: that of `naively inspect --json`."""
 
     def inspected(state: Any) -> dict[str, Any]:
-        now = replace(saved, model=state.model)
-        return report.inspect_json(now, models.shown(now))
+        return summary.inspect_json(replace(saved, model=state.model))
 
     return inspected

@@ -10,12 +10,15 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from naively.cli import evidence, inside, layout, pictures, words
+from naively import summary_tables
+from naively.cli import layout, pictures
 from naively.cli.errors import UsageError, UserError
 from naively.cli.layout import clean, new_table, note
+from naively.cli.reasons import AGAINST, FOR
 from naively.exact import Float64, Int64
 from naively.markup import LONGEST, counted, largest, length
 from naively.model import Model
+from naively.model_summary import TextTerms, left_out, text_terms
 from naively.pooling.blocks.shapes import Shape, drawable, of_columns
 from naively.tables.names import no_column
 
@@ -40,7 +43,7 @@ def chosen(model: Model | None, columns: Sequence[str] | None, drawn: bool) -> l
     if not columns:
         return drawable(every)[:BLOCKS]
     for name in columns:
-        if name in (silent := inside.left_out(model)):
+        if name in (silent := left_out(model)):
             raise UserError(f"--column {name}: it is left out ({silent[name]})")
         if name not in model.schema.names:
             raise UsageError(f"--column: {no_column(name, model.schema.ordered)}")
@@ -61,16 +64,17 @@ def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
         if k:
             out.print()
         name = " × ".join(clean(one) for one in shape.names)
-        said = f"{name}: {shape.what}, weight {shape.weight:.2f}, moves {shape.moves:.3f}"
+        said = f"{name}: {shape.kind}, weight {shape.weight:.2f}, importance {shape.importance:.3f}"
         out.print(Text(said, style="bold"))
         if shape.weight < 0:
-            out.print(note(evidence.BELOW))
+            out.print(note(summary_tables.NEGATIVE))
         if shape.bins and not shape.of_text:
             out.print()
             _print_cells(out, shape)
+    labels, weights = model.classes.tolist(), model.class_weight.rounded().tolist()
     for text in texts_of(shapes, model, terms):
         out.print()
-        out.print(words.listed(text, model, out.width))
+        out.print(summary_tables.terms(text, labels, weights, out.width))
     if len(names := shapes[0].names) == 1:
         listed = [
             f"{' × '.join(clean(own) for own in one.names)} ({one.weight:.2f})"
@@ -80,12 +84,12 @@ def printed(shapes: Sequence[Shape], model: Model | None, terms: int) -> None:
             out.print(note(f"also, with its weight: {', '.join(listed)}"))
 
 
-def texts_of(shapes: Sequence[Shape], model: Model, terms: int) -> list[words.Words]:
+def texts_of(shapes: Sequence[Shape], model: Model, terms: int) -> list[TextTerms]:
     """The words of a column of text that tell most, if the blocks are of one."""
     names = shapes[0].names
     if len(names) > 1 or not any(shape.of_text for shape in shapes):
         return []
-    return [text for text in words.words_of(model, terms) if text.name in names]
+    return [text for text in text_terms(model, terms) if text.name in names]
 
 
 def _print_cells(out: Any, shape: Shape) -> None:
@@ -125,7 +129,7 @@ def _with_bars(
     widest = largest(odds)
     for own, one in zip(lines, odds.tolist(), strict=True):
         bar = "█" * length(one, widest, room)
-        table.add_row(*own, Text(bar, style=words.FOR[2] if one > 0 else words.AGAINST[2]))
+        table.add_row(*own, Text(bar, style=FOR[2] if one > 0 else AGAINST[2]))
     return table
 
 
@@ -152,13 +156,13 @@ def as_json(shapes: Sequence[Shape], model: Model | None, terms: int) -> dict[st
     """The same for programs."""
     assert model is not None
     labels = model.classes.tolist()
-    texts = {text.name: text.as_json(labels) for text in texts_of(shapes, model, terms)}
+    texts = {text.name: text.to_dict(labels) for text in texts_of(shapes, model, terms)}
     return {
         "classes": shapes[0].classes.tolist(),
         "blocks": [
             {
-                "columns": list(shape.names), "told_apart": shape.what, "weight": shape.weight,
-                "moves": shape.moves, "bins": [own.labels for own in shape.bins],
+                "features": list(shape.names), "kind": shape.kind, "weight": shape.weight,
+                "importance": shape.importance, "bins": [own.labels for own in shape.bins],
                 "rows": shape.rows.tolist(), "evidence": shape.evidence.tolist(),
             }
             for shape in shapes

@@ -55,7 +55,7 @@ class Fitted:
     model : Model
     seconds : float, that learning took.
     held : Scores of the rows that were held out, or of new rows before they were learned.
-    left_out : Scores of the rows that were learned, each predicted by a model without it.
+    left_out : Scores of cross-validation of the rows that were learned.
     kept : a sample of them; None if some were held out, or another model said what to learn.
     """
 

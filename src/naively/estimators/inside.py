@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,19 @@ import numpy.typing as npt
 import pyarrow as pa
 from sklearn.utils.metaestimators import available_if
 
-from naively.estimators.validation import check_labels, require_labels
+from naively.estimators.validation import check_labels, documents_of, require_labels
 from naively.exact import Float64, Int64
+from naively.explanations import writable
+from naively.families.text_parameters import HASHED
+from naively.labels import Labels
+from naively.model_summary import ModelSummary, summarise
+from naively.multilabel import LabelsPosterior
 from naively.posterior import Posterior
 from naively.statistics.base import Data
 from naively.tables.parameters import parameters
+from naively.tables.telling import bits_of, telling_terms
+from naively.tables.why_not import WhyNot, document_table, why_not
+from naively.text_explanation import TextExplanations
 from naively.workers import Workers
 
 
@@ -27,10 +37,38 @@ def has_density(estimator: Any) -> bool:
     return True
 
 
-class Inside:
-    """P(x | y), the likelihood of rows, and all that was estimated."""
+class Summarised:
+    """What every fitted model can say of itself."""
 
     model_: Any
+
+    @abstractmethod
+    def _posterior(self) -> Any: ...
+
+    def _summarised(self) -> Any:
+        """The model that is summarised."""
+        return self.model_
+
+    def summary(self, terms: int = 10) -> ModelSummary:
+        """What the model is: features, interactions, classes, cross-validation, sizes.
+
+        Print it; `to_frame` and `to_arrow` make a table of the features with their importance, and
+        `to_dict` has all of it, in the words of ``naively inspect --json``.
+
+        Parameters
+        ----------
+        terms : of each class that are listed of a column of text.
+        """
+        from naively.summary_tables import PrintedSummary  # which loads rich
+
+        check_number("terms", terms)
+        self._posterior()  # an error if nothing was learned
+        shown = " ".join(repr(self).split())
+        return summarise(self._summarised(), shown.removesuffix("()"), terms, kind=PrintedSummary)
+
+
+class Inside(Summarised):
+    """P(x | y), the likelihood of rows, and all that was estimated."""
 
     @abstractmethod
     def _ask(self, X: Any, answer: Any) -> npt.NDArray[Any]: ...
@@ -146,3 +184,146 @@ def codes_of(labels: npt.NDArray[Any], classes: npt.NDArray[Any], before: int = 
             f"not know: it knows {', '.join(map(repr, known))}"
         )
     return codes
+
+
+# ---- of texts ------------------------------------------------------------------------------------
+
+
+class InsideTexts(Summarised):
+    """Reasons, and the terms with what they tell."""
+
+    _posterior: Any
+
+    def explain(self, X: Any) -> TextExplanations:
+        """Why each document has its scores: what its terms and the prior add to each class.
+
+        Printing one shows the terms that matter most; a notebook also marks them in the text.
+        `to_html` makes a page of all, and `to_arrow` a flat table. Of `NBSVM` the intercept is in
+        the place of the prior.
+        """
+        return TextExplanations.of(self._posterior(), documents_of(X))
+
+    def why_not(self, X: Any, label: Any = None) -> list[WhyNot]:
+        """What would have to be said in each document for it to be of another class.
+
+        Parameters
+        ----------
+        X : (n,) documents.
+        label : the class that is asked about; by default the next most probable one of each.
+
+        Returns
+        -------
+        list of `WhyNot` : print one, or ask it for its `terms`, those that would add most to the
+            log-odds of that class, and how many of them would be enough `together`.
+
+        Raises
+        ------
+        ValueError : if the label is not one of the classes.
+        """
+        return list(why_not(self._posterior(), document_table(X), label))
+
+    def telling_terms(self, k: int = 10) -> pa.Table:
+        """The k terms of each class that tell most about it, as an Arrow table, a line each.
+
+        Its columns are ``class``, ``term``, ``log_odds`` (in nats: what the term adds to the class
+        against the others together) and ``bits`` (as `information_` has them), for each class what
+        tells most first: what is as frequent in the class as its log-odds are high. Only terms
+        that speak for the class are listed.
+
+        Raises
+        ------
+        ValueError : if terms are hashed, so that their names are not kept; or if k is no number of
+            terms.
+        """
+        check_number("k", k)
+        posterior: Posterior = self._posterior()
+        parameters: Any = posterior.parameters
+        if parameters.hashed:
+            raise ValueError(HASHED)
+        found = telling_terms(posterior, parameters, int(k))
+        return _told("class", posterior.classes, found)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+        """`terms_`, under the name that scikit-learn's `CountVectorizer` has for them."""
+        parameters: Any = self._posterior().parameters
+        return np.array(parameters.terms, object)
+
+    @property
+    def terms_(self) -> npt.NDArray[Any]:
+        """The terms that count, sorted, (V,)."""
+        return self.get_feature_names_out()
+
+    @property
+    def information_(self) -> Float64:
+        """Mutual information I(term; class) in bits, (V,): of one word, "bernoulli": one document.
+
+        For "complement" that of the multinomial model of the same counts, as for `NBSVM`, whose
+        documents have each term once.
+        """
+        posterior: Posterior = self._posterior()
+        parameters: Any = posterior.parameters
+        return bits_of(parameters.events(()), posterior.class_prior)
+
+
+class InsideLabels(Summarised):
+    """Reasons and telling terms where documents have any number of labels."""
+
+    _posterior: Any
+
+    def explain(self, X: Any, label: Any) -> TextExplanations:
+        """Why each document has the probability of a label that it has: what its terms, the prior
+        and the bias add to the log-odds of ``label`` against ``not label``.
+
+        Raises
+        ------
+        ValueError : if the label is none of `classes_`.
+        """
+        return TextExplanations.of(self._posterior().of(label), documents_of(X))
+
+    def telling_terms(self, k: int = 10) -> pa.Table:
+        """The k terms of each label that tell most for it, as an Arrow table, a line each.
+
+        Its columns are ``label``, ``term``, ``log_odds`` (in nats: what the term adds to the label)
+        and ``bits`` (what one chance of it tells about the label), what tells most first. Only
+        terms that speak for the label are listed.
+
+        Raises
+        ------
+        ValueError : if terms are hashed, so that their names are not kept; or if k is no number of
+            terms.
+        """
+        check_number("k", k)
+        posterior: LabelsPosterior = self._posterior()
+        if posterior.parameters.vocabulary is None:
+            raise ValueError(HASHED)
+        each = [posterior.of(label) for label in posterior.classes.tolist()]
+        found = [telling_terms(one, one.parameters, int(k))[1] for one in each]
+        return _told("label", posterior.classes, found)
+
+    @property
+    def terms_(self) -> npt.NDArray[Any]:
+        """The terms that count, sorted, (V,)."""
+        return np.array(self._posterior().parameters.terms, object)
+
+
+def check_number(name: str, value: Any) -> None:
+    """Raise ValueError unless a parameter is a number of terms."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{name} must be a number of terms, 0 or more, not {value!r}")
+
+
+def _told(
+    called: str, classes: Labels, found: Sequence[Sequence[tuple[str, float, float]]]
+) -> pa.Table:
+    """The terms of each class with what they tell, a line each."""
+    labels = pa.array(classes.tolist())
+    sizes = [len(own) for own in found]
+    term, odds, bits = zip(*chain(*found), strict=True) if sum(sizes) else [()] * 3
+    return pa.table(
+        {
+            called: labels.take(pa.array(np.repeat(np.arange(len(sizes)), sizes))),
+            "term": pa.array(map(writable, term), pa.string()),
+            "log_odds": pa.array(odds, pa.float64()),
+            "bits": pa.array(bits, pa.float64()),
+        }
+    )

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from naively.engines.threads import workers
 from naively.estimators.given import as_kind
-from naively.estimators.inside_texts import InsideLabels
+from naively.estimators.inside import InsideLabels
 from naively.estimators.label_cells import label_sets
 from naively.estimators.learning import Learning
 from naively.estimators.text import TextOptions, stop_words

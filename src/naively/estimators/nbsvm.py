@@ -249,6 +249,10 @@ class NBSVM(TextClassifier):
         check_is_fitted(self)
         return self._weighed.posterior(workers(self.n_jobs))
 
+    def _summarised(self) -> Weighed:
+        """The counts as the weights read them."""
+        return self._weighed
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, with the counts that naive Bayes learned, to a file: see `naively.load`.
 

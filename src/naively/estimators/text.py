@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from naively.engines.threads import workers
 from naively.estimators.from_parameters import FromWords
-from naively.estimators.inside_texts import InsideTexts
+from naively.estimators.inside import InsideTexts
 from naively.estimators.validation import (
     check_labels,
     check_total,

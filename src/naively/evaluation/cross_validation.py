@@ -95,14 +95,16 @@ class LeftOut:
         return self.scores.log_loss
 
     @property
-    def prior_log_loss(self) -> float:
+    def baseline_log_loss(self) -> float:
         """The same of the class prior, which looks at no column: what there is to beat."""
-        return self.scores.prior_log_loss
+        return self.scores.baseline_log_loss
 
     @property
     def calibration(self) -> Reliability:
         """The probability of the most probable class beside how often it is the row's own."""
-        return self.scores.calibration
+        found = self.scores.calibration
+        assert found is not None  # of rows with one label
+        return found
 
     @property
     def calibration_error(self) -> float:
@@ -125,7 +127,7 @@ class LeftOut:
             "did not learn it",
             f"accuracy           {self.accuracy:.2%}",
             f"log-loss (nats)    {self.log_loss:#.4g}",
-            f"  of class prior   {self.prior_log_loss:#.4g}",
+            f"  of class prior   {self.baseline_log_loss:#.4g}",
             f"calibration error  {calibration.error:.2%} ± {calibration.standard_error:.2%}",
         ]
         if self.settings:
@@ -168,9 +170,7 @@ def left_out(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) 
     ]  # fmt: skip
 
 
-def scores(
-    folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading], how: str = ""
-) -> list[Scores]:
+def scores(folds: Folds, tests: Sequence[Int64], readings: Sequence[Reading]) -> list[Scores]:
     """How the test rows of all splits are predicted, by each way to read what was counted."""
     weights = folds.rows.weights
 
@@ -183,7 +183,7 @@ def scores(
         return tally
 
     by_split = folds.ask(tests, readings, answer)
-    return [reduce(add, tallies).scores(how) for tallies in zip(*by_split, strict=True)]
+    return [reduce(add, tallies).scores() for tallies in zip(*by_split, strict=True)]
 
 
 # ---- smoothing -----------------------------------------------------------------------------------
@@ -201,13 +201,13 @@ class SmoothingCurve:
     alphas : (A,) l, increasing.
     log_loss : (A,) mean -log P(label | x) of rows that were left out in turn, in nats.
     error : (A,) part of them whose class was not the most probable one.
-    prior_log_loss : what the class prior has, in nats.
+    baseline_log_loss : what the class prior has, in nats.
     """
 
     alphas: Float64
     log_loss: Float64
     error: Float64
-    prior_log_loss: float
+    baseline_log_loss: float
     _whole: Model
     _readings: Sequence[Reading]
 
@@ -223,5 +223,5 @@ def smoothing_curve(
     """The curve of rows that are left out, by how their counts are read with each alpha."""
     found = scores(folds, tests, readings)
     log_loss, error = np.array([(one.log_loss, one.error) for one in found]).T
-    prior = found[0].prior_log_loss
+    prior = found[0].baseline_log_loss
     return SmoothingCurve(np.array(alphas, float), log_loss, error, prior, folds.whole(), readings)

@@ -266,11 +266,11 @@ class Scores:
     unknown : weight of the rows whose label the model did not know: each counts as an error.
     accuracy : part of the rows whose label was the most probable one.
     log_loss : mean -log P(label | x) in nats, of the rows that are not unknown.
-    prior_log_loss : the same of always saying the class prior.
+    baseline_log_loss : the same of always saying the class prior.
     brier : mean Σ_c (P(c | x) - I(c = label))², from 0 to 2; NaN if not known.
-    majority : accuracy of always saying the most frequent label: of those in training, where that
+    baseline_accuracy : of always saying the most frequent label: of those in training, where that
         is known.
-    calibration : Reliability of the predicted classes.
+    calibration : Reliability of the predicted classes; None of rows with any number of labels.
     classes : (C,) labels; None where only accuracy, log-loss and calibration are known.
     confusion : (C, C) rows of class i that were taken for class j.
     mistaken : (C,) rows with an unknown label that were taken for each class.
@@ -279,17 +279,18 @@ class Scores:
         learned fewer rows of; None of a model of more, unless one is named.
     ranking : Ranking of the rows that are not unknown, by the probability of that class.
     log_loss_standard_error, brier_standard_error : of means over the rows.
-    how : what each row was predicted by, where that was not the model itself.
+    folds : how many, of cross-validation; None where they differ, or of other rows.
+    caveat : what was chosen on all rows, and what follows; empty if nothing was.
     """
 
     rows: float
     unknown: float
     accuracy: float
     log_loss: float
-    prior_log_loss: float
+    baseline_log_loss: float
     brier: float
-    majority: float
-    calibration: Reliability
+    baseline_accuracy: float
+    calibration: Reliability | None
     classes: Labels | None = None
     confusion: npt.NDArray[Any] = field(default_factory=lambda: np.empty((0, 0)))
     mistaken: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0))
@@ -298,7 +299,8 @@ class Scores:
     ranking: Ranking | None = None
     log_loss_standard_error: float = math.nan
     brier_standard_error: float = math.nan
-    how: str = ""
+    folds: int | None = None
+    caveat: str = ""
 
     @property
     def error(self) -> float:
@@ -315,7 +317,7 @@ class Scores:
     @property
     def worse_than_prior(self) -> bool:
         """Whether the class prior alone gives better probabilities."""
-        return self.log_loss > self.prior_log_loss
+        return self.log_loss > self.baseline_log_loss
 
     @property
     def by_class(self) -> Hits:
@@ -348,18 +350,20 @@ class Scores:
         """All of it for programs; what is not known is left out."""
         labels = [] if self.classes is None else self.classes.tolist()
         found: dict[str, Any] = {"rows": self.rows, "unknown": self.unknown}
-        found["how"] = self.how
         names = "accuracy", "accuracy_standard_error", "log_loss", "log_loss_standard_error"
         found |= {name: getattr(self, name) for name in names}
         if self.classes is not None:
             names = "brier", "brier_standard_error", "balanced_accuracy", "macro_f1"
             found |= {name: getattr(self, name) for name in names}
+        if self.calibration is not None:
+            found |= {
+                "calibration_error": self.calibration.error,
+                "calibration_standard_error": self.calibration.standard_error,
+                "calibration_by_chance": self.calibration.by_chance,
+            }
         found |= {
-            "calibration_error": self.calibration.error,
-            "calibration_standard_error": self.calibration.standard_error,
-            "calibration_by_chance": self.calibration.by_chance,
-            "majority": self.majority,
-            "prior_log_loss": self.prior_log_loss,
+            "baseline_accuracy": self.baseline_accuracy,
+            "baseline_log_loss": self.baseline_log_loss,
             "worse_than_prior": self.worse_than_prior,
         }
         if self.positive is not None and self.ranking is not None:
@@ -369,7 +373,11 @@ class Scores:
             found["average_precision"] = self.ranking.average_precision()
         if self.classes is not None:
             found |= {"classes": labels, "confusion": self.confusion.tolist()}
-        return {name: value for name, value in found.items() if name != "how" or value}
+        if self.folds is not None:
+            found["folds"] = self.folds
+        if self.caveat:
+            found["caveat"] = self.caveat
+        return found
 
 
 class Tally:
@@ -473,7 +481,7 @@ class Tally:
         total.sure, total.chances = self.sure + other.sure, self.chances + other.chances
         return total
 
-    def scores(self, how: str = "") -> Scores:
+    def scores(self) -> Scores:
         """The scores of all rows so far."""
         counts = self.counts.rounded()
         if (counts == np.floor(counts)).all():
@@ -497,9 +505,9 @@ class Tally:
             unknown=_plain(rows - sums[KNOWN]),
             accuracy=_ratio(np.diag(matrix).sum(), rows),
             log_loss=mean(LOSS, INFINITE),
-            prior_log_loss=mean(PRIOR_LOSS, PRIOR_INFINITE),
+            baseline_log_loss=mean(PRIOR_LOSS, PRIOR_INFINITE),
             brier=_ratio(sums[BRIER], there[BRIER]),
-            majority=math.nan if usual is None else _ratio(of_class[usual], rows),
+            baseline_accuracy=math.nan if usual is None else _ratio(of_class[usual], rows),
             calibration=Reliability.of(*_joined(self.sure)),
             classes=self.classes,
             confusion=matrix,
@@ -509,7 +517,6 @@ class Tally:
             ranking=None if self.positive is None else Ranking(*_joined(self.chances)),
             log_loss_standard_error=error(LOSS, INFINITE),
             brier_standard_error=math.sqrt(_ratio(spread[BRIER], there[BRIER])),
-            how=how,
         )
 
 
@@ -581,8 +588,8 @@ class LabelScores:
     labels : of the model, (L,); then those that it does not know, which it cannot find.
     hits : of each label.
     rows, exact : rows, and those all of whose labels are right.
-    log_loss, prior_log_loss : nats a row, of all labels of the model; of saying how frequent each
-        was in training.
+    log_loss, baseline_log_loss : nats a row, of all labels of the model; of saying how frequent
+        each was in training.
     """
 
     labels: list[str]
@@ -590,7 +597,7 @@ class LabelScores:
     rows: int
     exact: int
     log_loss: float
-    prior_log_loss: float
+    baseline_log_loss: float
 
     @property
     def macro_f1(self) -> float:
@@ -607,7 +614,7 @@ class LabelScores:
             "macro_f1": self.macro_f1,
             "exact": self.exact / self.rows,
             "log_loss": self.log_loss,
-            "prior_log_loss": self.prior_log_loss,
+            "baseline_log_loss": self.baseline_log_loss,
             "labels": {
                 label: dict(zip(names, own, strict=True))
                 for label, *own in zip(self.labels, *columns, strict=True)

@@ -315,7 +315,7 @@ class CategoricalParameters(Parameters):
             theta = np.exp(self.log_theta(j, levels))
             rows[name] = labelled([f"{name} = {text}" for text in texts], theta)
             words[name] = first_levels(texts, len(texts))
-        return Section("probability of the level in %", rows=rows, words=words)
+        return Section("probability of the category in %", rows=rows, words=words)
 
     def listed(self) -> list[Listed]:
         """[θ_jc]_α of each level that is scored."""

@@ -114,34 +114,38 @@ class Events:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What some columns tell together, and how much of it counts.
+    """The evidence of some columns together, and how much of it counts.
 
     Attributes
     ----------
     names : of the columns.
-    what : what it is read from, in a few words.
+    kind : what it is read from: "4 categories", "33 bins", "Gaussian, shared".
     weight : by which it is multiplied.
-    moves : by how many nats it moves the score of a class off its mean, beside the other classes;
-        the mean over rows and classes.
+    importance : mean absolute contribution to the log-odds, in nats: see `mean_contribution`.
     """
 
     names: Sequence[str]
-    what: str
+    kind: str
     weight: float
-    moves: float
+    importance: float
 
 
-def moved(added: Float64, share: Float64, prior: Float64) -> float:
-    """What `Evidence.moves` is of what is added to the scores of rows, (C, n), in nats.
+def mean_contribution(added: Float64, share: Float64, prior: Float64) -> float:
+    """Mean absolute contribution to the log-odds, off its own mean, in nats.
+
+    Of two classes that is Σ_i share_i |d_i - d̄| with d = added_1 - added_0. Of more it is the mean
+    over the classes, in their shares, of the same for the log-odds of each class against the
+    others: (added_c - Σ_k π_k added_k) / (1 - π_c), where the others count by their shares.
 
     Parameters
     ----------
+    added : (C, n) to the scores of rows, in nats.
     share : (n,) of each row among all.
     prior : (C,) of each class.
     """
-    off = added - (added @ share)[:, np.newaxis]  # what all rows have tells nothing
+    off = added - (added @ share)[:, np.newaxis]  # what all rows have changes no ranking
     off -= prior @ off
-    return float(prior @ np.abs(off) @ share)
+    return float((prior / np.maximum(1.0 - prior, 1e-300)) @ np.abs(off) @ share)
 
 
 @dataclass(frozen=True)
@@ -150,9 +154,9 @@ class Evidences:
 
     Attributes
     ----------
-    blocks : those first that move the scores most.
-    columns : by how much all moves the scores that a column adds, alone and with others, shared as
-        explanations share it; None if no rows are known.
+    blocks : the most important first.
+    columns : the importance of all that each column adds, alone and in interactions, shared as
+        explanations share it; None if no training rows are stored.
     judged : how rows were predicted, each by evidence and weights of others; None if not known.
     """
 
@@ -167,11 +171,8 @@ def labelled(labels: Sequence[str], p: Float64) -> list[tuple[str, dict[str, Flo
 
 
 def first_levels(levels: Sequence[str], total: int) -> str:
-    """How many levels there are, and the first of them."""
-    if total == 0:
-        return "no values"
-    shown = ", ".join(levels[:5])
-    return f"{total:,} level{'s'[: total > 1]}: {shown}" + ", ..." * (total > 5)
+    """The first of so many categories."""
+    return ", ".join(levels[:5]) + ", ..." * (total > 5) if total else "no values"
 
 
 def in_order(levels: Sequence[Any]) -> list[int]:

@@ -116,11 +116,11 @@ class SmoothingDisplay:
         losses.plot(curve.alphas, curve.log_loss, c=own.colour, lw=2.2)
         errors.plot(curve.alphas, curve.error, c=own.colour, lw=2.2)
         finite = curve.log_loss[np.isfinite(curve.log_loss)]
-        if curve.prior_log_loss < 2 * finite.max(initial=0.0):
-            losses.axhline(curve.prior_log_loss, c="black", ls=(0, (1, 2)), lw=1.2)
+        if curve.baseline_log_loss < 2 * finite.max(initial=0.0):
+            losses.axhline(curve.baseline_log_loss, c="black", ls=(0, (1, 2)), lw=1.2)
             losses.annotate(
-                "class prior", (1.0, curve.prior_log_loss), (-2, 3), fontsize="small", ha="right",
-                xycoords=("axes fraction", "data"), textcoords="offset points",
+                "class prior", (1.0, curve.baseline_log_loss), (-2, 3), fontsize="small",
+                ha="right", xycoords=("axes fraction", "data"), textcoords="offset points",
             )  # fmt: skip
         at = int(np.flatnonzero(curve.alphas == self.best_)[0])
         losses.plot(self.best_, curve.log_loss[at], "o", c=own.colour, ms=7, zorder=4)

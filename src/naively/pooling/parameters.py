@@ -13,7 +13,7 @@ from naively.evidence.doubt import Doubt
 from naively.evidence.judged import Judged
 from naively.exact import ExactArray, Float64, Int64
 from naively.families.base import SCORED, Parameters
-from naively.families.describing import Evidence, Evidences, Section, moved
+from naively.families.describing import Evidence, Evidences, mean_contribution
 from naively.families.formula import Formula
 from naively.families.pooled_texts import (
     ToldTerms,
@@ -308,7 +308,8 @@ class PooledParameters(Parameters):
         """By how much each block moves the scores of the first rows: see `Evidence`."""
         X, share, prior = self._first(LOOKED_AT)
         found = {
-            id(block): moved(weight * own, share, prior) for block, weight, own in self._each(X)
+            id(block): mean_contribution(weight * own, share, prior)
+            for block, weight, own in self._each(X)
         }
         return [found.get(id(block), 0.0) for block in self.plan.blocks]
 
@@ -317,7 +318,7 @@ class PooledParameters(Parameters):
         """By how much all that a column adds moves these scores."""
         most = CELLS // (len(self.bias) * max(1, len(self.plan.columns)))
         X, share, prior = self._first(max(1, min(LOOKED_AT, most)))
-        return [moved(own, share, prior) for own in self.contributions(X).T]
+        return [mean_contribution(own, share, prior) for own in self.contributions(X).T]
 
     def _first(self, most: int) -> tuple[Encoded, Float64, Float64]:
         """(the first rows that were learned, the share of each, the share of each class)."""
@@ -377,20 +378,6 @@ class PooledParameters(Parameters):
     def _what(self, block: Block) -> str:
         """What a block is, in a few words."""
         return block.what(self.plan.columns, self._texts)
-
-    def described(self, names: Sequence[str]) -> Section:
-        """What each column has of weight, and the blocks of several that it is in."""
-        blocks = [one for one in zip(self.plan.blocks, self.plan.weights, strict=True) if one[1]]
-        words = {}
-        for j, name in enumerate(names):
-            said: list[str] = []
-            for block, weight in blocks:
-                if j not in block.columns or not (told := block.weighed(names, j, weight)):
-                    continue
-                first = len(block.columns) == 1 and not block.part_of_date
-                said.insert(0 if first else len(said), told)
-            words[name] = "; ".join(said) or "tells nothing: left out"
-        return Section("weights of evidence", rows={name: [] for name in names}, words=words)
 
 
 # ---- a plan that was given -----------------------------------------------------------------------
@@ -466,7 +453,7 @@ class PlannedParameters(PooledParameters):
             own = next(counts)
             share = own.sum(axis=1) / max(own.sum(), 1e-300)
             prior = own.sum(axis=0) / max(own.sum(), 1e-300)
-            found.append(abs(weight) * moved(block.table.T, share, prior))
+            found.append(abs(weight) * mean_contribution(block.table.T, share, prior))
         return found
 
     @property

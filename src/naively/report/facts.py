@@ -8,27 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from naively.evaluation.calibration import Reliability
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of texts; numbers are written already.
-
-    Attributes
-    ----------
-    title : what it is of, for those who hear it read.
-    heads : of the columns; the first `names` of them hold names, the others numbers.
-    rows : as many texts each.
-    note : below it.
-    bars : (R,) the length of a bar at the end of each row, -1 to 1; none if empty.
-    """
-
-    title: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    names: int = 1
-    note: str = ""
-    bars: Sequence[float] = ()
+from naively.rendering import Table
 
 
 @dataclass(frozen=True)
@@ -60,7 +40,7 @@ class Quality:
     ----------
     title : on which rows.
     accuracy, majority : of the model, of always saying the most frequent class.
-    log_loss, prior_log_loss : nats a row, of the model and of the class prior; NaN if not known.
+    log_loss, baseline_log_loss : nats a row, of the model and of the class prior; NaN if not known.
     calibration : Reliability
     usual : the most frequent class.
     notes : what is to be known of the numbers.
@@ -71,7 +51,7 @@ class Quality:
     accuracy: float
     majority: float
     log_loss: float
-    prior_log_loss: float
+    baseline_log_loss: float
     calibration: Reliability
     usual: str
     notes: Sequence[str] = ()
@@ -80,7 +60,7 @@ class Quality:
     @property
     def losses(self) -> list[str]:
         """The log-losses as they are read."""
-        each = self.log_loss, self.prior_log_loss
+        each = self.log_loss, self.baseline_log_loss
         return ["not known" if math.isnan(one) else f"{one:#.4g}" for one in each]
 
 
@@ -152,11 +132,11 @@ class Report:
     warnings : what should be looked at.
     quality : on which rows it was judged, and how well it does.
     unknown : why there is no quality, if there is none.
-    ranked : tables of what tells most.
+    ranked : tables of features and interactions, the most important first.
     legend : what colours and lines mean in the pictures; None if there are none.
     shapes : of columns and pairs.
     shapes_note : what is not shown.
-    words : most telling words, a table a class and column.
+    words : terms with the highest log-odds, a table a class and column.
     missing, left_out : columns with missing values; those that are left out, and why.
     misread : columns that people may have meant as numbers or dates, and what they hold.
     examples, mistakes : rows that were given.

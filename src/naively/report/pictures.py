@@ -25,7 +25,8 @@ from naively.plot import shapes as drawing
 from naively.plot.curves import curves_of
 from naively.plot.dice import Die, dice_of
 from naively.pooling.blocks.shapes import Shape
-from naively.report.facts import Picture, Table
+from naively.rendering import Table
+from naively.report.facts import Picture
 
 SIZE = 3.7, 2.8
 """Of one plot, in inches."""
@@ -61,7 +62,7 @@ def _shape(shape: Shape, view: drawing.View) -> Picture:
     title = shape.title
     kind = "a heat map" if len(shape.bins) == 2 else "bars" if drawing.has_bars(shape) else "steps"
     text = f"{title}: {view.quantity}, as {kind}; the table below has the numbers"
-    said = f"{shape.what}, weight {shape.weight:.2f}, moves {shape.moves:.3f}"
+    said = f"{shape.kind}, weight {shape.weight:.2f}, importance {shape.importance:.3f}"
     return Picture(title, said, _svg(figure), text, _cells(shape, view))
 
 
@@ -81,8 +82,8 @@ def _cells(shape: Shape, view: drawing.View) -> Table:
         for place, labels in met if place in kept
     ]  # fmt: skip
     left = len(met) - len(lines)
-    note = f"and {left:,} more with fewer rows" if left else ""
-    return Table(shape.title, [*shape.names, "rows", *heads], lines, len(shape.names), note)
+    notes = [f"and {left:,} more with fewer rows"] * bool(left)
+    return Table(shape.title, [*shape.names, "rows", *heads], lines, len(shape.names), notes)
 
 
 def family(model: Model, name: str, table: Table) -> Picture | None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from naively.column_types import MANY
+from naively.model_summary import levels_of, texts_of
 from naively.serve.state import State
 from naively.tables.encoding import decode
 from naively.tables.left_out import unvaried_in
@@ -26,7 +27,7 @@ def form(state: State) -> dict[str, Any]:
     if len(model.classes) == 0:
         return {**told, "columns": []}
     drawn, generator = _drawn(state), np.random.default_rng(0)
-    levels, worded = _levels(state), _worded(state)
+    levels, worded = levels_of(model), texts_of(model)
     unvaried = unvaried_in(state.posterior)
     columns = []
     for name in state.columns:
@@ -67,23 +68,6 @@ def _drawn(state: State) -> dict[str, list[Any]]:
         return decode(state.model.schema, rows).to_pydict()
     except (ValueError, NotImplementedError):
         return {}
-
-
-def _levels(state: State) -> dict[str, Any]:
-    """The levels of the columns that have some."""
-    model = state.model
-    return {
-        name: levels
-        for part, counted in zip(model.schema.parts, model.parts, strict=True)
-        if part.summary.of_levels or part.summary.takes == "cells"
-        for name, levels in zip(part.names, counted.levels, strict=True)
-    }
-
-
-def _worded(state: State) -> set[str]:
-    """The columns of text whose words are weighed beside other columns."""
-    blocks = (one for one in state.posterior.blocks if one[1].has_texts)
-    return {name for block, own in blocks for name in own.told_texts(block.names)}
 
 
 def _typical(values: list[Any], kind: str) -> Any:

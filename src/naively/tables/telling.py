@@ -11,7 +11,7 @@ import numpy as np
 
 from naively.exact import Float64, Int64
 from naively.families.base import Parameters
-from naively.families.describing import Events
+from naively.families.describing import Events, mean_contribution
 from naively.model import Model
 from naively.posterior import Posterior
 from naively.schema import Block
@@ -19,26 +19,45 @@ from naively.schema import Block
 DRAWN = 4096  # rows from which the information of columns is estimated, and
 CELLS = 1 << 24  # cells of their explanations, at most
 NEARLY = 0.95  # part of the entropy of the class that is nearly all,
+RULED_OUT = 745.0  # nats: e^-745 is the least float64 above 0
 ROWS, OTHERS, PER_LEVEL = 50, 10, 5  # in so many rows: all, not of the largest class, a level
 
 
-def bits(posterior: Posterior) -> dict[str, float]:
-    """What each column alone tells about the class: its mutual information, in bits.
+def information_and_importance(
+    posterior: Posterior, with_importance: bool = True
+) -> tuple[dict[str, float], dict[str, float]]:
+    """(mutual information of each feature and the class in bits, importance), over drawn rows.
 
-    That of the model, over rows drawn from it: the mean of log p(x | y) - log p(x). Of columns
-    whose counts share one distribution, that of one count being of the column. Columns of text are
-    left out: their rows are long to draw, or cannot be.
+    The information is that of the model: the mean of log p(x | y) - log p(x). Of features whose
+    counts share one distribution it is that of one count. The importance is `mean_contribution`.
+    Text is left out: its rows are long to draw, or cannot be.
     """
     generator = np.random.default_rng(0)
     codes, share = _drawn(posterior, generator)
-    found: dict[str, float] = {}
+    information: dict[str, float] = {}
+    importance: dict[str, float] = {}
+    prior = posterior.class_prior
     for block, part in _blocks(posterior):
-        told = _information(part, posterior.log_prior, codes, share, generator)
+        rows = part.sample(codes, generator)
+        alone = part.alone(rows)
         theta = part.event_probabilities()
-        if theta is not None:
-            told = bits_of_event(theta, posterior.class_prior)
-        found.update(zip(block.names, told.tolist(), strict=True))
-    return found
+        if theta is None:
+            bits = _information(alone, posterior.log_prior, codes, share)
+        else:
+            bits = bits_of_event(theta, prior)
+        information.update(zip(block.names, bits.tolist(), strict=True))
+        if not with_importance:
+            continue
+        added = alone if block.family.independent else part.contributions(rows)
+        added = np.clip(np.nan_to_num(added, posinf=np.inf, neginf=-np.inf), -RULED_OUT, RULED_OUT)
+        for j, name in enumerate(block.names):
+            importance[name] = mean_contribution(added[:, :, j].T, share, prior)
+    return information, importance
+
+
+def bits(posterior: Posterior) -> dict[str, float]:
+    """Mutual information of each feature and the class in bits: `information_and_importance`."""
+    return information_and_importance(posterior, with_importance=False)[0]
 
 
 def entropy(posterior: Posterior) -> float:
@@ -74,7 +93,8 @@ def nearly_all(model: Model, told: dict[str, float]) -> list[str]:
         rows = weight.sum() - np.array(gone)
         sure = (rows >= ROWS) & (2 * rows >= weight.sum()) & (rows >= PER_LEVEL * part.kinds())
         if sober is not part:
-            sure &= _information(sober, posterior.log_prior, codes, share, generator) >= least
+            scores = sober.alone(sober.sample(codes, generator))
+            sure &= _information(scores, posterior.log_prior, codes, share) >= least
         found += [n for n, ok in zip(block.names, sure, strict=True) if ok and told[n] >= least]
     return found
 
@@ -111,15 +131,8 @@ def _drawn(posterior: Posterior, generator: np.random.Generator) -> tuple[Int64,
     return codes, share[codes] / share[codes].sum()
 
 
-def _information(
-    part: Parameters,
-    log_prior: Float64,
-    codes: Int64,
-    share: Float64,
-    generator: np.random.Generator,
-) -> Float64:
-    """The mutual information of each column of a block and the class, (d,), in bits."""
-    scores = part.alone(part.sample(codes, generator))
+def _information(scores: Float64, log_prior: Float64, codes: Int64, share: Float64) -> Float64:
+    """The mutual information of each feature and the class, (d,), in bits; scores (n, C, d)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         prior = log_prior[:, np.newaxis]
         top = scores.max(axis=1, keepdims=True)

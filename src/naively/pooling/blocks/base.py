@@ -237,11 +237,6 @@ class Block(ABC):
     def what(self, columns: Sequence[Column], texts: Collection[int]) -> str:
         """What it is, in a few words; words of the columns `texts` are evidence."""
 
-    def weighed(self, names: Sequence[str], column: int, weight: float) -> str:
-        """What it says of one of its columns in a line about that column; empty if nothing."""
-        others = " and ".join(names[k] for k in self.columns if k != column)
-        return f"with {others} {weight:.2f}" if others else f"weight {weight:.2f}"
-
     def drawn(
         self, names: Sequence[str], columns: Sequence[Column], levels: Sequence[Levels]
     ) -> tuple[list[Bins], Float64]:

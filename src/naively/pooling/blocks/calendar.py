@@ -114,10 +114,6 @@ class Calendar(Block):
         """As the base class."""
         return self.part_of_date
 
-    def weighed(self, names: Sequence[str], column: int, weight: float) -> str:
-        """As the base class."""
-        return f"{self.part_of_date} {weight:.2f}"
-
     def drawn(
         self, names: Sequence[str], columns: Sequence[Column], levels: Sequence[Levels]
     ) -> tuple[list[Bins], Float64]:

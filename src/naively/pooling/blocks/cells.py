@@ -130,9 +130,10 @@ class Cells(Block):
         if self.columns[0] in texts:
             return "missing or not"
         column = columns[self.columns[0]]
-        kind = "bin" if column.dated or column.is_number else "level"
-        # all bins but that of the missing value
-        return counted(int(met[:-1].sum()), kind) + " of time" * column.dated
+        number = int(met[:-1].sum())  # without the missing value
+        if column.dated or column.is_number:
+            return counted(number, "bin") + " of time" * column.dated
+        return counted(number, "category", "categories")
 
     def drawn(
         self, names: Sequence[str], columns: Sequence[Column], levels: Sequence[Levels]

@@ -262,11 +262,7 @@ class Gaussian(Block):
 
     def what(self, columns: Sequence[Column], texts: Collection[int]) -> str:
         """As the base class."""
-        return "one covariance" if len(self.factors) == 1 else "a covariance a class"
-
-    def weighed(self, names: Sequence[str], column: int, weight: float) -> str:
-        """Nothing: it would be said of all numbers."""
-        return ""
+        return "Gaussian, shared" if len(self.factors) == 1 else "Gaussian, per class"
 
     # ---- files and exports -----------------------------------------------------------------------
 

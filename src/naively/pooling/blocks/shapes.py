@@ -58,9 +58,10 @@ class Shape:
     Attributes
     ----------
     names : of the columns.
-    what : what the block is, in a few words.
+    kind : what the block is, in a few words.
     weight : of its evidence.
-    moves : by how many nats it moves the scores; see `naively.families.describing.Evidence`.
+    importance : mean absolute contribution to the log-odds; see
+        `naively.families.describing.mean_contribution`.
     classes : (C,) labels.
     bins : of each column; none of normal densities, which are no table.
     evidence : (B1, ..., C) of the cells, in nats; of no size if there are no bins.
@@ -70,9 +71,9 @@ class Shape:
     """
 
     names: tuple[str, ...]
-    what: str
+    kind: str
     weight: float
-    moves: float
+    importance: float
     classes: Labels
     bins: list[Bins]
     evidence: Float64
@@ -81,7 +82,7 @@ class Shape:
     of_text: bool = False
 
     def __repr__(self) -> str:
-        return f"<Shape: {' × '.join(self.names)}, {self.what}, weight {self.weight:.3g}>"
+        return f"<Shape: {' × '.join(self.names)}, {self.kind}, weight {self.weight:.3g}>"
 
     @property
     def title(self) -> str:
@@ -117,7 +118,7 @@ class Shape:
         class ``rows of ...`` and ``evidence of ...``, in nats, not weighed yet.
         """
         if not self.bins:
-            raise ValueError(f"{self.what} of {len(self.names)} columns has no table of cells")
+            raise ValueError(f"{self.kind} of {len(self.names)} columns has no table of cells")
         labels = zip(*(labels for _, labels in self.cells()), strict=True)
         classes = len(self.classes)
         rows, evidence = self.rows.reshape(-1, classes), self.evidence.reshape(-1, classes)

@@ -1,0 +1,585 @@
+"""What a fitted model is, as plain data: features, interactions, classes, evaluation, sizes.
+
+`summarise` reads a model once. The terminal, ``--json``, the report, the service, notebooks and
+`summary()` in Python show what is here, and compute nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from naively.column_types import MANY
+from naively.engines.threads import workers
+from naively.evaluation.tally import Scores
+from naively.families.describing import Evidence, Evidences, Section
+from naively.invalid import Invalid
+from naively.markup import magnitude
+from naively.model import Model
+from naively.multilabel import LabelsPosterior, Multilabel
+from naively.plain import plain_json
+from naively.pooling.dates import as_dates
+from naively.statistics.levels import Levels
+from naively.tables import left_out as leaving_out
+from naively.tables.identifiers import IDENTIFIER, identifiers
+from naively.tables.telling import (
+    entropy,
+    information_and_importance,
+    missing_weight,
+    nearly_all,
+    telling_terms,
+)
+from naively.tables.wordy import short_texts
+from naively.written import written
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Kind = Literal["numeric", "categorical", "text", "date"]
+FOLDS = 10
+"""Of cross-validation, unless there are fewer rows."""
+PROPER = {
+    "gaussian": "Gaussian", "multivariate": "multivariate Gaussian",
+    "bernoulli": "Bernoulli", "poisson": "Poisson", "student": "Student's t",
+}  # fmt: skip
+"""Names of families that are not written as their parameter is."""
+NO_EVIDENCE = "weight 0: no evidence beyond that of other features"
+WEIGHED_TEXTS = ("weighed_text", "pooled_text")
+"""Families of documents whose evidence is weighed."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature of a model.
+
+    Attributes
+    ----------
+    name : str
+    kind : what its values are.
+    detail : how it is read: "4 categories", "33 bins", or the name of its family.
+    family, why : the name of its family, and the reason for it.
+    missing : weight of the training rows in which it is missing.
+    evidence : what it has of its own, where evidence is weighed: a date has several. Interactions
+        are apart.
+    importance : mean absolute contribution to the log-odds in nats, interactions included; see
+        `naively.families.describing.mean_contribution`. None of text in a product of families.
+    information : mutual information with the class under the model, in bits; None of text.
+    determines_class : whether it alone almost determines the class.
+    """
+
+    name: str
+    kind: Kind
+    detail: str
+    family: str
+    why: str
+    missing: float
+    evidence: tuple[Evidence, ...]
+    importance: float | None
+    information: float | None
+    determines_class: bool
+
+    @property
+    def type(self) -> str:
+        """Its kind with the detail."""
+        if self.kind == "categorical" and "categor" in self.detail:
+            return self.detail
+        return f"{self.kind}, {self.detail}" if self.detail else self.kind
+
+    @property
+    def weight(self) -> float | None:
+        """That of its evidence; None where it has none of its own, or several."""
+        return self.evidence[0].weight if len(self.evidence) == 1 else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for JSON."""
+        several = [{"kind": one.kind, "weight": one.weight, "importance": one.importance}
+                   for one in self.evidence] if self.evidence[1:] else None  # fmt: skip
+        return {
+            "feature": self.name, "type": self.type, "missing": self.missing,
+            "weight": self.weight, "importance": self.importance,
+            "mutual_information": self.information, "determines_class": self.determines_class,
+            "family": self.family, "why": self.why,
+            **({} if several is None else {"evidence": several}),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TextTerms:
+    """The terms of a column of text.
+
+    Attributes
+    ----------
+    name : of the column.
+    terms : how many there are, or buckets of them.
+    documents : weight of those that are not missing.
+    hashed : whether the names of the terms are not stored.
+    by_class : for each class, (term, its log-odds against all other classes together, its mutual
+        information with the class in bits) of the terms with the largest share in the divergence
+        of the class from the others.
+    unit : "word" or "document", what the information is of.
+    """
+
+    name: str
+    terms: int
+    documents: float
+    hashed: bool
+    by_class: list[list[tuple[str, float, float]]]
+    unit: str
+
+    def to_dict(self, classes: Sequence[Any]) -> dict[str, Any]:
+        """The same for JSON."""
+        listed = [
+            {
+                "class": label,
+                "terms": [
+                    {"term": term, "log_odds": odds, "bits": bits} for term, odds, bits in terms
+                ],
+            }
+            for label, terms in zip(classes, self.by_class, strict=True)
+        ]
+        return {
+            "terms": self.terms, "documents": self.documents, "hashed": self.hashed,
+            "classes": listed,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ModelSummary:
+    """What a fitted model is.
+
+    Attributes
+    ----------
+    estimator : name and parameters.
+    target : the name of the column of labels; None if there is none.
+    rows, unlabelled : training rows, and those without a label, which were skipped.
+    classes : the labels.
+    class_weight, class_prior : training rows of each class, by their weight; π_c.
+    weight : of all training rows.
+    n_features : with those that are left out.
+    n_parameters : free parameters.
+    features : those that count, the most important first.
+    interactions : evidence of several features together, the most important first.
+    left_out : the features that add nothing to the scores, with the reason.
+    parameters : what features look like by class, a section a family; none of weighed evidence.
+    texts : terms of the columns of text.
+    cross_validation : how training rows were predicted, each by a model without its fold; of any
+        number of labels the log-loss is the sum over them. None if the model has none.
+    weighs : whether evidence is weighed, as by `AutoBayes`.
+    stored_rows : whether the training rows are stored; if not, importance is without interactions.
+    multilabel : whether each row has any number of labels, each judged by itself.
+    wide : whether there are fewer rows than features, all of which chose the features.
+    row_numbers : features that may only number the rows.
+    misread, short_texts : categorical features that may be meant as numbers or dates, or as text:
+        what they hold.
+    invalid : values that features could not take.
+    class_entropy : of the prior, in bits.
+    remedy : what may help if the class prior predicts better.
+    """
+
+    estimator: str
+    target: str | None
+    rows: int
+    unlabelled: int
+    classes: list[Any]
+    class_weight: list[float]
+    class_prior: list[float]
+    weight: float
+    n_features: int
+    n_parameters: int
+    features: list[Feature]
+    interactions: list[Evidence]
+    left_out: dict[str, str]
+    parameters: list[Section]
+    texts: list[TextTerms]
+    cross_validation: Scores | None = None
+    weighs: bool = False
+    stored_rows: bool = True
+    multilabel: bool = False
+    wide: bool = False
+    row_numbers: list[str] = field(default_factory=list)
+    misread: dict[str, str] = field(default_factory=dict)
+    short_texts: dict[str, str] = field(default_factory=dict)
+    invalid: dict[str, Invalid] = field(default_factory=dict)
+    class_entropy: float = 0.0
+    remedy: str = ""
+
+    @property
+    def most_frequent(self) -> Any:
+        """The class with the most rows."""
+        return self.classes[int(np.argmax(self.class_weight))]
+
+    @cached_property
+    def kinds(self) -> dict[str, int]:
+        """How many features are of each kind."""
+        found: dict[str, int] = {}
+        for one in self.features:
+            found[one.kind] = found.get(one.kind, 0) + 1
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON takes it, in the words of the tables."""
+        crossed = self.cross_validation
+        parameters = [
+            {
+                "meaning": section.meaning.replace(" in %", ""),  # in which people see p
+                "rows": [
+                    {"feature": name, "label": label,
+                     **{key: value.tolist() for key, value in values.items()}}
+                    for name, rows in section.rows.items() for label, values in rows
+                ],
+            }
+            for section in self.parameters if any(section.rows.values())
+        ]  # fmt: skip
+        return plain_json({
+            "estimator": self.estimator,
+            "target": self.target,
+            "rows": self.rows,
+            "unlabelled": self.unlabelled,
+            "n_features": self.n_features,
+            # of a joint table's cells there may be thousands of digits
+            "n_parameters": count if (count := int(self.n_parameters)) < 1 << 64
+            else magnitude(count),
+            "labels" if self.multilabel else "classes": self.classes,
+            "class_weight": self.class_weight,
+            "class_prior": self.class_prior,
+            "class_entropy": self.class_entropy,
+            "features": [one.to_dict() for one in self.features],
+            "interactions": [
+                {"features": list(one.names), "kind": one.kind, "weight": one.weight,
+                 "importance": one.importance}
+                for one in self.interactions
+            ],
+            "left_out": self.left_out,
+            "cross_validation": None if crossed is None else crossed.as_json(),
+            "parameters": parameters,
+            "texts": {one.name: one.to_dict(self.classes) for one in self.texts},
+            "invalid": {
+                name: {"values": one.count, "example": str(one.example)}
+                for name, one in self.invalid.items()
+            },
+        })  # fmt: skip
+
+    def to_arrow(self) -> pa.Table:
+        """The features as an Arrow table, a line each; those left out are last, with the reason.
+
+        The columns are ``feature``, ``type``, ``missing``, ``weight``, ``importance`` and
+        ``left_out``; what a feature does not have is null.
+        """
+        import pyarrow as pa
+
+        text, real = pa.string(), pa.float64()
+        types = {"feature": text, "type": text, "missing": real, "weight": real,
+                 "importance": real, "left_out": text}  # fmt: skip
+        lines: list[dict[str, Any]] = [one.to_dict() for one in self.features]
+        lines += [
+            {"feature": name, "importance": 0.0, "left_out": why}
+            for name, why in self.left_out.items()
+        ]
+        return pa.table({
+            name: pa.array([line.get(name) for line in lines], kind) for name, kind in types.items()
+        })  # fmt: skip
+
+    def to_frame(self) -> Any:
+        """The same as a pandas data frame."""
+        return self.to_arrow().to_pandas()
+
+
+S = TypeVar("S", bound=ModelSummary)
+
+
+# ---- reading a model -----------------------------------------------------------------------------
+
+
+def summarise(
+    model: Model, estimator: str = "", terms: int = 10,
+    kind: type[S] = ModelSummary,  # type: ignore[assignment]
+) -> S:  # fmt: skip
+    """The summary of a model that knows a class.
+
+    Parameters
+    ----------
+    model : Model
+    estimator : name and parameters.
+    terms : of each class and column of text that are listed.
+    kind : of the summary.
+    """
+    posterior = model.posterior(workers(None))
+    labels = isinstance(model, Multilabel)
+    weights = model.class_weight.rounded().tolist()
+    weight = weights[0] if labels else float(model.class_weight.rounded().sum())
+    evidence = _evidence(model)
+    silent = left_out(model)
+    features = _label_features(model, posterior) if labels else _features(model, evidence, silent)
+    return kind(
+        estimator=estimator,
+        target=model.target,
+        rows=model.rows,
+        unlabelled=model.unlabelled,
+        classes=posterior.classes.tolist(),
+        class_weight=weights[1:] if labels else weights,
+        class_prior=posterior.class_prior.tolist(),
+        weight=weight,
+        n_features=len(features) + len(silent),
+        n_parameters=posterior.n_parameters,
+        features=features,
+        interactions=[] if evidence is None else [x for x in evidence.blocks if len(x.names) > 1],
+        left_out=silent,
+        parameters=[] if labels or evidence is not None else sections(model),
+        texts=_label_terms(model, posterior, terms) if labels else text_terms(model, terms),
+        cross_validation=own_cross_validation(model),
+        weighs=evidence is not None,
+        stored_rows=evidence is None or evidence.columns is not None,
+        multilabel=labels,
+        wide=is_wide(model),
+        row_numbers=row_numbers(model),
+        misread=misread(model),
+        short_texts={} if labels else short_texts(model),
+        invalid=model.invalid,
+        class_entropy=math.nan if labels else entropy(posterior),
+        remedy=remedy(model),
+    )
+
+
+def _features(model: Model, evidence: Evidences | None, silent: Mapping[str, str]) -> list[Feature]:
+    """Those that count, the most important first; text without an importance before them."""
+    schema, posterior = model.schema, model.posterior()
+    information, importance = information_and_importance(posterior, evidence is None)
+    alone: dict[str, list[Evidence]] = {}
+    if evidence is not None:
+        for one in evidence.blocks:
+            if len(one.names) == 1:
+                alone.setdefault(one.names[0], []).append(one)
+        importance = evidence.columns or {
+            name: sum(one.importance for one in own) for name, own in alone.items()
+        }
+    determining, missing = set(nearly_all(model, information)), missing_weight(model)
+    levels, texts = levels_of(model), texts_of(model)
+    found = []
+    for name in schema.ordered:
+        if name in silent:
+            continue
+        family, own = schema.known[name], tuple(alone.get(name, ()))
+        kind = _kind(family.summary.takes, name in texts, levels.get(name))
+        if evidence is not None:
+            detail = own[0].kind if len(own) == 1 else ""
+        elif kind == "text":
+            detail = f"{texts[name].n_terms:,} {'buckets' if texts[name].hashed else 'terms'}"
+        elif family.name == "categorical" and name in levels:
+            number = len(levels[name])
+            detail = f"{number:,} categor{'y' if number == 1 else 'ies'}"
+        else:
+            detail = PROPER.get(family.name, family.name.replace("_", " "))
+        found.append(
+            Feature(
+                name, kind, detail, family.name, schema.why[name], missing[name], own,
+                importance.get(name), information.get(name), name in determining,
+            )
+        )  # fmt: skip
+    return sorted(found, key=_place)
+
+
+def _place(feature: Feature) -> float:
+    return -math.inf if feature.importance is None else -feature.importance
+
+
+def _kind(takes: str, has_terms: bool, levels: Levels | None) -> Kind:
+    """What the values of a feature are."""
+    if takes == "documents" or has_terms:
+        return "text"
+    if levels is None:
+        return "numeric"
+    if levels.dtype.kind == "T":
+        return "categorical" if takes != "cells" or as_dates(levels) is None else "date"
+    return "numeric" if takes == "cells" else "categorical"
+
+
+def texts_of(model: Model) -> dict[str, Any]:
+    """The columns of text, with what their terms have been estimated to."""
+    found: dict[str, Any] = {}
+    for block, own in model.posterior().blocks:
+        if block.family.summary.takes == "documents":
+            found[block.names[0]] = own
+        elif own.has_texts:
+            found |= own.told_texts(block.names)
+    return found
+
+
+def levels_of(model: Model) -> dict[str, Levels]:
+    """The different values of each column of which they are stored, in the order of the table."""
+    found: dict[str, Levels] = {}
+    for part, counted in zip(model.schema.parts, model.parts, strict=True):
+        if part.summary.of_levels or part.summary.takes == "cells":
+            found |= zip(part.names, counted.levels, strict=True)
+    return {name: found[name] for name in model.schema.ordered if name in found}
+
+
+def _evidence(model: Model) -> Evidences | None:
+    """What a model weighs, if it does; the features of a block in the order of the table."""
+    whole, *others = model.posterior().blocks
+    found = None if others else whole[1].evidence(whole[0].names)
+    if found is None:
+        return None
+    place = {name: k for k, name in enumerate(model.schema.ordered)}
+    blocks = [replace(one, names=sorted(one.names, key=place.__getitem__)) for one in found.blocks]
+    return replace(found, blocks=blocks)
+
+
+def left_out(model: Model) -> dict[str, str]:
+    """The features that add nothing to the scores, with the reason."""
+    silent = leaving_out.left_out(model)
+    if found := _evidence(model):
+        used = {name for one in found.blocks for name in one.names}
+        silent = {n: NO_EVIDENCE for n in model.schema.ordered if n not in used} | silent
+        silent |= {name: IDENTIFIER.text for name in identifiers(model) if name in silent}
+    return silent
+
+
+def text_terms(model: Model, most: int) -> list[TextTerms]:
+    """So many terms a class of each column of text."""
+    weight = float(model.class_weight.rounded().sum())
+    missing, posterior = missing_weight(model), model.posterior()
+    return [
+        TextTerms(
+            name, own.n_terms, weight - missing[name], own.hashed,
+            telling_terms(posterior, own, most) if most else [[] for _ in posterior.classes],
+            own.chance,
+        )
+        for name, own in texts_of(model).items()
+    ]  # fmt: skip
+
+
+def sections(model: Model) -> list[Section]:
+    """What the features of each family look like by class."""
+    return [part.described(block.names) for block, part in model.posterior().blocks]
+
+
+def is_wide(model: Model) -> bool:
+    """Whether a table has fewer rows than columns, of which all rows chose those that count.
+
+    How rows were predicted by evidence of others is then far too good.
+    """
+    return model.rows < model.n_features
+
+
+def row_numbers(model: Model) -> list[str]:
+    """The features that are weighed, though they may only number the rows: whole, each once."""
+    found = _evidence(model)
+    if found is None or model.rows < MANY:
+        return []
+    used = {name for one in found.blocks for name in one.names}
+    ((block, own),) = model.posterior().blocks
+    return [
+        name
+        for name, levels in zip(block.names, own.levels, strict=True)
+        if name in used and len(levels) == model.rows and levels.dtype.kind != "T"
+        and (levels == np.floor(levels)).all() and levels[-1] - levels[0] < 2 * model.rows
+    ]  # fmt: skip
+
+
+def misread(model: Model) -> dict[str, str]:
+    """The categorical features that may be meant as numbers or dates: what they hold."""
+    found = {
+        name: written(levels.tolist())
+        for name, levels in levels_of(model).items()
+        if levels.dtype.kind == "T" and as_dates(levels) is None
+    }
+    return {name: held for name, held in found.items() if held}
+
+
+def characters(model: Model) -> int:
+    """Characters of all categories."""
+    texts = (levels for levels in levels_of(model).values() if levels.dtype.kind == "T")
+    return sum(int(np.strings.str_len(levels).sum()) for levels in texts)
+
+
+def remedy(model: Model) -> str:
+    """What may help where the class prior predicts better."""
+    schema = model.schema
+    known = schema.known
+    if any(family.name in WEIGHED_TEXTS for family in known.values()):
+        return ": use its labels alone"
+    if any(schema.reason(name).kind == "array" for name in known):
+        return ""
+    if model.family.keeps:
+        return (
+            ": these rows do not show that the features predict the class; "
+            "more rows or other features may help"
+        )
+    return ": `naively fit` without --naive may do better"
+
+
+# ---- models of any number of labels a row --------------------------------------------------------
+
+
+def _label_features(model: Model, posterior: Any) -> list[Feature]:
+    """The one column of text."""
+    (name,), ((_, family),) = model.schema.ordered, model.schema.known.items()
+    missing = float(model.parts[0].tables["missing"].rounded()[:1].sum())
+    why = model.schema.why[name]
+    detail = f"{posterior.parameters.n_terms:,} terms"
+    return [Feature(name, "text", detail, family.name, why, missing, (), None, None, False)]
+
+
+def _label_terms(model: Model, posterior: Any, most: int) -> list[TextTerms]:
+    """The terms that raise the odds of each label most."""
+    by_label, whole = [], posterior.parameters
+    for label in posterior.classes.tolist():
+        one = posterior.of(label)
+        by_label.append(telling_terms(one, one.parameters, most)[1] if most else [])
+    name = model.schema.ordered[0]
+    missing = float(model.parts[0].tables["missing"].rounded()[:1].sum())
+    hashed = whole.vocabulary is None
+    return [TextTerms(name, whole.n_terms, model.weight - missing, hashed, by_label, "word")]
+
+
+# ---- cross-validation ----------------------------------------------------------------------------
+
+
+def own_cross_validation(model: Model) -> Scores | None:
+    """That of a model whose weights were chosen by it; None of others, or if not stored."""
+    posterior: Any = model.posterior()
+    judged = posterior.parameters.judged
+    if judged is None:
+        return None
+    text = model.schema.family.summary.takes == "documents"
+    if isinstance(posterior, LabelsPosterior):
+        prior = posterior.class_prior
+        rest = np.concatenate([prior, 1.0 - prior])
+        return Scores(
+            rows=model.weight, unknown=0, accuracy=math.nan, log_loss=judged.log_loss,
+            baseline_log_loss=_entropy(rest), brier=math.nan, baseline_accuracy=math.nan,
+            calibration=None,
+        )  # fmt: skip
+    if not judged.rows:
+        return None
+    weight = model.class_weight.rounded()
+    share = weight / weight.sum()
+    return Scores(
+        rows=judged.rows, unknown=0, accuracy=judged.accuracy, log_loss=judged.log_loss,
+        baseline_log_loss=_entropy(share), brier=math.nan, baseline_accuracy=float(share.max()),
+        calibration=judged.calibration, folds=None if text else FOLDS, caveat=caveat_of(model),
+    )  # fmt: skip
+
+
+def caveat_of(model: Model) -> str:
+    """What all rows chose, where evidence and weights are those of other rows."""
+    if model.schema.family.summary.takes == "documents":
+        return "smoothing was chosen on all rows; evidence and weights are out of fold"
+    if is_wide(model):
+        return (
+            "features were chosen on all rows, of which there are fewer than features: this is far "
+            "too good; --holdout 0.2 or naively.cross_validate measure the error on new rows"
+        )
+    return "interactions were chosen on all rows; evidence and weights are out of fold"
+
+
+def _entropy(share: npt.NDArray[Any]) -> float:
+    """In nats."""
+    known = share[share > 0]
+    return float(-(known * np.log(known)).sum()) + 0.0

@@ -1,0 +1,470 @@
+"""The summary of a model as tables of texts: the words that the terminal, report and notebooks say.
+
+Here alone are the headings, notes and formats of what a model is.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+from rich.cells import cell_len, set_cell_size
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from naively.evaluation.tally import Scores
+from naively.families.describing import Section
+from naively.markup import counted, escaped, magnitude, paragraph
+from naively.markup import shown as shown_term
+from naively.model_summary import ModelSummary, TextTerms
+from naively.rendering import (
+    Table,
+    as_html,
+    as_text,
+    classes_listed,
+    clean,
+    facts,
+    note,
+    number,
+    on_terminal,
+)
+
+FEATURES = 20
+"""Features, interactions and so on that are listed unless more are asked for."""
+CLASSES = 20
+"""Classes that are listed, and whose terms are."""
+LEAKS = 3
+"""Features that almost determine the class, a line each."""
+NAMED = 8
+"""Features that are named where the same holds of several."""
+NAMES = 4
+"""Features of an interaction that are named; of more, how many there are."""
+PARAMETERS = 30
+"""Rows of a table of parameters."""
+WIDEST, NUMBERS, GAP = 15, 14, 3
+"""Characters of a term, of its two numbers, between columns."""
+NONE = "·"
+IMPORTANCE = "importance: mean absolute contribution to the log-odds"
+NEGATIVE = "negative weight: corrects evidence that other features have too"
+
+
+# ---- the tables ----------------------------------------------------------------------------------
+
+
+def features(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
+    """Features, the most important first; None if none counts."""
+    listed = summary.features[:limit]
+    if not listed:
+        return None
+    by_class = {}
+    if any(one.kind != "text" for one in listed) and not summary.weighs:
+        by_class = _by_class(summary)
+    heads = ["feature", "type", "missing", "importance"]
+    if summary.weighs:
+        heads.insert(3, "weight")
+    if by_class:
+        heads.insert(2, "by class")
+    rows: list[list[str]] = []
+    lengths: list[float] = []
+    for one in listed:
+        cells = [clean(one.name, 200), one.type, f"{one.missing:,.10g}"]
+        cells += [_importance(one.importance)]
+        if summary.weighs:
+            cells.insert(3, _weight(one.weight))
+        if by_class:
+            cells.insert(2, "" if one.kind == "text" else by_class[one.name])
+        rows.append(cells)
+        lengths.append(one.importance or 0.0)
+        for part in one.evidence if len(one.evidence) > 1 else ():
+            rows.append(["", part.kind, "", _weight(part.weight), _importance(part.importance)])
+            lengths.append(part.importance)
+    names = 3 if by_class else 2
+    return Table(
+        "Features", heads, rows, names, _features_notes(summary, limit),
+        _bars(lengths), elastic=2 if by_class else 0,
+    )  # fmt: skip
+
+
+def _features_notes(summary: ModelSummary, limit: int) -> list[str]:
+    notes = []
+    if any(one.importance is not None for one in summary.features):
+        over = {True: ", interactions included" * bool(summary.interactions),
+                False: ", over rows drawn from the model"}[summary.weighs]  # fmt: skip
+        if not summary.stored_rows:
+            over = ", without interactions: the training rows are not stored"
+        notes.append(IMPORTANCE + over)
+    alone = [one for feature in summary.features[:limit] for one in feature.evidence]
+    if any(one.weight < 0 for one in [*alone, *summary.interactions[:limit]]):
+        notes.append(NEGATIVE)
+    if (rest := len(summary.features) - limit) > 0:
+        less = " of less importance" * (summary.features[limit - 1].importance is not None)
+        notes.append(f"and {counted(rest, 'more feature')}{less}")
+    return notes
+
+
+def interactions(summary: ModelSummary, limit: int = FEATURES) -> Table | None:
+    """Evidence of several features together; None if there is none."""
+    listed = summary.interactions[:limit]
+    if not listed:
+        return None
+    rows = [
+        [joined(one.names), one.kind, _weight(one.weight), _importance(one.importance)]
+        for one in listed
+    ]
+    rest = len(summary.interactions) - limit
+    notes = [f"and {counted(rest, 'more interaction')} of less importance"] * (rest > 0)
+    heads = ["interaction", "kind", "weight", "importance"]
+    lengths = [one.importance for one in listed]
+    return Table("Interactions", heads, rows, 2, notes, _bars(lengths))
+
+
+def classes(summary: ModelSummary, limit: int = CLASSES) -> Table:
+    """Classes with their priors; those with the most rows if there are many."""
+    what, plural = ("label", "labels") if summary.multilabel else ("class", "classes")
+    weights = np.array(summary.class_weight)
+    order = np.argsort(-weights, kind="stable")
+    if len(order) <= limit and not summary.multilabel:
+        order = np.arange(len(order))
+    listed = order[:limit].tolist()
+    heads, most = [what, "rows", "prior"], ""
+    rows = [
+        [clean(summary.classes[c], 200), f"{weights[c]:,.10g}", f"{summary.class_prior[c]:.4f}"]
+        for c in listed
+    ]
+    if summary.multilabel and summary.texts:
+        heads.insert(1, "terms with the highest log-odds")
+        for row, c in zip(rows, listed, strict=True):
+            row.insert(1, ", ".join(clean(term) for term, *_ in summary.texts[0].by_class[c]))
+    if rest := len(order) - len(listed):
+        most = f"and {counted(rest, what, plural)} with fewer rows"
+    bars = [summary.class_prior[c] for c in listed]
+    names = len(heads) - 2
+    return Table(plural.capitalize(), heads, rows, names, [most] * bool(most), bars, names - 1)
+
+
+def cross_validation(summary: ModelSummary) -> Table | None:
+    """Accuracy, log-loss and calibration, beside the baseline; None if not known."""
+    found = summary.cross_validation
+    if found is None:
+        return None
+    rows = [["log-loss", _loss(found.log_loss), _loss(found.baseline_log_loss)]]
+    chance: list[str] = []
+    if summary.multilabel:
+        baseline = "baseline: the label frequencies; log-loss: nats a row, summed over the labels"
+    else:
+        usual = clean(summary.most_frequent, 30)
+        baseline = f"baseline: always predict {usual}, with the class frequencies as probabilities"
+        rows.insert(0, ["accuracy", f"{found.accuracy:.1%}", f"{found.baseline_accuracy:.1%}"])
+    if found.calibration is not None:
+        own = found.calibration
+        error = f"{own.error:.1%} ± {own.standard_error:.1%}"
+        rows.append(["calibration error (ECE)", error, f"{own.by_chance:.1%}"])
+        chance = ["baseline of the ECE: calibrated probabilities, by chance"]
+    title = "cross-validation"
+    if found.folds is not None:
+        title = f"{found.folds}-fold {title}"
+    worse = f"its probabilities are worse than the class prior's{summary.remedy}"
+    notes = [baseline, *chance, *_sampled(found, summary), *[found.caveat] * bool(found.caveat)]
+    notes += [worse] * found.worse_than_prior
+    return Table(title, [title, "model", "baseline"], rows, 1, notes)
+
+
+def _sampled(found: Scores, summary: ModelSummary) -> list[str]:
+    whole = found.rows >= summary.weight
+    return [] if whole else [f"on {counted(round(found.rows), 'row')} of the training data"]
+
+
+def parameters(section: Section, summary: ModelSummary, rows: Any, width: int) -> Table:
+    """Numbers by class, of as many classes as fit into lines of so many characters."""
+    cells = [
+        [_cell(section, values, c).replace("%", "") for c in range(len(summary.classes))]
+        for _, values in rows
+    ]
+    names = [clean(name, 40) for name, _ in rows]
+    labels = [clean(label, 16) for label in summary.classes]
+    room = width - max(map(len, names), default=0) - 4
+    chosen: list[int] = []
+    for c in np.argsort(-np.array(summary.class_weight), kind="stable").tolist():
+        room -= max([len(labels[c]), *(len(row[c]) for row in cells)]) + 2
+        if room < 0 and chosen:
+            break
+        chosen.append(c)
+    chosen.sort()
+    lines = [[name, *(row[c] for c in chosen)] for name, row in zip(names, cells, strict=True)]
+    rest = len(labels) - len(chosen)
+    notes = [f"and {rest:,} more classes: widen the terminal"] * bool(rest)
+    title = f"{section.meaning.capitalize()}, by class"
+    return Table(title, ["", *(labels[c] for c in chosen)], lines, 1, notes)
+
+
+def terms(text: TextTerms, labels: Sequence[Any], weights: Sequence[float], width: int) -> Group:
+    """The terms with the highest log-odds for each class, in as many columns as fit."""
+    title = Text(f"Terms of {clean(text.name)} by class", style="bold")
+    if text.hashed:
+        return Group(title, note("terms are hashed: their names are not stored"))
+    if not any(text.by_class):
+        return Group(title, note("no term has evidence"))
+    chosen = np.sort(np.argsort(-np.array(weights), kind="stable")[:CLASSES]).tolist()
+    cells = [
+        [
+            (clean(shown_term(t), WIDEST), f"{odds:>+7.2f}{1000 * bits:>7.2f}")
+            for t, odds, bits in text.by_class[c]
+        ]
+        for c in chosen
+    ]
+    titles = [clean(labels[c], WIDEST + NUMBERS) for c in chosen]
+    wide = [cell_len(word) for own in cells for word, _ in own]
+    room = max(*wide, max(map(cell_len, titles)) - NUMBERS, 1)
+    across = max(1, (width + GAP) // (room + NUMBERS + GAP))
+    lines = [title]
+    for first in range(0, len(chosen), across):
+        band = slice(first, first + across)
+        heads = [set_cell_size(label, room + NUMBERS) for label in titles[band]]
+        lines += [Text(), Text((" " * GAP).join(heads), style="bold")]
+        lines.append(Text((" " * GAP).join("─" * (room + NUMBERS) for _ in heads)))
+        for own in zip_longest(*cells[band], fillvalue=("", "")):
+            parts = [set_cell_size(word, room) + f"{said:>{NUMBERS}}" for word, said in own]
+            lines.append(Text((" " * GAP).join(parts).rstrip()))
+    lines += [
+        Text(),
+        note("log-odds against the other classes together; the most informative terms first"),
+        note(f"then the mutual information of term and class, in bits per 1,000 {text.unit}s"),
+    ]
+    if rest := len(labels) - len(chosen):
+        lines.append(note(f"and {counted(rest, 'class', 'classes')} with fewer rows"))
+    return Group(*lines)
+
+
+# ---- lines ---------------------------------------------------------------------------------------
+
+
+def heading(summary: ModelSummary) -> Text:
+    """The estimator and the number of training rows."""
+    skipped = f" ({summary.unlabelled:,} without a label skipped)" * bool(summary.unlabelled)
+    rows = counted(summary.rows, "row")
+    return Text(f"{clean(summary.estimator, 200)}, trained on {rows}{skipped}", style="bold")
+
+
+def target_and_features(summary: ModelSummary) -> dict[str, str]:
+    """The target with its classes, how many features there are of each kind, and parameters."""
+    listed = classes_listed(dict(zip(summary.classes, summary.class_weight, strict=True)))
+    if summary.multilabel:
+        listed = f"{counted(len(summary.classes), 'label')}: {listed}"
+    kinds = ", ".join(f"{many:,} {kind}" for kind, many in summary.kinds.items())
+    out = len(summary.left_out)
+    kinds += f"{', ' * bool(kinds)}{out:,} left out" * bool(out)
+    return {
+        "target": f"{clean(summary.target)}: {listed}" if summary.target else listed,
+        "features": f"{len(summary.features) + out:,}: {kinds}",
+        "parameters": magnitude(summary.n_parameters),
+    }
+
+
+def warnings(summary: ModelSummary, limit: int = FEATURES) -> list[str]:
+    """What should be looked at: features that leak the class, count rows, or are misread."""
+    found = leaks(summary)
+    for name in summary.row_numbers[:LEAKS]:
+        what = f"feature {clean(name, 24)} has another whole number in each row"
+        found.append(f"{what}: if it only numbers the rows, leave it out (--skip)")
+    options = {
+        name: f"{what}--text {shlex.quote(name)}, or text=[{name!r}] in Python"
+        for name, what in summary.short_texts.items()
+    }
+    by_remark = grouped(summary.misread | options)
+    return found + [held(names, what) for what, names in list(by_remark.items())[:limit]]
+
+
+def leaks(summary: ModelSummary) -> list[str]:
+    """A warning of features that alone almost determine the class."""
+    whole = summary.class_entropy
+    found = [one for one in summary.features if one.determines_class]
+    found.sort(key=lambda one: -(one.information or 0.0))
+    lines = []
+    for one in found[:LEAKS]:
+        own = min(one.information or 0.0, whole)
+        bits, of_bits = (f"{b:.2f}" if whole >= 0.1 else f"{b:.2g}" for b in (own, whole))
+        what = f"feature {clean(one.name, 24)} alone almost determines the class"
+        lines.append(f"{what} ({bits} of {of_bits} bits)")
+    if len(found) > LEAKS:
+        lines.append(f"and so does each of {counted(len(found) - LEAKS, 'other feature')}")
+    if lines:
+        lines[-1] += ":"
+        lines.append(f"{'is it' if len(found) == 1 else 'are they'} known before the class is?")
+    return lines
+
+
+def left_out(summary: ModelSummary, limit: int = FEATURES) -> list[str]:
+    """The features that are left out, by reason."""
+    lines = []
+    for why, names in list(grouped(summary.left_out).items())[:limit]:
+        lines.append(f"left out: {_listed(names)} ({clean(why, 160)})")
+    if not limit and summary.left_out:
+        return [f"left out: {counted(len(summary.left_out), 'feature')}"]
+    return lines
+
+
+def grouped(by_name: Mapping[str, str]) -> dict[str, list[str]]:
+    """The names of which the same is said."""
+    found: dict[str, list[str]] = {}
+    for name, what in by_name.items():
+        found.setdefault(what, []).append(name)
+    return found
+
+
+def held(names: Sequence[str], what: str) -> str:
+    """What columns hold that people may mean as something else."""
+    if not names[1:]:
+        return f"column {clean(names[0], 24)} holds {clean(what, 160)}"
+    return f"columns {_listed(names)} hold {clean(what, 160)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first of some names, and how many others there are."""
+    shown = [clean(name, 24) for name in names[:NAMED]]
+    if len(names) == 1:
+        return shown[0]
+    rest = f"{len(names) - NAMED:,} more" if len(names) > NAMED else shown.pop()
+    return f"{', '.join(shown)} and {rest}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """The features of an interaction."""
+    if len(names) > NAMES:
+        return f"{len(names):,} numeric features"
+    return " × ".join(clean(name, 24) for name in names)
+
+
+# ---- all of it -----------------------------------------------------------------------------------
+
+
+def body(
+    summary: ModelSummary, limit: int = FEATURES, width: int = 100
+) -> Iterator[RenderableType]:
+    """Features, interactions, warnings, cross-validation."""
+    if limit == 0:
+        several = counted(len(summary.interactions), "interaction")
+        many = f"{counted(len(summary.features), 'feature')}, {several}"
+        yield note(f"{many}; --features shows them")
+    elif (table := features(summary, limit)) is None:
+        yield note("no feature has evidence")
+    else:
+        yield on_terminal(table, width)
+    if limit and (table := interactions(summary, limit)) is not None:
+        yield ""
+        yield on_terminal(table, width)
+    yield from (Text(line, style="yellow") for line in warnings(summary, limit))
+    yield from (note(line) for line in left_out(summary, limit))
+    if (table := cross_validation(summary)) is not None:
+        yield ""
+        yield on_terminal(table, width)
+    elif not summary.stored_rows:
+        yield note("no cross-validation: the structure is that of another model (--like)")
+
+
+def details(summary: ModelSummary, limit: int, width: int) -> Iterator[RenderableType]:
+    """Parameters by class and terms of the most important features."""
+    best = [one.name for one in summary.features[:limit]]
+    for section in summary.parameters:
+        rows = [row for name in best for row in section.rows.get(name, ())]
+        if not rows:
+            continue
+        some = rows if len(rows) <= PARAMETERS else sorted(rows, key=_spread)[:PARAMETERS]
+        yield ""
+        table = parameters(section, summary, some, width)
+        yield Text(table.title, style="bold")
+        yield on_terminal(table, width)
+        if len(rows) > PARAMETERS:
+            more = f"and {len(rows) - PARAMETERS:,} more, where the classes differ less"
+            yield note(more)
+    for text in [] if summary.multilabel else summary.texts:
+        if text.name in best:
+            yield ""
+            yield terms(text, summary.classes, summary.class_weight, width)
+
+
+class PrintedSummary(ModelSummary):
+    """A summary that prints as `naively fit` does, and shows tables in a notebook."""
+
+    def __str__(self) -> str:
+        parts: list[RenderableType] = [heading(self), facts(**target_and_features(self)), ""]
+        parts += body(self)
+        if self.multilabel:
+            parts += ["", on_terminal(classes(self))]
+        return as_text(Group(*parts))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = [list(one) for one in target_and_features(self).items()]
+        parts = [
+            paragraph(f"<b>{escaped(heading(self).plain)}</b>"),
+            as_html(Table("", ["", ""], rows, 2)),
+        ]
+        tables = [features(self), interactions(self), cross_validation(self)]
+        tables += [classes(self)] if self.multilabel else []
+        parts += [as_html(table) for table in tables if table is not None]
+        parts += [paragraph(escaped(line)) for line in [*warnings(self), *left_out(self)]]
+        return "".join(parts)
+
+
+# ---- formats -------------------------------------------------------------------------------------
+
+
+def _by_class(summary: ModelSummary) -> dict[str, str]:
+    """The parameters of each feature in a few words."""
+    labels = [clean(label, 12) for label in summary.classes]
+    found = {}
+    for section in summary.parameters:
+        for name, rows in section.rows.items():
+            if name in section.words:
+                found[name] = clean(section.words[name], 200)
+            else:
+                found[name] = _of_classes(section, rows[0][1], labels)
+    return found
+
+
+def _of_classes(section: Section, values: dict[str, Any], labels: list[str]) -> str:
+    """The parameters of each class; of many, of the two that are furthest apart."""
+    cells = [_cell(section, values, c) for c in range(len(labels))]
+    if len(labels) <= 3:
+        return ", ".join(f"{a}: {b}" for a, b in zip(labels, cells, strict=True))
+    first = next(iter(values.values()))
+    if np.isnan(first).all():
+        return "no values"
+    low, high = int(np.nanargmin(first)), int(np.nanargmax(first))
+    if low == high:
+        return f"{cells[low]} in every class"
+    return f"{labels[low]}: {cells[low]} ... {labels[high]}: {cells[high]}"
+
+
+def _cell(section: Section, values: dict[str, Any], c: int) -> str:
+    """The parameters of a class in a few characters."""
+    if "p" in values:
+        return section.signs.join(f"{100 * value[c]:.1f}%" for value in values.values())
+    return section.signs.join(number(value[c]) for value in values.values())
+
+
+def _spread(row: tuple[str, dict[str, Any]]) -> float:
+    """How close to each other the classes are."""
+    values = next(iter(row[1].values()))
+    return -float(np.ptp(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
+
+
+def _weight(weight: float | None) -> str:
+    return NONE if weight is None else f"{weight:.2f}"
+
+
+def _importance(importance: float | None) -> str:
+    return NONE if importance is None else f"{importance:.3f}"
+
+
+def _loss(loss: float) -> str:
+    return NONE if np.isnan(loss) else f"{loss:.4f}"
+
+
+def _bars(lengths: Sequence[float]) -> list[float]:
+    most = max(lengths, default=0.0) or 1.0
+    return [one / most for one in lengths]

@@ -1,0 +1,126 @@
+"""`summary()`: what a fitted model is, in Python, in the terminal and as JSON."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from product import run
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import naively
+from naively import (
+    NBSVM,
+    AutoBayes,
+    GaussianBayes,
+    GaussianNB,
+    MultilabelNB,
+    MultinomialNB,
+    NaiveBayes,
+    TextNB,
+)
+
+RNG = np.random.default_rng(0)
+Y = RNG.integers(0, 3, 400)
+LEFT, RIGHT = RNG.integers(0, 2, (2, 400))
+TABLE = pd.DataFrame({
+    "size": RNG.normal(size=400) + Y, "<b>": np.array(["in", "out"])[LEFT ^ (Y == 1)],
+    "left": np.array(["no", "yes"])[LEFT], "same": 1.0, "right": np.array(["a", None])[RIGHT],
+})  # fmt: skip
+TEXTS = ["win a free prize", "meeting at noon", "free free prize", "lunch at noon?"]
+KINDS = ["spam", "ham", "spam", "ham"]
+FITTED = {
+    "auto": AutoBayes().fit(TABLE, Y),
+    "naive": NaiveBayes().fit(TABLE, Y),
+    "array": GaussianNB().fit(TABLE[["size"]].to_numpy(), Y),
+    "covariance": GaussianBayes().fit(RNG.normal(size=(400, 2)), Y),
+    "counts": MultinomialNB().fit(RNG.poisson(3, (400, 4)), Y),
+    "text": TextNB().fit(TEXTS, KINDS),
+    "weights": NBSVM().fit(TEXTS, KINDS),
+    "labels": MultilabelNB(weights=None).fit(TEXTS, [["spam", "short"], [], ["spam"], ["short"]]),
+}
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_every_estimator_has_one(name):
+    model = FITTED[name]
+    summary = model.summary()
+    shown = str(summary)
+    assert shown == repr(summary)
+    assert shown.startswith(type(model).__name__)
+    assert f"trained on {summary.rows:,} rows" in shown
+    assert all(line == line.rstrip() for line in shown.splitlines())
+    found = summary.to_dict()
+    json.dumps(found, allow_nan=False)
+    frame = summary.to_frame()
+    assert frame.columns.tolist() == [
+        "feature", "type", "missing", "weight", "importance", "left_out",
+    ]  # fmt: skip
+    assert len(frame) == found["n_features"]
+    assert summary._repr_html_().count("<table") >= 2
+    with pytest.raises(NotFittedError):
+        clone(model).summary()
+    with pytest.raises(ValueError, match="terms must be a number"):
+        model.summary(terms=-1)
+
+
+@pytest.mark.parametrize("name", ["auto", "array"])
+def test_importance_is_the_mean_absolute_contribution_to_the_log_odds(name):
+    """Of three classes: the mean over them, in their shares, of each against the others."""
+    model = FITTED[name]
+    rows = TABLE if name == "auto" else None
+    listed = {one.name: one.importance for one in model.summary().features}
+    if rows is None:  # over rows that are drawn from the model
+        rows, _ = model.sample(40_000, random_state=0)
+    added = model.explain(rows).contributions
+    prior = model.class_prior_
+    names = model.explain(rows[:1]).features or ["x0"]
+    for name, own in zip(names, np.moveaxis(added, -1, 0), strict=True):
+        expected = 0.0
+        for c, share in enumerate(prior):
+            odds = (own[:, c] - own @ prior) / (1 - share)
+            expected += share * np.abs(odds - odds.mean()).mean()
+        if name in listed:
+            assert listed[name] == pytest.approx(expected, rel=1e-6 if len(rows) == 400 else 0.1)
+
+
+def test_interactions_and_features_that_are_left_out():
+    summary = FITTED["auto"].summary()
+    assert [*summary.interactions[0].names] == ["<b>", "left"]
+    assert summary.left_out["same"] == "constant"
+    frame = summary.to_frame().set_index("feature")
+    assert frame.loc["same", "left_out"] == "constant"
+    assert frame.loc["same", "importance"] == 0
+    html = summary._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html.replace("<b>AutoBayes", "")
+
+
+@pytest.mark.parametrize("options", [[], ["--naive"]])
+def test_the_terminal_prints_it(options, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    TABLE.assign(y=Y).to_csv("t.csv", index=False)
+    assert run(["fit", "t.csv", "--target", "y", "-o", "m", *options]) == 0
+    out = capsys.readouterr().out
+    summary = naively.load("m").summary()
+    features = str(summary).split("\n\n")[1]
+    assert features.startswith("feature ")
+    assert features in out
+    assert run(["inspect", "m"]) == 0
+    out = capsys.readouterr().out
+    assert all(part in out for part in str(summary).split("\n\n")[1:])
+    assert run(["inspect", "m", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {key: found[key] for key in summary.to_dict()} == json.loads(
+        json.dumps(naively.load("m").summary(terms=30).to_dict())
+    )
+
+
+def test_models_of_any_number_of_labels_are_a_mode_of_it():
+    found = FITTED["labels"].summary().to_dict()
+    assert found["labels"] == ["short", "spam"]
+    assert found["class_weight"] == [2, 2]
+    (text,) = found["texts"].values()
+    assert "free" in [one["term"] for one in text["classes"][1]["terms"]]
+    assert "label  terms" in str(FITTED["labels"].summary())
