@@ -52,7 +52,7 @@ struct Py_buffer {
 };
 
 constexpr int METH_FASTCALL = 0x80, Py_mod_exec = 2;
-constexpr int PyBUF_WRITABLE = 1, PyBUF_FORMAT = 4, PyBUF_STRIDES = 0x18, PyBUF_C_CONTIGUOUS = 0x38;
+constexpr int PyBUF_FORMAT = 4, PyBUF_STRIDES = 0x18;
 
 NAIVELY_IMPORT PyObject *PyExc_TypeError, *PyExc_ValueError, *PyExc_ImportError;
 NAIVELY_IMPORT PyObject _Py_NoneStruct;

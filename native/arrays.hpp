@@ -177,10 +177,16 @@ struct Counts {
     }
 };
 
-// Memory that a kernel works in, given back when it returns. A kernel returns at once if `failed`.
+// Memory that a kernel works in, given back when it returns. A kernel returns at once if `failed`,
+// which it also sets itself if it finds, on the way, arguments that are wrong.
 class Room {
   public:
     bool failed = false;
+    const char *wrong = nullptr; // what is
+    void refuse(const char *what) {
+        failed = true;
+        wrong = what;
+    }
     Room() = default;
     Room(const Room &) = delete;
     Room &operator=(const Room &) = delete;

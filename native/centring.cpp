@@ -34,7 +34,7 @@ static bool centre(Room &room, Matrix<const i64> products, i64 start, Block<cons
     i64 *scratch = room.get<i64>(size + 2).data;
     if (room.failed) return false;
     i64 at = first * features - first * (first - 1) / 2;
-    bool near = true;
+    bool near = true, fits = true;
     for (i64 i = first; i < last; i++) {
         const i64 given_i = smaller(i, wide - 1);
         fill<i64>(table + i * size, (features - i) * size, 0);
@@ -48,8 +48,10 @@ static bool centre(Room &room, Matrix<const i64> products, i64 start, Block<cons
                     for (i64 k = 0; k < digits; k++) {
                         const i64 place = bit + 32 * k - low;
                         const i64 *m = mantissa[p][c], *e = exponent[p][c];
-                        add_integer(cell, place + e[i], times(-m[i], sums[c][given_i][j][k]));
-                        add_integer(cell, place + e[j], times(-m[j], about[c][given_j][i][k]));
+                        fits &= add_integer({cell, size}, place + e[i],
+                                            times(-m[i], sums[c][given_i][j][k]));
+                        fits &= add_integer({cell, size}, place + e[j],
+                                            times(-m[j], about[c][given_j][i][k]));
                     }
         }
         normalise_cells(table + i * size, features - i, size);
@@ -68,9 +70,15 @@ static bool centre(Room &room, Matrix<const i64> products, i64 start, Block<cons
             out[i][j] = out[j][i] = value;
         }
     }
+    if (!fits) room.refuse(TOO_WIDE);
     return near;
 }
 
-KERNELS(centring, KERNEL(centre));
+KERNELS(centring,
+        KERNEL(centre,
+               "products(d*(d+1)/2,L) start:0..size-L sums(C,w,d,D) about(C,w,d,D) "
+               "bit:-99999..99999 mantissa(p,C,d) exponent(p,C,d) low:-99999..99999 size:2..4096 "
+               "unit:-99999..99999 rest(C,w,d) weight(C,w,d) freedom(w,d) first:0..last last:0..d "
+               "out(d,d) ; w>=1"));
 
 } // namespace naively::SET

@@ -96,6 +96,9 @@ static i64 distinct(Room &room, Flat<i32> ids, Flat<i64> indptr, i64 below, Flat
     return kept;
 }
 
-KERNELS(counted, KERNEL(distinct));
+KERNELS(counted,
+        KERNEL(distinct,
+               "ids(m)<below indptr(n+1)^m below:0..2147483647 counts(m) ; indptr[0]==0 "
+               "indptr[n]==m"));
 
 } // namespace naively::SET

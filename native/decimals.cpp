@@ -142,6 +142,8 @@ static void read_decimals(Flat<const u8> text, Flat<const i64> offsets, Flat<f64
     }
 }
 
-KERNELS(decimals, KERNEL(read_decimals));
+KERNELS(decimals,
+        KERNEL(read_decimals,
+               "text(s) offsets(n+1)^s-8 out(n) others(n) powers(p,2) least:-99999..99999"));
 
 } // namespace naively::SET

@@ -5,6 +5,7 @@
 #include "python.hpp"
 
 #include "limbs.hpp"
+#include "ranges.hpp"
 
 namespace naively::SET {
 
@@ -51,60 +52,66 @@ static Measured measure(AnyMatrix X, f64 minimum, f64 maximum) {
     });
 }
 
-// Σ x, Σ x² and the weight of the missing values: limbs, and how many and where they begin.
+// Σ x, Σ x² and the weight of the missing values.
 struct Sums {
-    i64 *sums, size, low, *squares, size2, low2, *missing, size0, low0;
+    Limbs sums, squares, missing;
 };
 
 // Add one value, with its weight, to its cell.
-static inline void deposit(f64 x, f64 w, bool weighted, f64 threshold, i64 cell, const Sums &to) {
-    if (is_nan(x)) return add_value(to.missing + cell * to.size0, to.low0, w);
+static inline bool deposit(f64 x, f64 w, bool weighted, f64 threshold, i64 cell, const Sums &to) {
+    if (is_nan(x)) return add_value(to.missing[cell], to.missing.low, w);
     if (!is_nan(threshold)) x = x > threshold ? 1.0 : 0.0;
-    if (x == 0.0) return;
-    if (weighted) add_product(to.sums + cell * to.size, to.low, x, w);
-    else add_value(to.sums + cell * to.size, to.low, x);
-    if (to.size2 > 0) add_square(to.squares + cell * to.size2, to.low2, x, w);
+    if (x == 0.0) return true;
+    bool fits = weighted ? add_product(to.sums[cell], to.sums.low, x, w)
+                         : add_value(to.sums[cell], to.sums.low, x);
+    if (to.squares.size > 0) fits &= add_square(to.squares[cell], to.squares.low, x, w);
+    return fits;
 }
 
 // Add the given rows of X; `weights` is empty if all are 1.
-static void dense_deposits(AnyMatrix X, Flat<const i64> codes, Flat<const f64> weights,
+static void dense_deposits(Room &room, AnyMatrix X, Flat<const i64> codes, Flat<const f64> weights,
                            Flat<const i64> rows, f64 threshold, Flat<i64> sums, i64 size, i64 low,
                            Flat<i64> squares, i64 size2, i64 low2, Flat<i64> missing, i64 size0,
                            i64 low0) {
-    const Sums to = {sums.data, size, low, squares.data, size2, low2, missing.data, size0, low0};
+    const Sums to = {{sums, size, low}, {squares, size2, low2}, {missing, size0, low0}};
     const bool weighted = weights.size > 0;
+    bool fits = true;
     X.typed([&](auto table) {
         for (const i64 i : rows) {
             const f64 w = weighted ? weights[i] : 1.0;
             for (i64 j = 0; j < table.columns; j++)
-                deposit(f64(table(i, j)), w, weighted, threshold, codes[i] * table.columns + j, to);
+                fits &= deposit(f64(table(i, j)), w, weighted, threshold,
+                                codes[i] * table.columns + j, to);
         }
         return true;
     });
+    if (!fits) room.refuse(TOO_WIDE);
 }
 
 // Add the given rows of a CSR matrix; `weights` is empty if all are 1.
-static void sparse_deposits(AnyFlat data, Indices indices, Indices indptr, i64 features,
+static void sparse_deposits(Room &room, AnyFlat data, Indices indices, Indices indptr, i64 features,
                             Flat<const i64> codes, Flat<const f64> weights, Flat<const i64> rows,
                             f64 threshold, Flat<i64> sums, i64 size, i64 low, Flat<i64> squares,
                             i64 size2, i64 low2, Flat<i64> missing, i64 size0, i64 low0) {
-    const Sums to = {sums.data, size, low, squares.data, size2, low2, missing.data, size0, low0};
+    const Sums to = {{sums, size, low}, {squares, size2, low2}, {missing, size0, low0}};
     const bool weighted = weights.size > 0;
+    bool fits = true;
     data.typed([&](auto values) {
         for (const i64 i : rows) {
             const f64 w = weighted ? weights[i] : 1.0;
             for (i64 p = indptr[i]; p < indptr[i + 1]; p++)
-                deposit(f64(values[p]), w, weighted, threshold, codes[i] * features + indices[p],
-                        to);
+                fits &= deposit(f64(values[p]), w, weighted, threshold,
+                                codes[i] * features + indices[p], to);
         }
         return true;
     });
+    if (!fits) room.refuse(TOO_WIDE);
 }
 
 // Add the given CSR rows to counts[class, feature], as long as they are counts.
 //
 // Returns whether all values were whole numbers in [0, 2^31), or finite with a threshold.
-static bool sparse_counts(AnyFlat data, Indices indices, Indices indptr, Flat<const i64> codes,
+static bool sparse_counts(Room &room, AnyFlat data, Indices indices, Indices indptr, Flat<const i64> codes,
                           Flat<const i64> rows, f64 threshold, Matrix<i64> counts) {
     const bool binary = !is_nan(threshold);
     return data.typed([&](auto values) {
@@ -120,6 +127,11 @@ static bool sparse_counts(AnyFlat data, Indices indices, Indices indptr, Flat<co
                 }
                 i64 *row = counts[codes[i]];
                 const i64 first = indptr[i], last = indptr[i + 1];
+                // here, while they are in the cache, and not before all
+                if (!within(columns.data + first, last - first, 1, 0, counts.columns - 1)) {
+                    room.refuse("indices are not of columns");
+                    return false;
+                }
                 i64 bad = 0; // a loop of its own is vectorised, and fetches the row
                 if (binary) {
                     for (i64 p = first; p < last; p++) {
@@ -144,10 +156,12 @@ static bool sparse_counts(AnyFlat data, Indices indices, Indices indptr, Flat<co
 }
 
 // Add each row's weight to its class.
-static void total_weights(Flat<const i64> codes, Flat<const f64> weights, Flat<i64> totals,
-                          i64 size, i64 low) {
-    for (i64 i = 0; i < codes.size; i++)
-        add_value(totals.data + codes[i] * size, low, weights[i]);
+static void total_weights(Room &room, Flat<const i64> codes, Flat<const f64> weights,
+                          Flat<i64> totals, i64 size, i64 low) {
+    const Limbs to = {totals, size, low};
+    bool fits = true;
+    for (i64 i = 0; i < codes.size; i++) fits &= add_value(to[codes[i]], low, weights[i]);
+    if (!fits) room.refuse(TOO_WIDE);
 }
 
 // Whether a CSR row has two entries in one column; `last` is one 0 for each column.
@@ -163,7 +177,24 @@ static bool has_duplicates(Indices indices, Indices indptr, Flat<i64> last) {
     });
 }
 
-KERNELS(deposits, KERNEL(measure), KERNEL(dense_deposits), KERNEL(sparse_deposits),
-        KERNEL(sparse_counts), KERNEL(total_weights), KERNEL(has_duplicates));
+KERNELS(deposits,
+        KERNEL(measure, "X(n,d) minimum maximum"),
+        KERNEL(dense_deposits,
+               "X(n,d) codes(n)<min(s/(size*d),min(s2/(size2*d),s0/(size0*d)))@rows weights(n?) "
+               "rows(r)<n threshold sums(s) size:0..4096 low:-99999..99999 squares(s2) "
+               "size2:0..4096 low2:-99999..99999 missing(s0) size0:0..4096 low0:-99999..99999"),
+        KERNEL(sparse_deposits,
+               "data(m) indices(m)<features@indptr[rows] indptr(n+1)^m@rows "
+               "features:0..2147483647 "
+               "codes(n)<min(s/(size*features),min(s2/(size2*features),s0/(size0*features)))@rows "
+               "weights(n?) rows(r)<n threshold sums(s) size:0..4096 low:-99999..99999 "
+               "squares(s2) size2:0..4096 low2:-99999..99999 missing(s0) size0:0..4096 "
+               "low0:-99999..99999"),
+        KERNEL(sparse_counts,
+               "data(m) indices(m) indptr(n+1)^m@rows codes(n)<C@rows rows(r)<n threshold "
+               "counts(C,d)"),
+        KERNEL(total_weights,
+               "codes(n)<s/size weights(n) totals(s) size:0..4096 low:-99999..99999"),
+        KERNEL(has_duplicates, "indices(m)<d indptr(n+1)^m last(d)"));
 
 } // namespace naively::SET

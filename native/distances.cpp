@@ -127,6 +127,14 @@ static void projections(Room &room, AnyMatrix X, i64 start, i64 stop, Flat<const
     }
 }
 
-KERNELS(distances, KERNEL(unpack), KERNEL(add_distances), KERNEL(projections));
+KERNELS(distances,
+        KERNEL(unpack, "packed(32*(d/8)*(d/8+1)+((d+7)/8-d/8)*8*d) A(d,d)"),
+        KERNEL(add_distances,
+               "X(n,d) start:0..stop stop:0..n mean(C,d) "
+               "packed(C,32*(d/8)*(d/8+1)+((d+7)/8-d/8)*8*d) first:0..last last:0..d "
+               "out(C,stop-start) ; first&7==0"),
+        KERNEL(projections,
+               "X(n,d) start:0..stop stop:0..n centre(d) packed((C+7)/8*8*d) bias(C) "
+               "out(C,stop-start)"));
 
 } // namespace naively::SET

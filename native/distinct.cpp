@@ -89,6 +89,9 @@ static void tabulate(Flat<const f64> x, Flat<const i64> codes, Flat<f64> keys, M
     report[4] = shift;
 }
 
-KERNELS(distinct_numbers, KERNEL(tabulate));
+KERNELS(distinct_numbers,
+        KERNEL(tabulate,
+               "x(n) codes(n)<C keys(k) counts(k,C) missing(C) slots(s):-1..-1 report(5) ; k>=1 "
+               "s>k s&(s-1)==0"));
 
 } // namespace naively::SET

@@ -17,6 +17,7 @@ static void hash_documents(Flat<const u8> data, Flat<const i64> offsets, Flat<u6
     }
 }
 
-KERNELS(documents, KERNEL(hash_documents));
+KERNELS(documents,
+        KERNEL(hash_documents, "data(s) offsets(n+1)^s out(n)"));
 
 } // namespace naively::SET

@@ -63,6 +63,9 @@ static void doubt_odds(Matrix<f64> odds, Flat<const f64> log_prior, Flat<const f
     }
 }
 
-KERNELS(doubt, KERNEL(let_fall), KERNEL(doubt_scores), KERNEL(doubt_odds));
+KERNELS(doubt,
+        KERNEL(let_fall, "scores(C,n) data(m) indptr(n+1)^m quarters:0..64 bias(C)"),
+        KERNEL(doubt_scores, "scores(C,n) log_prior(C) doubt"),
+        KERNEL(doubt_odds, "odds(L,n) log_prior(L) log_rest(L) doubt"));
 
 } // namespace naively::SET

@@ -22,7 +22,11 @@ static void fma_all(Flat<const f64> x, Flat<const f64> y, Flat<const f64> z, Fla
     for (i64 i = 0; i < out.size; i++) out[i] = fma(x[i], y[i], z[i]);
 }
 
-KERNELS(elementary, KERNEL(exp_all), KERNEL(log_all), KERNEL(expf_all), KERNEL(logf_all),
-        KERNEL(fma_all));
+KERNELS(elementary,
+        KERNEL(exp_all, "x(n) out(n)"),
+        KERNEL(log_all, "x(n) out(n)"),
+        KERNEL(expf_all, "x(n) out(n)"),
+        KERNEL(logf_all, "x(n) out(n)"),
+        KERNEL(fma_all, "x(n) y(n) z(n) out(n)"));
 
 } // namespace naively::SET

@@ -158,21 +158,26 @@ static void fill_slopes(Room &room, Cube<const f64> counts, Cube<const f64> expe
 // each entry what was expected of each class, what it is beyond that of each class but the first,
 // and the doubt. `cells`, (n,) uint32, and `sums`, float32 for each number of each cell, are room to
 // work in. Blocks are as wide as the widest, with NONE in place of columns.
-static void rough_gains(Matrix<const uint16_t> codes, Flat<const i64> sizes,
+static void rough_gains(Room &room, Matrix<const uint16_t> codes, Flat<const i64> sizes,
                         Matrix<const i64> blocks, Flat<const f32> told, i64 classes, f64 strength,
                         Flat<u32> cells, Flat<f32> sums, Flat<f64> out) {
     const i64 width = 2 * classes;
     for (i64 k = 0; k < out.size; k++) {
+        const i64 most = sums.size / width; // cells that there is room for
         i64 size = 1;
         fill<u32>(cells.data, cells.size, 0);
         for (i64 place = 0; place < blocks.columns; place++) {
             const i64 j = blocks[k][place];
             if (j == NONE) continue;
-            size *= sizes[j];
+            size = size > most ? size : size * sizes[j];
             const u32 factor = u32(sizes[j]);
             const uint16_t *own = codes[j];
             for (i64 i = 0; i < cells.size; i++) cells[i] = cells[i] * factor + own[i];
         }
+        u32 last = 0;
+        for (const u32 cell : cells) last = larger(last, cell);
+        if (size > most || (cells.size > 0 && i64(last) >= size))
+            return room.refuse("codes or sizes are beyond the cells that sums has room for");
         fill(sums.data, size * width, f32(0));
         add_rows({cells.data, cells.size}, told, width, sums);
         f64 total = 0.0;
@@ -264,7 +269,23 @@ static void expect(Cube<f32> scores, Matrix<const f32> base, Matrix<const f32> b
     }
 }
 
-KERNELS(evidence, KERNEL(fill_cells), KERNEL(add_rows), KERNEL(fill_surprises), KERNEL(fill_slopes),
-        KERNEL(rough_gains), KERNEL(expected_of), KERNEL(expect));
+KERNELS(evidence,
+        KERNEL(fill_cells,
+               "cells(n)<K parts(n)<P y(n)<C weights(n) hoped(n,C) unsure(n) counts(P,K,C) "
+               "expected(P,K,C) doubt(P,K)"),
+        KERNEL(add_rows, "cells(n)<s/width told(n*width) width:0..2147483647 sums(s)"),
+        KERNEL(fill_surprises,
+               "counts(P,K,C) expected(P,K,C) others(K,P,C) doubt(P,K) prior(C) strength "
+               "out(K,P+1,C)"),
+        KERNEL(fill_slopes,
+               "counts(P,K,C) expected(P,K,C) others(K,P,C) doubt(P,K) prior(C) strengths(S) "
+               "slope(S) bend(S)"),
+        KERNEL(rough_gains,
+               "codes(J,n) sizes(J):0..65536 blocks(B,W):-1..J-1 told(n*2*classes) "
+               "classes:1..65536 strength cells(n) sums(s) out(B)"),
+        KERNEL(expected_of,
+               "scores(C-1,n) moved(q,M,C-1) parts(n) weights(n) proba(n,C) others(n,P,C) ; "
+               "P*(q-n)==0 P*(M-P-1)==0"),
+        KERNEL(expect, "scores(V,K,n) base(K,n) bias(V,K) y(n):0..K losses(V,n)"));
 
 } // namespace naively::SET

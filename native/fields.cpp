@@ -47,15 +47,28 @@ static i64 split_fields(Flat<const u8> text, i64 size, i64 delimiter, Matrix<i32
     return r;
 }
 
+struct Span {
+    i64 begin, length;
+};
+// A field, which is of the text and followed by eight bytes; else its length is -1.
+static inline Span field(Flat<const u8> text, Matrix<const i32> fields, i64 row, i64 column) {
+    const i64 begin = i64(fields[row][column]) + 1, end = fields[row][column + 1];
+    if (begin < 0 || end < begin || end > text.size - 8) return {0, -1};
+    return {begin, end - begin};
+}
+constexpr const char *OUTSIDE = "a field is not of the text, or there is no room for it";
+
 // out[offsets[i] : offsets[i + 1]] = field `column` of row rows[i].
 //
 // offsets : (rows + 1,), of which the first is known.
 // out : with room for seven bytes more.
-static void copy_fields(Flat<const u8> text, Matrix<const i32> fields, Flat<const i64> rows,
+static void copy_fields(Room &room, Flat<const u8> text, Matrix<const i32> fields, Flat<const i64> rows,
                         i64 column, Flat<i32> offsets, Flat<u8> out) {
     i64 to = offsets[0];
     for (i64 i = 0; i < rows.size; i++) {
-        const i64 a = fields[rows[i]][column] + 1, length = fields[rows[i]][column + 1] - a;
+        const Span own = field(text, fields, rows[i], column);
+        const i64 a = own.begin, length = own.length;
+        if (length < 0 || to < 0 || to > out.size - 8 - length) return room.refuse(OUTSIDE);
         copy_span(text.data + a, length, out.data + to);
         to += length;
         offsets[i + 1] = i32(to);
@@ -71,28 +84,39 @@ static void copy_fields(Flat<const u8> text, Matrix<const i32> fields, Flat<cons
 // codes : (rows,)
 //
 // Returns the row that is to be next: `last`, or an earlier one if the table lacks room.
-static i64 number_fields(Flat<const u8> text, Matrix<const i32> fields, i64 first, i64 last,
-                         i64 column, Flat<u64> slots, Flat<i64> known, Flat<i64> state,
+static i64 number_fields(Room &room, Flat<const u8> text, Matrix<const i32> fields, i64 first,
+                         i64 last, i64 column, Flat<u64> slots, Flat<i64> known, Flat<i64> state,
                          Flat<i32> codes) {
     const u64 mask = u64(slots.size / 2 - 1);
-    const i64 most = slots.size / 4;
+    const i64 most = smaller(slots.size / 4, known.size);
     i64 count = state[0], r = first;
+    // Whether a text that is known is the same, of more than eight bytes; false of no such text.
+    const auto same_as = [&](const u8 *own, i64 length, i64 number) {
+        if (u64(number) >= u64(count) || u64(known[number]) >= u64(fields.rows)) return false;
+        const Span other = field(text, fields, known[number], column);
+        return other.length == length && same(own, text.data + other.begin, length);
+    };
     for (; r < last; r++) {
-        const u8 *own = text.data + fields[r][column] + 1;
-        const i64 length = fields[r][column + 1] - fields[r][column] - 1;
+        const Span span = field(text, fields, r, column);
+        const u8 *own = text.data + span.begin;
+        const i64 length = span.length;
+        if (length < 0) {
+            room.refuse(OUTSIDE);
+            break;
+        }
         const u64 key = term_key(own, length);
         u64 place = hash_key(key, length) & mask;
         i64 number;
-        for (;; place = (place + 1) & mask) {
+        for (u64 tried = 0;; place = (place + 1) & mask, tried++) {
             const u64 meta = slots[2 * place + 1];
             number = i64(meta & NUMBER) - 1;
-            if (meta == 0) break;
+            if (meta == 0 || tried > mask) break;
             if (slots[2 * place] == key && meta >> 32 == u64(length) &&
-                (length <= 8 || same(own, text.data + fields[known[number]][column] + 1, length)))
+                (length <= 8 || same_as(own, length, number)))
                 break;
         }
         if (number < 0) {
-            if (count == most) break;
+            if (count >= most) break;
             number = count++;
             known[number] = r;
             slots[2 * place] = key;
@@ -104,6 +128,13 @@ static i64 number_fields(Flat<const u8> text, Matrix<const i32> fields, i64 firs
     return r;
 }
 
-KERNELS(fields, KERNEL(split_fields), KERNEL(copy_fields), KERNEL(number_fields));
+KERNELS(fields,
+        KERNEL(split_fields,
+               "text(s) size:0..min(s-64,2147483647) delimiter:0..255 fields(R,c+1) sizes(c) ; "
+               "R>=1 c>=1"),
+        KERNEL(copy_fields, "text(s) fields(R,c) rows(r)<R column:0..c-2 offsets(r+1) out(o)"),
+        KERNEL(number_fields,
+               "text(s) fields(R,c) first:0..last last:0..min(R,N) column:0..c-2 slots(t) "
+               "known(K) state(1):0..K codes(N) ; t>=2 t&(t-1)==0"));
 
 } // namespace naively::SET

@@ -169,6 +169,13 @@ static i64 gaussian_sparse(Room &room, AnyFlat data, Indices indices, Indices in
     });
 }
 
-KERNELS(gaussian, KERNEL(gaussian_dense), KERNEL(gaussian_sparse));
+KERNELS(gaussian,
+        KERNEL(gaussian_dense,
+               "X(n,d) start:0..stop stop:0..n mean(C,d) scale(C,d) base(C) norm(C,d) "
+               "out(C,stop-start)"),
+        KERNEL(gaussian_sparse,
+               "data(m) indices(m)<d@indptr[start]:indptr[stop] indptr(n+1)^m@start:stop+1 "
+               "start:0..stop stop:0..n mean(d,C) scale(d,C) norm(d,C) zero(d,C) base(C) rest(C) "
+               "out(C,stop-start)"));
 
 } // namespace naively::SET

@@ -183,6 +183,15 @@ static void label_odds(Room &room, Indices indptr, Indices terms, Flat<const f64
     }
 }
 
-KERNELS(label_odds_of, KERNEL(label_weights), KERNEL(first_odds), KERNEL(label_odds));
+KERNELS(label_odds_of,
+        KERNEL(label_weights,
+               "having(L,V) total(V) share(L) log_whole doubts(D) group(V)<G weights(D+2,G) "
+               "least(D+2,G) most(D+2,G) out(L,V)"),
+        KERNEL(first_odds,
+               "counts(V,L) total(V) alpha(V) logs(S) share(L) doubts(D) odds(V,L) tells(V,L,D)"),
+        KERNEL(label_odds,
+               "indptr(n+1)^m terms(m)<V values(m) whole(n) having(n,L) counts(V,L) total(V) "
+               "odds(V,L) tells(V,L,D) logs(S) alpha(V) everything of_label(L) doubts(D) "
+               "group(V)<A/(D+2) alpha_whole told(n,A,L) lengths(n) least(A) most(A)"));
 
 } // namespace naively::SET

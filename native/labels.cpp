@@ -43,6 +43,9 @@ static void sort_rows(Room &room, Flat<const i64> codes, Flat<i64> order, Flat<i
     for (i64 i = 0; i < codes.size; i++) order[place[codes[i]]++] = i;
 }
 
-KERNELS(labels, KERNEL(integer_range), KERNEL(integer_codes), KERNEL(sort_rows));
+KERNELS(labels,
+        KERNEL(integer_range, "y(n) ; n>=1"),
+        KERNEL(integer_codes, "y(n):low..low+p-1 low present(p) codes(n)"),
+        KERNEL(sort_rows, "codes(n)<C order(n) ends(C+1)"));
 
 } // namespace naively::SET

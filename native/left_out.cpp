@@ -140,6 +140,7 @@ static void left_out(Room &room, i64 start, i64 stop, i64 first, Indices indptr,
     f64 *others = room.get<f64>(doubts.size).data, *alone = room.get<f64>(tried).data;
     if (room.failed) return;
     const f64 log_whole = log(whole);
+    const i64 end = indptr[stop];
     shares_of(of_class, share, log_share);
     for (i64 i = start; i < stop; i++) {
         const i64 at = i - first;
@@ -152,7 +153,7 @@ static void left_out(Room &room, i64 start, i64 stop, i64 first, Indices indptr,
             own += weights[i][k] > 0;
         }
         for (i64 p = indptr[i]; p < indptr[i + 1]; p++) {
-            const i64 later = terms[smaller(p + AHEAD, terms.size - 1)];
+            const i64 later = terms[smaller(p + AHEAD, end - 1)];
             prefetch(counts[later]);
             prefetch(counts[later] + equal[0]);
             prefetch(sums[later]);
@@ -212,6 +213,15 @@ static void left_out(Room &room, i64 start, i64 stop, i64 first, Indices indptr,
     }
 }
 
-KERNELS(left_out_terms, KERNEL(all_sums), KERNEL(term_weights), KERNEL(left_out));
+KERNELS(left_out_terms,
+        KERNEL(all_sums, "counts(V,C) of_class(C) doubts(D) out(V,D)"),
+        KERNEL(term_weights,
+               "counts(V,C) whole share(C) doubts(D) group(V)<G weights(D+2,G) least(D+2,G) "
+               "most(D+2,G) out(V)"),
+        KERNEL(left_out,
+               "start:0..stop stop:0..n first:0..start indptr(n+1)^m@start:stop+1 "
+               "terms(m)<V@indptr[start]:indptr[stop] values(m) weights(n,C) counts(V,C) "
+               "totals(V) sums(V,D) logs(J,S) alpha(J,V) whole group(V)<A/(D+2) alpha_whole(J) "
+               "of_class(C) doubts(D) told(J,q,A,C) lengths(q) least(A) most(A) ; stop-first<=q"));
 
 } // namespace naively::SET

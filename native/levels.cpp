@@ -78,10 +78,13 @@ static Pair count_levels(Room &room, AnyMatrix X, Flat<const i64> codes, i64 sta
 }
 
 // Add each row's weight, exactly, to the cell [class, column] of each row.
-static void weigh_columns(Flat<const i64> columns, Flat<const i64> codes, Flat<const f64> weights,
-                          i64 width, Flat<i64> sums, i64 size, i64 low) {
+static void weigh_columns(Room &room, Flat<const i64> columns, Flat<const i64> codes,
+                          Flat<const f64> weights, i64 width, Flat<i64> sums, i64 size, i64 low) {
+    const Limbs to = {sums, size, low};
+    bool fits = true;
     for (i64 i = 0; i < columns.size; i++)
-        add_value(sums.data + (codes[i] * width + columns[i]) * size, low, weights[i]);
+        fits &= add_value(to[codes[i] * width + columns[i]], low, weights[i]);
+    if (!fits) room.refuse(TOO_WIDE);
 }
 
 // out[j] = the table's row for each value: beyond + j if unseen, beyond + d if missing.
@@ -119,6 +122,7 @@ static Pair encode(AnyMatrix X, i64 start, i64 stop, Flat<const i64> offsets,
 static Pair score_levels(Room &room, AnyMatrix X, i64 start, i64 stop, Flat<const i64> offsets,
                          Flat<const i64> lookup, i64 beyond, Flat<const f64> table, i64 width,
                          Matrix<f64> out) {
+    const u64 most = u64(table.size / width); // rows of the table
     const Flat<i64> rows = room.get<i64>(X.columns);
     const Flat<f64> score = room.get<f64>(width);
     if (room.failed) return {-1, -1};
@@ -126,6 +130,12 @@ static Pair score_levels(Room &room, AnyMatrix X, i64 start, i64 stop, Flat<cons
         for (i64 i = start; i < stop; i++) {
             const i64 bad = encode_row(values, i, offsets, lookup, beyond, rows.data);
             if (bad >= 0) return Pair{i, bad};
+            u64 last = 0;
+            for (const i64 row : rows) last = larger(last, u64(row));
+            if (last >= most) {
+                room.refuse("lookup names rows that the table lacks");
+                return Pair{-1, -1};
+            }
             for (i64 b = 0; b < width; b += LANES) {
                 Vector total = splat(0.0);
                 for (i64 j = 0; j < X.columns; j++)
@@ -138,6 +148,17 @@ static Pair score_levels(Room &room, AnyMatrix X, i64 start, i64 stop, Flat<cons
     });
 }
 
-KERNELS(levels, KERNEL(count_levels), KERNEL(weigh_columns), KERNEL(encode), KERNEL(score_levels));
+KERNELS(levels,
+        KERNEL(count_levels,
+               "X(n,d) codes(n)<min(s/offsets[d],s0/d)@start:stop start:0..stop stop:0..n "
+               "offsets(d+1)^s counts(s) missing(s0) report(2)"),
+        KERNEL(weigh_columns,
+               "columns(n)<width codes(n)<s/(width*size) weights(n) width:0..2147483647 sums(s) "
+               "size:0..4096 low:-99999..99999"),
+        KERNEL(encode,
+               "X(n,d) start:0..stop stop:0..n offsets(d+1)^K lookup(K) beyond out(stop-start,d)"),
+        KERNEL(score_levels,
+               "X(n,d) start:0..stop stop:0..n offsets(d+1)^K lookup(K) beyond table(s) "
+               "width:8..2147483647 out(C,stop-start) ; width&7==0 width>=C"));
 
 } // namespace naively::SET

@@ -73,6 +73,11 @@ static void round_limbs(Room &room, Steps2<const i64> limbs, i64 low, Flat<f64> 
         out[i] = nearest_float(&limbs(i, 0), limbs.right, limbs.columns, low, digits.data);
 }
 
-KERNELS(limbs, KERNEL(normalise), KERNEL(accumulate), KERNEL(extent), KERNEL(round_limbs));
+KERNELS(limbs,
+        KERNEL(normalise, "limbs(n,L)"),
+        KERNEL(accumulate,
+               "target(R,c,L) rows(r)<R columns(k)<c source(r,k,W) offset:0..L sign ; L>=1"),
+        KERNEL(extent, "limbs(n,L) ; L>=1"),
+        KERNEL(round_limbs, "limbs(n,L) low:-99999..99999 out(n)"));
 
 } // namespace naively::SET

@@ -31,15 +31,30 @@ inline Parts2 decompose(f64 x) {
     return {bits < 0 ? -mantissa : mantissa, exponent - 1075};
 }
 
+// The limbs of a number, and the bit below which additions begin: they change three limbs each.
+struct Cell {
+    i64 *limbs, top;
+    Cell(i64 *limbs, i64 size) : limbs(limbs), top(larger<i64>(0, 32 * (size - 2))) {}
+};
+
+// Cells of so many limbs, whose lowest bit is 2^low.
+struct Limbs {
+    i64 *data, size, low;
+    Limbs(Flat<i64> limbs, i64 size, i64 low) : data(limbs.data), size(size), low(low) {}
+    Cell operator[](i64 cell) const { return {data + cell * size, size}; }
+};
+constexpr const char *TOO_WIDE = "a number has bits beyond its limbs"; // what is wrong then
+
 // Add value · 2^bit, bit counted from the cell's lowest. Bits below the cell are dropped: its lowest
-// one is below every bit that is set.
-inline void add_integer(i64 *cell, i64 bit, i64 value) {
-    if (value == 0) return;
-    if (bit < 0) {
-        value >>= smaller<i64>(-bit, 63);
+// one is below every bit that is set. Returns whether there is room for it, as of all that follow.
+inline bool add_integer(Cell cell, i64 bit, i64 value) {
+    if (value == 0) return true;
+    if (u64(bit) >= u64(cell.top)) {
+        if (bit >= 0 || cell.top == 0) return false;
+        value >>= bit < -63 ? 63 : -bit;
         bit = 0;
     }
-    i64 *limb = cell + (bit >> 5);
+    i64 *limb = cell.limbs + (bit >> 5);
     const i64 shift = bit & 31;
     const u64 low = u64(value & DIGIT) << shift;
     // the sum of both halves' shifted parts, digit by digit; arithmetic shifts keep the sign
@@ -47,30 +62,32 @@ inline void add_integer(i64 *cell, i64 bit, i64 value) {
     limb[0] = plus(limb[0], i64(low & DIGIT));
     limb[1] = plus(limb[1], i64(low >> 32) + (high & DIGIT));
     limb[2] = plus(limb[2], high >> 32);
+    return true;
 }
 
 // Add x exactly; `low` is the exponent of the cell's lowest bit.
-inline void add_value(i64 *cell, i64 low, f64 x) {
+inline bool add_value(Cell cell, i64 low, f64 x) {
     const Parts2 p = decompose(x);
-    add_integer(cell, p.exponent - low, p.mantissa);
+    return add_integer(cell, p.exponent - low, p.mantissa);
 }
 
 // Add x w exactly.
-inline void add_product(i64 *cell, i64 low, f64 x, f64 w) {
+inline bool add_product(Cell cell, i64 low, f64 x, f64 w) {
     const Parts2 p = decompose(x), q = decompose(w);
     const i64 bit = p.exponent + q.exponent - low;
     const i64 sign = (p.mantissa < 0) == (q.mantissa < 0) ? 1 : -1;
     const i64 m = magnitude(p.mantissa), v = magnitude(q.mantissa);
     const i64 a = m >> 32, b = m & DIGIT, c = v >> 32, d = v & DIGIT;
     const u64 bd = u64(b) * u64(d);
-    add_integer(cell, bit, sign * i64(bd & DIGIT));
-    add_integer(cell, bit + 32, sign * (i64(bd >> 32) + a * d + b * c));
-    add_integer(cell, bit + 64, sign * (a * c));
+    bool fits = add_integer(cell, bit, sign * i64(bd & DIGIT));
+    fits &= add_integer(cell, bit + 32, sign * (i64(bd >> 32) + a * d + b * c));
+    fits &= add_integer(cell, bit + 64, sign * (a * c));
+    return fits;
 }
 
 // Add sign · m n v 2^bit, for mantissas m, n, v >= 0.
-inline void add_weighted(i64 *cell, i64 bit, i64 m, i64 n, i64 v, i64 sign) {
-    if (v == 0) return;
+inline bool add_weighted(Cell cell, i64 bit, i64 m, i64 n, i64 v, i64 sign) {
+    if (v == 0) return true;
     const i64 zeros = trailing_zeros(u64(v)); // weights are mostly small integers
     v >>= zeros;
     bit += zeros;
@@ -80,29 +97,31 @@ inline void add_weighted(i64 *cell, i64 bit, i64 m, i64 n, i64 v, i64 sign) {
     // the digits of m n, each below 2^33
     const i64 d0 = i64(low & DIGIT), d1 = i64(low >> 32) + (middle & DIGIT);
     const i64 d2 = (middle >> 32) + (high & DIGIT), d3 = high >> 32;
+    bool fits = true;
     for (; v > 0; v >>= 20, bit += 20) { // 20-bit parts keep every product below 2^54
         const i64 piece = sign * (v & 0xFFFFF);
-        add_integer(cell, bit, piece * d0);
-        add_integer(cell, bit + 32, piece * d1);
-        add_integer(cell, bit + 64, piece * d2);
-        add_integer(cell, bit + 96, piece * d3);
+        fits &= add_integer(cell, bit, piece * d0);
+        fits &= add_integer(cell, bit + 32, piece * d1);
+        fits &= add_integer(cell, bit + 64, piece * d2);
+        fits &= add_integer(cell, bit + 96, piece * d3);
     }
+    return fits;
 }
 
 // Add x x w exactly (any sign of w).
-inline void add_square(i64 *cell, i64 low, f64 x, f64 w) {
+inline bool add_square(Cell cell, i64 low, f64 x, f64 w) {
     const Parts2 p = decompose(x), q = decompose(w);
     const i64 m = magnitude(p.mantissa);
-    add_weighted(cell, 2 * p.exponent + q.exponent - low, m, m, magnitude(q.mantissa),
-                 q.mantissa < 0 ? -1 : 1);
+    return add_weighted(cell, 2 * p.exponent + q.exponent - low, m, m, magnitude(q.mantissa),
+                        q.mantissa < 0 ? -1 : 1);
 }
 
 // Add x y w exactly.
-inline void add_triple(i64 *cell, i64 low, f64 x, f64 y, f64 w) {
+inline bool add_triple(Cell cell, i64 low, f64 x, f64 y, f64 w) {
     const Parts2 p = decompose(x), q = decompose(y), r = decompose(w);
     const i64 sign = ((p.mantissa < 0) == (q.mantissa < 0)) == (r.mantissa >= 0) ? 1 : -1;
-    add_weighted(cell, p.exponent + q.exponent + r.exponent - low, magnitude(p.mantissa),
-                 magnitude(q.mantissa), magnitude(r.mantissa), sign);
+    return add_weighted(cell, p.exponent + q.exponent + r.exponent - low, magnitude(p.mantissa),
+                        magnitude(q.mantissa), magnitude(r.mantissa), sign);
 }
 
 // Propagate the carries of cells of so many limbs, in place.
@@ -133,7 +152,7 @@ inline f64 nearest_float(const i64 *limbs, i64 step, i64 size, i64 low, i64 *dig
     while (k >= 0 && digits[k] == 0) k--;
     if (k < 0) return 0.0;
     i64 length = 0; // bits of the leading digit
-    while (digits[k] >> length != 0) length++;
+    while (length < 63 && digits[k] >> length != 0) length++;
     const i64 exponent = larger<i64>(low + 32 * k + length - 53, -1074); // of the last bit kept
     const i64 cut = exponent - low; // bits below it are rounded
     i64 mantissa = 0;

@@ -5,6 +5,7 @@
 #include "python.hpp"
 
 #include "bits.hpp"
+#include "ranges.hpp"
 #include "rows.hpp"
 
 namespace naively::SET {
@@ -94,6 +95,7 @@ static i64 linear_rows(Flat<const T> data, Flat<const I> indices, Indices indptr
     const bool four = width % (4 * LANES) == 0, binary = !is_nan(threshold);
     const i64 step = four ? 4 * LANES : 3 * LANES;
     const f64 *table = weight.data;
+    const i64 end = indptr[stop];
     for (i64 i = start; i < stop; i++) {
         const i64 first = indptr[i], last = indptr[i + 1];
         bool odd = false;
@@ -110,7 +112,7 @@ static i64 linear_rows(Flat<const T> data, Flat<const I> indices, Indices indptr
             Vector s0 = load(base.data + b), s1 = load(base.data + b1);
             Vector s2 = load(base.data + b2), s3 = load(base.data + b3);
             for (i64 p = first; p < last; p++) {
-                const f64 *later = table + i64(indices[smaller(p + AHEAD, indices.size - 1)]) * width;
+                const f64 *later = table + i64(indices[smaller(p + AHEAD, end - 1)]) * width;
                 prefetch(later + b);
                 prefetch(later + b1);
                 prefetch(later + b2);
@@ -164,13 +166,16 @@ static i64 linear_sparse(Room &room, AnyFlat data, Indices indices, Indices indp
 // weight[f, c] = logs[counts[c, f]] - totals[c]: the weights of all features, for sparse rows.
 //
 // Beyond the classes they are 0. Some features at a time, as the two tables lie across each other.
-static void look_up(Steps2<const i64> counts, Flat<const f64> logs, Flat<const f64> totals,
+static void look_up(Room &room, Steps2<const i64> counts, Flat<const f64> logs, Flat<const f64> totals,
                     Matrix<f64> weight) {
     const i64 classes = counts.rows, features = counts.columns;
     for (i64 first = 0; first < features; first += 64) {
         const i64 last = smaller(first + 64, features);
         for (i64 c = 0; c < classes; c++) {
             const f64 total = totals[c];
+            // here, as in `sparse_counts`
+            if (!within(&counts(c, first), last - first, counts.right, 0, logs.size - 1))
+                return room.refuse("counts are beyond logs");
             for (i64 f = first; f < last; f++) weight[f][c] = logs[counts(c, f)] - total;
         }
         for (i64 f = first; f < last; f++)
@@ -228,7 +233,9 @@ static void place_columns(Room &room, Flat<const i32> columns, Steps3<const i64>
         for (i64 k = 0; k < m; k++) {
             i64 s = i64(fold(keys[k], FACTOR)) & mask;
             const i64 *mine = own.data + k * size;
-            while (slots[s] != 0) {
+            for (i64 tried = 0; slots[s] != 0; tried++) {
+                if (tried == slots.size || slots[s] < 0 || slots[s] > count[0])
+                    return room.refuse("slots are full, or name columns that are not known");
                 const i64 *other = known[slots[s] - 1];
                 i64 differ = 0;
                 for (i64 c = 0; c < size; c++) differ |= mine[c] ^ other[c];
@@ -237,6 +244,7 @@ static void place_columns(Room &room, Flat<const i32> columns, Steps3<const i64>
             }
             if (slots[s] == 0) {
                 const i64 place = count[0];
+                if (place == known.rows) return room.refuse("there is no room for more columns");
                 memcpy(known[place], mine, size * sizeof(i64));
                 first[place] = columns[at + k];
                 slots[s] = i32(place + 1);
@@ -268,7 +276,20 @@ static i64 best_class(Room &room, Matrix<const f64> joint, i64 otherwise, Flat<i
     return none;
 }
 
-KERNELS(linear, KERNEL(linear_dense), KERNEL(linear_sparse), KERNEL(look_up), KERNEL(look_up_ranks),
-        KERNEL(places_of), KERNEL(place_columns), KERNEL(best_class));
+KERNELS(linear,
+        KERNEL(linear_dense,
+               "X(n,d) start:0..stop stop:0..n weight(C,d) zero(C,d) base(C) threshold "
+               "out(C,stop-start)"),
+        KERNEL(linear_sparse,
+               "data(m) indices(m)<s/width@indptr[start]:indptr[stop] indptr(n+1)^m@start:stop+1 "
+               "start:0..stop stop:0..n weight(s) zero(s?) width:0..2147483647 base(width) "
+               "threshold out(C,stop-start) ; width&7==0 width>=C"),
+        KERNEL(look_up, "counts(C,d) logs(S) totals(C) weight(d,W) ; W>=C"),
+        KERNEL(look_up_ranks, "ranks(d,C)<S logs(S) totals(C) weight(d,W) ; W>=C"),
+        KERNEL(places_of, "columns(n)<d! places(d) out(n)"),
+        KERNEL(place_columns,
+               "columns(n)<d sums(C,d,L) slots(s) known(r,C*L) first(r) count(1):0..r out(n) ; "
+               "s>=1 s&(s-1)==0 r<=2147483646"),
+        KERNEL(best_class, "joint(C,n) otherwise out(n)"));
 
 } // namespace naively::SET

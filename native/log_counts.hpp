@@ -8,7 +8,7 @@ constexpr f64 ROUNDING = 1e-9; // part of a count that is no more than rounding
 
 // log (count + alpha): looked up in `logs`, where that has it.
 inline f64 log_count(f64 count, f64 alpha, Flat<const f64> logs) {
-    if (count < f64(logs.size)) {
+    if (0.0 <= count && count < f64(logs.size)) {
         const i64 k = i64(count);
         if (f64(k) == count) return logs[k];
     }

@@ -28,6 +28,9 @@ static void add_scores(Flat<const u32> cells, Steps2<const f64> table, f64 weigh
         for (i64 i = 0; i < out.columns; i++) out[c][i] += weight * table(cells[i], c);
 }
 
-KERNELS(lookups, KERNEL(add_evidence), KERNEL(add_all), KERNEL(add_scores));
+KERNELS(lookups,
+        KERNEL(add_evidence, "cells(k)<K table(K,P,C) weight parts(n)<P@rows rows(k)<n out(C,k)"),
+        KERNEL(add_all, "cells(n)<K table(K,P,C) weight out(n,P,C)"),
+        KERNEL(add_scores, "cells(n)<K table(K,C) weight out(C,n)"));
 
 } // namespace naively::SET

@@ -18,14 +18,15 @@ constexpr i64 CELLS = 32768; // cells of a chunk: 256 KiB, half a level-2 cache
 constexpr i64 SAFE = 400;    // rows with magnitudes beyond 2^±SAFE are left to deposits.cpp
 enum Status : i64 { DONE, OUT_OF_BOUNDS, WIDEN, HAS_MISSING, RESCALE, EXTREME, SPILLED };
 
-// Limbs of sums and of squares; how many a cell has, and the exponent of its lowest bit.
+// Limbs of sums and of squares.
 struct Sums {
-    i64 *sums, size, low, *squares, size2, low2;
+    Limbs sums, squares;
 };
 
-// Move the partial sums of one class into their limbs.
-static void flush_class(f64 *partial, i64 code, i64 tiles, i64 stride, i64 features,
+// Move the partial sums of one class into their limbs; returns whether these have room for them.
+static bool flush_class(f64 *partial, i64 code, i64 tiles, i64 stride, i64 features,
                         const Sums &to) {
+    bool fits = true;
     for (i64 tile = 0; tile < tiles; tile++) {
         f64 *at = partial + (code * tiles + tile) * stride;
         const i64 lanes = smaller(LANES, features - tile * LANES);
@@ -34,26 +35,30 @@ static void flush_class(f64 *partial, i64 code, i64 tiles, i64 stride, i64 featu
             for (i64 k = 0; k < stride / LANES; k++) {
                 const f64 value = at[k * LANES + lane];
                 if (k < 3) {
-                    add_value(to.sums + cell * to.size, to.low, value);
+                    fits &= add_value(to.sums[cell], to.sums.low, value);
                 } else { // the products p0p0, p0p1, p0p2, p1p1, p1p2, p2p2
                     const f64 twice = k == 3 || k == 6 || k == 8 ? 1.0 : 2.0;
-                    add_value(to.squares + cell * to.size2, to.low2, twice * value);
+                    fits &= add_value(to.squares[cell], to.squares.low, twice * value);
                 }
             }
         }
         fill(at, stride, 0.0);
     }
+    return fits;
 }
 
 // Move all partial sums into their limbs.
-static void flush_all(Flat<f64> partial, Flat<i64> since, i64 tiles, i64 stride, i64 features,
-                      Flat<i64> sums, i64 size, i64 low, Flat<i64> squares, i64 size2, i64 low2) {
-    const Sums to = {sums.data, size, low, squares.data, size2, low2};
+static void flush_all(Room &room, Flat<f64> partial, Flat<i64> since, i64 tiles, i64 stride,
+                      i64 features, Flat<i64> sums, i64 size, i64 low, Flat<i64> squares, i64 size2,
+                      i64 low2) {
+    const Sums to = {{sums, size, low}, {squares, size2, low2}};
+    bool fits = true;
     for (i64 c = 0; c < since.size; c++)
         if (since[c] > 0) {
-            flush_class(partial.data, c, tiles, stride, features, to);
+            fits &= flush_class(partial.data, c, tiles, stride, features, to);
             since[c] = 0;
         }
+    if (!fits) room.refuse(TOO_WIDE);
 }
 
 struct Scanned {
@@ -173,17 +178,19 @@ static i64 spill_rows(const f64 *buffer, const i64 *order, i64 first, i64 last, 
 }
 
 // Add what the pieces of the noted values left out: x = pieces + rest.
-static void complete(Flat<const f64> values, Flat<const f64> rests, Flat<const i64> cells,
-                     i64 count, Flat<i64> sums, i64 size, i64 low, Flat<i64> squares, i64 size2,
-                     i64 low2) {
+static void complete(Room &room, Flat<const f64> values, Flat<const f64> rests,
+                     Flat<const i64> cells, i64 count, Flat<i64> sums, i64 size, i64 low,
+                     Flat<i64> squares, i64 size2, i64 low2) {
+    const Sums to = {{sums, size, low}, {squares, size2, low2}};
+    bool fits = true;
     for (i64 i = 0; i < count; i++) {
-        add_value(sums.data + cells[i] * size, low, rests[i]);
+        fits &= add_value(to.sums[cells[i]], low, rests[i]);
         if (size2 > 0) { // the pieces' part has been squared already
-            i64 *cell = squares.data + cells[i] * size2;
-            add_square(cell, low2, values[i], 1.0);
-            add_square(cell, low2, values[i] - rests[i], -1.0);
+            fits &= add_square(to.squares[cells[i]], low2, values[i], 1.0);
+            fits &= add_square(to.squares[cells[i]], low2, values[i] - rests[i], -1.0);
         }
     }
+    if (!fits) room.refuse(TOO_WIDE);
 }
 
 // The smallest e with x < 2^e; 0 of 0 and of infinity.
@@ -217,7 +224,7 @@ static Pair dense_sums(Room &room, AnyMatrix X, Flat<const i64> codes, i64 start
                        Flat<f64> values, Flat<f64> rests, Flat<i64> cells, Flat<i64> report) {
     const i64 features = X.columns, classes = since.size;
     const i64 tiles = (features + LANES - 1) / LANES, width = tiles * LANES;
-    const Sums to = {sums.data, size, low, squares.data, size2, low2};
+    const Sums to = {{sums, size, low}, {squares, size2, low2}};
     report[0] = 0;
     if (width == 0 || classes == 0) return {DONE, stop};
     const i64 stride = partial.size / (classes * tiles);
@@ -301,7 +308,8 @@ static Pair dense_sums(Room &room, AnyMatrix X, Flat<const i64> codes, i64 start
                 since[c] += last - first;
                 first = last;
                 if (since[c] == FLUSH) {
-                    flush_class(partial.data, c, tiles, stride, features, to);
+                    if (!flush_class(partial.data, c, tiles, stride, features, to))
+                        room.refuse(TOO_WIDE);
                     since[c] = 0;
                 }
             }
@@ -309,6 +317,19 @@ static Pair dense_sums(Room &room, AnyMatrix X, Flat<const i64> codes, i64 start
     return {DONE, stop};
 }
 
-KERNELS(moments, KERNEL(flush_all), KERNEL(complete), KERNEL(dense_sums));
+KERNELS(moments,
+        KERNEL(flush_all,
+               "partial(C*tiles*stride) since(C) tiles:0..2147483647 stride:8..72 "
+               "features:0..2147483647 sums(C*features*size) size:0..4096 low:-99999..99999 "
+               "squares(C*features*size2) size2:0..4096 low2:-99999..99999 ; stride&7==0"),
+        KERNEL(complete,
+               "values(v) rests(v) cells(v)<min(s/size,s2/size2)@0:count count:0..v sums(s) "
+               "size:0..4096 low:-99999..99999 squares(s2) size2:0..4096 low2:-99999..99999"),
+        KERNEL(dense_sums,
+               "X(n,d) codes(n)<C@start:stop start:0..stop stop:0..n minimum maximum threshold "
+               "partial(s) since(C):0..511 grid(d) constants((d+7)/8*24) sums(C*d*size) "
+               "size:0..4096 low:-99999..99999 squares(C*d*size2) size2:0..4096 "
+               "low2:-99999..99999 missing(C?,d?) values(v) rests(v) cells(v) report(3) ; "
+               "(s-C*((d+7)/8)*24)*(s-C*((d+7)/8)*72)==0"));
 
 } // namespace naively::SET

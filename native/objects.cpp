@@ -53,10 +53,15 @@ static i64 after_string(const u8 *text, i64 p) {
 // Returns the number of objects, one a line, blank lines not counted; -1 if one has other keys, or
 // the same in another order, or a value that is no string; if there is anything that is no JSON; or
 // if there are too many for `spans`.
-static i64 split_objects(Flat<const u8> given, i64 size, Flat<const u8> keys, Flat<const i64> ends,
+static i64 split_objects(Room &room, Flat<const u8> given, i64 size, Flat<const u8> keys, Flat<const i64> ends,
                          Matrix<i32> spans, Flat<i64> sizes) {
     const u8 *text = given.data;
     i64 p = 0, r = 0;
+    for (i64 k = size; k < size + BLOCK; k++)
+        if (text[k] != '\n') {
+            room.refuse("text needs 64 newlines beyond its size");
+            return -1;
+        }
     for (;;) {
         p = after_spaces(text, p);
         if (p >= size) return r;
@@ -109,7 +114,7 @@ static i64 four_digits(const u8 *text) {
 // out : with room for 64 bytes more.
 //
 // Returns whether all escapes mean a character; NUL is none, nor is half of a pair of surrogates.
-static bool copy_strings(Flat<const u8> given, Matrix<const i32> spans, i64 column, i64 rows,
+static bool copy_strings(Room &room, Flat<const u8> given, Matrix<const i32> spans, i64 column, i64 rows,
                          Flat<i32> offsets, Flat<u8> copy) {
     constexpr i64 HIGH = 0xD800, LOW = 0xDC00, SURROGATES = 0x400;
     const u8 *text = given.data;
@@ -118,6 +123,10 @@ static bool copy_strings(Flat<const u8> given, Matrix<const i32> spans, i64 colu
     for (i64 r = 0; r < rows; r++) {
         i64 p = spans[r][2 * column];
         const i64 end = spans[r][2 * column + 1];
+        if (p < 0 || end < p || end > given.size - BLOCK || o > copy.size - BLOCK - (end - p)) {
+            room.refuse("a string is not of the text, or there is no room for it");
+            return false;
+        }
         while (p < end) {
             const u64 bits = breaks(text + p);
             const i64 n = smaller(end - p, bits != 0 ? trailing_zeros(bits) : BLOCK);
@@ -150,6 +159,11 @@ static bool copy_strings(Flat<const u8> given, Matrix<const i32> spans, i64 colu
     return true;
 }
 
-KERNELS(objects, KERNEL(split_objects), KERNEL(copy_strings));
+KERNELS(objects,
+        KERNEL(split_objects,
+               "text(s) size:0..min(s-64,2147483647) keys(K):32..255 ends(c)^K spans(R,2*c) "
+               "sizes(c)"),
+        KERNEL(copy_strings,
+               "text(s) spans(R,c) column:0..c/2-1 rows:0..R offsets(rows+1) out(o)"));
 
 } // namespace naively::SET

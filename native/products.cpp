@@ -130,7 +130,7 @@ static i64 cut(AnyMatrix X, Flat<const i64> rows, Flat<const f64> scale, i64 pie
                 }
                 left = left | differ(y, zero);
             }
-            if (!any(left)) continue;
+            if (k >= rows.size || !any(left)) continue;
             for (i64 lane = 0; lane < some; lane++) {
                 f64 y = line[lane] * factor[lane], unit = 1.0 / factor[lane];
                 for (i64 piece = 0; piece < pieces; piece++) {
@@ -190,10 +190,12 @@ static i64 cell_in_tiles(i64 i, i64 j, i64 features, i64 first, i64 last) {
 //
 // With x = p + r: x_i x_j - p_i p_j = r_i x_j + p_i r_j. The places are sorted; `scratch` is (d,)
 // zeros, and stays so.
-static void add_rests(AnyMatrix X, Flat<const i64> rows, Flat<const i64> places,
+static void add_rests(Room &room, AnyMatrix X, Flat<const i64> rows, Flat<const i64> places,
                       Flat<const f64> rests, Flat<f64> scratch, i64 first, i64 last,
                       Flat<i64> limbs, i64 size, i64 low) {
     const i64 features = X.columns, noted = places.size;
+    const Limbs to = {limbs, size, low};
+    bool fits = true;
     for (i64 begin = 0, end; begin < noted; begin = end) {
         const i64 k = places[begin] / features, row = rows[k];
         for (end = begin; end < noted && places[end] / features == k; end++)
@@ -207,56 +209,63 @@ static void add_rests(AnyMatrix X, Flat<const i64> rows, Flat<const i64> places,
                 const i64 cell =
                     cell_in_tiles(smaller(i, j), larger(i, j), features, first, last);
                 if (cell < 0) continue;
-                add_product(limbs.data + cell * size, low, r, X(row, j));
-                if (other != 0.0) add_product(limbs.data + cell * size, low, piece, other);
+                fits &= add_product(to[cell], low, r, X(row, j));
+                if (other != 0.0) fits &= add_product(to[cell], low, piece, other);
             }
         }
         for (i64 n = begin; n < end; n++) scratch[places[n] % features] = 0.0;
     }
+    if (!fits) room.refuse(TOO_WIDE);
 }
 
 // Add (a + b e + c e²)², e = 2^-22, times 2^top, from the values of (a t² + b t + c)².
-static void by_points(const i64 *total, i64 step, i64 top, i64 *cell) {
+static bool by_points(const i64 *total, i64 step, i64 top, Cell cell) {
     const i64 aa = total[0], cc = total[step], plus = total[2 * step], minus = total[3 * step];
     const i64 two = total[4 * step];
     const i64 ab = floor_div(two - 12 * aa + 3 * cc - 3 * plus - minus, 6);
     const i64 bc = floor_div(plus - minus, 2) - ab;
     const i64 middle = floor_div(plus + minus, 2) - aa - cc; // a c + c a + b b
-    add_integer(cell, top, aa);
-    add_integer(cell, top - BITS, ab);
-    add_integer(cell, top - 2 * BITS, middle);
-    add_integer(cell, top - 3 * BITS, bc);
-    add_integer(cell, top - 4 * BITS, cc);
+    bool fits = add_integer(cell, top, aa);
+    fits &= add_integer(cell, top - BITS, ab);
+    fits &= add_integer(cell, top - 2 * BITS, middle);
+    fits &= add_integer(cell, top - 3 * BITS, bc);
+    fits &= add_integer(cell, top - 4 * BITS, cc);
+    return fits;
 }
 
 // Add the same from the squares of the pieces and of their sums by pairs.
-static void by_pairs(const i64 *total, i64 step, i64 pieces, i64 top, i64 *cell) {
+static bool by_pairs(const i64 *total, i64 step, i64 pieces, i64 top, Cell cell) {
+    bool fits = true;
     for (i64 a = 0; a < pieces; a++) {
         const i64 plane = a * (a + 1) / 2, own = total[plane * step];
-        add_integer(cell, top - 2 * BITS * a, own);
+        fits &= add_integer(cell, top - 2 * BITS * a, own);
         for (i64 b = 0; b < a; b++) {
             const i64 both = total[(plane + 1 + b) * step] - own - total[b * (b + 1) / 2 * step];
-            add_integer(cell, top - BITS * (a + b), both);
+            fits &= add_integer(cell, top - BITS * (a + b), both);
         }
     }
+    return fits;
 }
 
 // Add the products that follow from the totals to the limbs of tiles first:last; clear them.
 //
 // unit : (d,) int64, the exponent u of each feature's first piece.
-static void add_squares(Matrix<i64> totals, i64 pieces, Flat<const i64> unit, i64 first, i64 last,
-                        Flat<i64> limbs, i64 size, i64 low) {
+static void add_squares(Room &room, Matrix<i64> totals, i64 pieces, Flat<const i64> unit, i64 first,
+                        i64 last, Flat<i64> limbs, i64 size, i64 low) {
     const i64 features = unit.size, step = totals.columns;
+    const Limbs to = {limbs, size, low};
+    bool fits = true;
     each_tile((features + WIDTH - 1) / WIDTH, first, last, [&](i64 number, i64 p, i64 q) {
         for (i64 i = p * WIDTH; i < smaller(p * WIDTH + WIDTH, features); i++)
             for (i64 j = larger(i, q * WIDTH); j < smaller(q * WIDTH + WIDTH, features); j++) {
                 const i64 cell = number * CELLS + (i - p * WIDTH) * WIDTH + j - q * WIDTH;
                 const i64 top = unit[i] + unit[j] - low;
-                i64 *at = limbs.data + cell * size;
-                if (pieces == 3) by_points(totals.data + cell, step, top, at);
-                else by_pairs(totals.data + cell, step, pieces, top, at);
+                const i64 *at = totals.data + cell;
+                fits &= pieces == 3 ? by_points(at, step, top, to[cell])
+                                    : by_pairs(at, step, pieces, top, to[cell]);
             }
     });
+    if (!fits) room.refuse(TOO_WIDE);
     fill<i64>(totals.data, totals.size(), 0);
 }
 
@@ -284,11 +293,14 @@ static void settle_tiles(Matrix<const i64> limbs, i64 features, i64 first, i64 l
 // pooled : whether the classes share the cells of `products`.
 // gone : limbs of (classes, d, d) cells, Σ w x_i over the rows in which x_j is missing.
 // both : limbs of (classes, cells), the weight of the rows in which both are missing.
-static void deposit_rows(AnyMatrix X, Flat<const i64> codes, Flat<const f64> weights,
+static void deposit_rows(Room &room, AnyMatrix X, Flat<const i64> codes, Flat<const f64> weights,
                          Flat<const i64> rows, i64 begin, i64 end, bool pooled, Flat<i64> products,
                          i64 size, i64 low, Flat<i64> gone, i64 size1, i64 low1, Flat<i64> both,
                          i64 size0, i64 low0) {
     const i64 features = X.columns, cells = features * (features + 1) / 2;
+    const Limbs to = {products, size, low}, to_gone = {gone, size1, low1};
+    const Limbs to_both = {both, size0, low0};
+    bool fits = true;
     for (const i64 row : rows) {
         const f64 w = weights.size > 0 ? weights[row] : 1.0;
         const i64 code = codes[row], start = pooled ? 0 : code * cells;
@@ -300,24 +312,51 @@ static void deposit_rows(AnyMatrix X, Flat<const i64> codes, Flat<const f64> wei
                 const f64 y = X(row, j);
                 if (is_nan(y)) {
                     if (lacks) {
-                        add_value(both.data + (code * cells + at) * size0, low0, w);
+                        fits &= add_value(to_both[code * cells + at], low0, w);
                     } else {
                         const i64 place = (code * features + i) * features + j;
-                        add_product(gone.data + place * size1, low1, x, w);
+                        fits &= add_product(to_gone[place], low1, x, w);
                     }
                 } else if (lacks) {
                     const i64 place = (code * features + j) * features + i;
-                    add_product(gone.data + place * size1, low1, y, w);
+                    fits &= add_product(to_gone[place], low1, y, w);
                 } else if (x != 0.0 && y != 0.0) {
-                    add_triple(products.data + (start + at) * size, low, x, y, w);
+                    fits &= add_triple(to[start + at], low, x, y, w);
                 }
             }
         }
     }
+    if (!fits) room.refuse(TOO_WIDE);
 }
 
-KERNELS(products, KERNEL(column_sizes), KERNEL(incomplete), KERNEL(cut), KERNEL(square),
-        KERNEL(add_whole), KERNEL(add_rests), KERNEL(add_squares), KERNEL(settle_tiles),
-        KERNEL(deposit_rows));
+KERNELS(products,
+        KERNEL(column_sizes, "X(n,d) start:0..stop stop:0..n largest(d)"),
+        KERNEL(incomplete, "X(n,d) start:0..stop stop:0..n lacking(n)"),
+        KERNEL(cut,
+               "X(n,d) rows(r)<n scale(d) pieces:1..4 "
+               "planes(pieces*(pieces+1)/2-pieces/3*(pieces&1),(d+15)/16*4096) "
+               "norms(pieces*(pieces+1)/2-pieces/3*(pieces&1),(d+15)/16*16) places(v) rests(v) ; "
+               "r<=256 v>=r*d"),
+        KERNEL(square,
+               "plane(panels*4096) panels:0..32767 first:0..last last:0..panels*(panels+1)/2 "
+               "out(s) ; s>=(last-first)*256"),
+        KERNEL(add_whole, "sums(n) totals(n)"),
+        KERNEL(add_rests,
+               "X(n,d) rows(r)<n places(v)<r*d rests(v) scratch(d) first:0..last "
+               "last:0..(d+15)/16*((d+15)/16+1)/2 limbs(s) size:0..4096 low:-99999..99999 ; "
+               "s>=(last-first)*256*size"),
+        KERNEL(add_squares,
+               "totals(pieces*(pieces+1)/2-pieces/3*(pieces&1),t) pieces:1..4 unit(d) "
+               "first:0..last last:0..(d+15)/16*((d+15)/16+1)/2 limbs(s) size:0..4096 "
+               "low:-99999..99999 ; t>=(last-first)*256 s>=(last-first)*256*size"),
+        KERNEL(settle_tiles,
+               "limbs(s,W) d:0..2147483647 first:0..last last:0..(d+15)/16*((d+15)/16+1)/2 "
+               "target(d*(d+1)/2,L) ; s>=(last-first)*256 L>=1 W>=L"),
+        KERNEL(deposit_rows,
+               "X(n,d) "
+               "codes(n)<min(s/(size*(d*(d+1)/2)*(1-pooled)),min(s1/(size1*d*d),s0/(size0*(d*(d+1)/2))))@rows "
+               "weights(n?) rows(r)<n begin:0..end end:0..d pooled products(s) size:0..4096 "
+               "low:-99999..99999 gone(s1) size1:0..4096 low1:-99999..99999 both(s0) "
+               "size0:0..4096 low0:-99999..99999 ; s>=size*(d*(d+1)/2)*pooled"));
 
 } // namespace naively::SET

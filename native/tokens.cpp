@@ -110,11 +110,13 @@ static i64 split_words(Flat<const u8> data, Flat<const i64> offsets, i64 first, 
 }
 
 // Move the words of each document next to each other, with one space between them, in place.
-static void join_words(Flat<u8> text, Flat<i32> begins, Flat<i32> ends, Flat<const i64> groups) {
+static void join_words(Room &room, Flat<u8> text, Flat<i32> begins, Flat<i32> ends, Flat<const i64> groups) {
     i64 o = 0, first = 0;
     for (const i64 last : groups) {
         for (i64 u = first; u < last; u++) {
             const i64 a = begins[u], b = ends[u];
+            if (a < o || b < a || b > text.size - 8)
+                return room.refuse("a word is not of the text, or before another");
             begins[u] = i32(o);
             if (a - o >= 8) copy_span(text.data + a, b - a, text.data + o); // what is written beyond
             else memmove(text.data + o, text.data + a, b - a);              // was read before
@@ -189,6 +191,19 @@ static Pair split_characters(Flat<const u8> data, Flat<const i64> offsets, i64 f
     return {units, count};
 }
 
-KERNELS(tokens, KERNEL(split_words), KERNEL(join_words), KERNEL(split_characters));
+KERNELS(tokens,
+        KERNEL(split_words,
+               "data(s)<Q@offsets[first]:offsets[last] offsets(n+1)^s@first:last+1 first:0..last "
+               "last:0..n shortest:1..2 lower properties(Q) text(t) begins(u) ends(u) "
+               "groups(last-first) ; (Q-128)*(Q-1114112)==0 "
+               "t>=4*(offsets[last]-offsets[first])+64 "
+               "u>(offsets[last]-offsets[first])/2+last-first t<=2147483647"),
+        KERNEL(join_words, "text(s) begins(u) ends(u) groups(g)^u"),
+        KERNEL(split_characters,
+               "data(s)<Q@offsets[first]:offsets[last] offsets(n+1)^s@first:last+1 first:0..last "
+               "last:0..n bounded lower properties(Q) text(t) begins(u) groups(2,G) ; "
+               "(Q-128)*(Q-1114112)==0 t>=4*(offsets[last]-offsets[first])+2*(last-first)+64 "
+               "u>2*(offsets[last]-offsets[first])+2*(last-first) "
+               "G>=(offsets[last]-offsets[first])/2+last-first t<=2147483647"));
 
 } // namespace naively::SET

@@ -26,7 +26,7 @@ constexpr i64 CHUNK = 64; // n-grams whose slots are fetched at once
 // indptr : zeros at first.
 //
 // Returns DONE, or FULL if the table may lack room for the next terms: enlarge it and call again.
-static i64 number_grams(Flat<const u8> text, Indices begins, Indices ends, Flat<const i64> groups,
+static i64 number_grams(Room &room, Flat<const u8> text, Indices begins, Indices ends, Flat<const i64> groups,
                         Flat<const i64> documents, i64 low, i64 high, bool short_too, bool grow,
                         i64 buckets, Flat<u64> slots, Flat<u8> arena, Flat<i64> starts,
                         Flat<i64> sizes, Flat<i64> state, Flat<i32> ids, Flat<i64> indptr) {
@@ -34,6 +34,16 @@ static i64 number_grams(Flat<const u8> text, Indices begins, Indices ends, Flat<
     u64 keys[CHUNK], places[CHUNK];
     const u64 mask = u64(slots.size / 2 - 1);
     i64 g = state[0], n = state[1], u = state[2], filled = state[3];
+    if (g < 0 || n < 1 || u < 0 || filled < 0 || u64(starts[sizes[0]]) > u64(arena.size)) {
+        room.refuse("state or starts are beyond what they count");
+        return FULL;
+    }
+    // Whether a term that is known is the same, of more than eight bytes; false of no such term.
+    const auto same_as = [&](const u8 *term, i64 length, i64 number) {
+        if (u64(number) >= u64(sizes[0])) return false;
+        const i64 start = starts[number];
+        return 0 <= start && start <= arena.size - length && same(term, arena.data + start, length);
+    };
     for (;;) {
         // the next few spans
         i64 m = 0, total = 0;
@@ -48,6 +58,10 @@ static i64 number_grams(Flat<const u8> text, Indices begins, Indices ends, Flat<
             for (i64 k = u; k < until; k++, m++) {
                 froms[m] = begins[first + k];
                 lengths[m] = ends[first + k + width - 1] - froms[m];
+                if (lengths[m] < 0) {
+                    room.refuse("a unit ends before it begins");
+                    return FULL;
+                }
                 total += lengths[m] + 8;
             }
             u = until;
@@ -57,6 +71,10 @@ static i64 number_grams(Flat<const u8> text, Indices begins, Indices ends, Flat<
             }
         }
         if (m == 0) break;
+        if (filled > ids.size - m) {
+            room.refuse("there is no room for the ids");
+            return FULL;
+        }
         if (grow && (sizes[0] + m > slots.size / 4 || sizes[0] + m >= starts.size ||
                      starts[sizes[0]] + total > arena.size)) {
             state[4] = total;
@@ -78,17 +96,22 @@ static i64 number_grams(Flat<const u8> text, Indices begins, Indices ends, Flat<
             if (total > 16 * m) { // of long terms the bytes decide, which are further away
                 for (i64 k = 0; k < m; k++) {
                     numbers[k] = i64(slots[2 * places[k] + 1] & NUMBER) - 1;
-                    if (numbers[k] >= 0) prefetch(starts.data + numbers[k]);
+                    if (u64(numbers[k]) < u64(sizes[0])) prefetch(starts.data + numbers[k]);
                 }
                 for (i64 k = 0; k < m; k++)
-                    if (numbers[k] >= 0 && lengths[k] > 8)
+                    if (u64(numbers[k]) < u64(sizes[0]) && lengths[k] > 8)
                         prefetch(arena.data + starts[numbers[k]]);
             }
             for (i64 k = 0; k < m; k++) {
                 const u64 key = keys[k], length = u64(lengths[k]);
                 const u8 *term = text.data + froms[k];
                 i64 number;
-                for (u64 s = places[k];; s = (s + 1) & mask) {
+                u64 tried = 0;
+                for (u64 s = places[k];; s = (s + 1) & mask, tried++) {
+                    if (tried > mask) {
+                        room.refuse("slots are full");
+                        return FULL;
+                    }
                     const u64 meta = slots[2 * s + 1];
                     number = i64(meta & NUMBER) - 1;
                     if (meta == 0) {
@@ -103,7 +126,7 @@ static i64 number_grams(Flat<const u8> text, Indices begins, Indices ends, Flat<
                         break;
                     }
                     if (slots[2 * s] == key && meta >> 32 == length &&
-                        (lengths[k] <= 8 || same(term, arena.data + starts[number], lengths[k])))
+                        (lengths[k] <= 8 || same_as(term, lengths[k], number)))
                         break;
                 }
                 ids[filled + k] = i32(number);
@@ -132,16 +155,19 @@ static i64 drop_unknown(Flat<i32> ids, Flat<i64> indptr) {
 }
 
 // Put all that is in a table into a larger one.
-static void rehash(Flat<const u64> old, Flat<u64> larger_one) {
+static void rehash(Room &room, Flat<const u64> old, Flat<u64> larger_one) {
     const u64 mask = u64(larger_one.size / 2 - 1);
     for (i64 s = 0; s < old.size / 2; s++) {
         const u64 key = old[2 * s], meta = old[2 * s + 1];
         if (meta == 0) continue;
         u64 t = hash_key(key, i64(meta >> 32)) & mask;
-        while (larger_one[2 * t + 1] != 0) t = (t + 1) & mask;
+        for (u64 tried = 0; larger_one[2 * t + 1] != 0; t = (t + 1) & mask, tried++)
+            if (tried > mask) return room.refuse("there is no room for all");
         larger_one[2 * t] = key, larger_one[2 * t + 1] = meta;
     }
 }
+
+constexpr const char *OTHER_TYPES = "both counts need the same type";
 
 // Count the terms of each document in the row of its class; returns the next stamp.
 //
@@ -153,9 +179,13 @@ static void rehash(Flat<const u64> old, Flat<u64> larger_one) {
 // seen : of each term the stamp of the last document that had it; empty if nothing asks for it.
 // stamp : of the first document.
 // documents : as counts, how many documents have the term; or empty.
-static i64 count_terms(Flat<const i32> ids, Flat<const i64> indptr, Flat<const i64> classes,
-                       i64 first, i64 stride, Counts counts, bool once, Flat<i64> seen, i64 stamp,
-                       Counts documents) {
+static i64 count_terms(Room &room, Flat<const i32> ids, Flat<const i64> indptr,
+                       Flat<const i64> classes, i64 first, i64 stride, Counts counts, bool once,
+                       Flat<i64> seen, i64 stamp, Counts documents) {
+    if (counts.wide != documents.wide) {
+        room.refuse(OTHER_TYPES);
+        return stamp;
+    }
     return counts.typed([&](auto table) {
         using T = decltype(table);
         const T others = {static_cast<decltype(table.data)>(documents.data), documents.size};
@@ -194,19 +224,22 @@ static i64 keep_others(Flat<const i32> ids, Flat<i32> begins, Flat<i32> ends, Fl
 }
 
 // Eight bytes of each of some terms from byte `at` on, as a number that sorts as they do.
-static void term_pieces(Flat<const u8> arena, Flat<const i64> starts, Flat<const i64> lengths,
+static void term_pieces(Room &room, Flat<const u8> arena, Flat<const i64> starts, Flat<const i64> lengths,
                         Flat<const i64> numbers, i64 at, Flat<u64> out) {
     for (i64 k = 0; k < numbers.size; k++) {
         u64 value = 0;
         const i64 first = starts[numbers[k]] + at, size = smaller<i64>(lengths[numbers[k]] - at, 8);
+        if (size > 0 && (first < at || first > arena.size - size))
+            return room.refuse("a term is not of the arena");
         for (i64 q = 0; q < size; q++) value |= u64(arena[first + q]) << (56 - 8 * q);
         out[k] = value;
     }
 }
 
 // table[c, places[k]] += more[c, k], where most are zero; both are flat, of so many classes.
-static void add_counts(Counts table, Counts more, i64 classes, Flat<const i32> places) {
-    if (classes == 0) return;
+static void add_counts(Room &room, Counts table, Counts more, i64 classes, Flat<const i32> places) {
+    if (classes == 0 || places.size == 0) return;
+    if (table.wide != more.wide) return room.refuse(OTHER_TYPES);
     table.typed([&](auto sums) {
         using T = decltype(sums);
         const T others = {static_cast<decltype(sums.data)>(more.data), more.size};
@@ -253,8 +286,23 @@ static void normalise_rows(Room &room, Flat<f64> values, Flat<const i64> indptr,
     }
 }
 
-KERNELS(vocabulary, KERNEL(number_grams), KERNEL(drop_unknown), KERNEL(rehash), KERNEL(count_terms),
-        KERNEL(keep_others), KERNEL(term_pieces), KERNEL(add_counts), KERNEL(count_met),
-        KERNEL(normalise_rows));
+KERNELS(vocabulary,
+        KERNEL(number_grams,
+               "text(s)! begins(u):0..s-8 ends(u):0..s-8 groups(g)^u documents(g)<n "
+               "low:1..2147483647 high:0..2147483647 short_too grow buckets:0..2147483647 "
+               "slots(t) arena(b) starts(v) sizes(1):0..v-1 state(5) ids(i) indptr(n+1) ; "
+               "t&(t-1)==0 buckets&(buckets-1)==0 t+2*buckets>=2"),
+        KERNEL(drop_unknown, "ids(m) indptr(n+1)^m"),
+        KERNEL(rehash, "old(s) larger_one(t) ; t>=2 t&(t-1)==0"),
+        KERNEL(count_terms,
+               "ids(m)<stride indptr(n+1)^m classes(c):-1..s/stride-1@first:first+n first:0..c "
+               "stride:0..2147483647 counts(s) once seen(V) stamp documents(s0) ; V*(V-stride)>=0 "
+               "s0*(s0-s)>=0"),
+        KERNEL(keep_others, "ids(u) begins(u) ends(u) groups(g)^u"),
+        KERNEL(term_pieces, "arena(s) starts(v) lengths(v) numbers(k)<v at:0..2147483647 out(k)"),
+        KERNEL(add_counts,
+               "table(s) more(m) classes:0..2147483647 places(k)<s/classes ; m/classes>=k"),
+        KERNEL(count_met, "sums(C,d,L) size:0..d"),
+        KERNEL(normalise_rows, "values(m) indptr(n+1)^m squares"));
 
 } // namespace naively::SET

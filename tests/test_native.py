@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fuzz_native
 import kernel_cases
 import numpy as np
 import pytest
@@ -140,3 +141,46 @@ def test_arguments_that_a_kernel_cannot_take(arguments, said):
     with pytest.raises((TypeError, ValueError), match=said):
         native.add_scores(*arguments)
     assert np.array_equal(OUT, before)
+
+
+CALL = np.array([0, 2, 1]), np.array([0, 2, 3]), 3, np.zeros(3)
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong", "said"),
+    [
+        (0, np.array([0, 3, 1]), r"argument 1 \(ids\) needs values from 0 to 2, and has others"),
+        (0, np.array([0, -1, 1]), r"argument 1 \(ids\) needs values from 0 to 2, and has others"),
+        (1, np.array([0, 4, 3]), r"argument 2 \(indptr\) needs values from 0 to 3 that do not dec"),
+        (1, np.array([0, 2, 2]), r"its arguments need indptr\[n\]==m"),
+        (
+            1,
+            np.zeros(0, int),
+            r"argument 2 \(indptr\) has length 0 in dimension 1, where 1 is needed",
+        ),
+        (2, -1, r"argument 3 \(below\) is -1, where a number from 0 to 2147483647 is needed"),
+        (3, np.zeros(2), r"argument 4 \(counts\) has length 2 in dimension 1, where 3 is needed"),
+    ],
+)
+def test_a_contract_says_what_is_wrong(place, wrong, said):
+    given = [CALL[0].astype(np.int32), *CALL[1:]]
+    given[place] = wrong.astype(np.int32) if place == 0 else wrong
+    with pytest.raises(ValueError, match="distinct: " + said):
+        native.distinct(*given)
+
+
+def test_an_array_of_indices_is_not_written_meanwhile():
+    indices = np.zeros(2, np.int64)
+    with pytest.raises(ValueError, match="shares memory with argument 3"):
+        native.has_duplicates(indices, np.array([0, 2]), indices)
+
+
+@pytest.mark.parametrize("name", fuzz_native.KERNELS)
+def test_no_call_does_harm(name):
+    returned, refused = fuzz_native.fuzz(name, 200)
+    assert returned > 5
+    assert refused > 5
+
+
+def test_all_kernels_are_called():
+    assert len(fuzz_native.KERNELS) == 87

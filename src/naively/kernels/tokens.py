@@ -5,4 +5,4 @@ from naively.kernels.native import join_words, split_characters, split_words
 __all__ = ["GROWTH", "ROOM", "join_words", "split_characters", "split_words"]
 
 ROOM = 64  # bytes that the arrays of text have beyond their end
-GROWTH = 3  # times the bytes of a text that its copy can have: U+FFFD in the place of a bad byte
+GROWTH = 4  # times the bytes of a text that its copy can have: no character has more

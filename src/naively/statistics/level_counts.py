@@ -71,9 +71,10 @@ def _count_encoded(X: Encoded, batch: Batch, workers: Workers) -> LevelStatistic
 
     def one(rows: slice) -> Int64:
         counts = np.zeros((batch.n_classes, int(offsets[-1])), np.int64)
+        missing = np.zeros(batch.n_classes * len(sizes), np.int64)  # stays so: no code is -1
         kernel.count_levels(
-            shown(X.codes), batch.codes, rows.start, rows.stop, offsets,
-            counts.reshape(-1), np.empty(0, np.int64), np.zeros(2, np.int64),
+            shown(X.codes), batch.codes, rows.start, rows.stop, offsets, counts.reshape(-1),
+            missing, np.zeros(2, np.int64),
         )  # fmt: skip
         return counts
 

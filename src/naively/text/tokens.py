@@ -80,7 +80,7 @@ class Tokens:
         count = last - first
         bounded = self.analysis.analyzer == "char_wb"
         # a piece has at least one byte and a space behind it, and gets a space on either side
-        self._reserve((kernel.GROWTH + 1) * size + 2 * count, 2 * size + 2 * count + 1)
+        self._reserve(kernel.GROWTH * size + 2 * count, 2 * size + 2 * count + 1)
         groups = np.empty((2, size // 2 + count), np.int64)
         units, pieces = kernel.split_characters(
             documents.data, documents.offsets, first, last, bounded, self.analysis.lowercase, table,
