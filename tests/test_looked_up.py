@@ -128,7 +128,8 @@ def test_terms_of_what_was_subtracted_are_unknown(options):
     model = classifier.model_
     left = model.less(model.summarise(Documents.of(gone), np.array([*y[:60], y[0]])))
     alone = TextNB(**options).partial_fit(texts[60:], y[60:]).model_
-    assert left.statistics.met < len(left.statistics.vocabulary)
+    terms = getattr(left.statistics, "terms", [left.statistics])[0]
+    assert terms.met < len(terms.vocabulary)
     documents = Documents.of([*texts, "once was never met again"])
     own, other = left.posterior(), alone.posterior()
     assert_array_equal(own.joint_log_proba(documents), other.joint_log_proba(documents))
@@ -140,17 +141,18 @@ def test_terms_of_what_was_subtracted_are_unknown(options):
     assert "once" in told.unknown
     assert own.parameters.terms == other.parameters.terms
     assert own.parameters.described(["x"]) == other.parameters.described(["x"])
-    assert_array_equal(
-        own.parameters.matrix(documents, SERIAL).toarray(),
-        other.parameters.matrix(documents, SERIAL).toarray(),
+    matrix, expected = (
+        getattr(each.parameters, "parts", [each.parameters])[0].matrix(documents, SERIAL)
+        for each in (own, other)
     )
+    assert_array_equal(matrix.toarray(), expected.toarray())
 
 
 def test_hashed_terms_are_looked_up_or_estimated_all_at_once():
     texts, y = corpus(200)
     classifier = TextNB(n_features=256).fit(texts, y)
     alone = np.vstack([classifier.predict_joint_log_proba([text]) for text in texts[:20]])
-    parameters = classifier.model_.posterior().parameters
+    (parameters,) = classifier.model_.posterior().parameters.parts
     assert parameters._looked_up is not None
     assert_array_equal(classifier.predict_joint_log_proba(texts)[:20], alone)
     assert parameters._looked_up is None
