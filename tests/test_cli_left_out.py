@@ -134,8 +134,8 @@ def test_a_column_of_text_whose_type_follows_from_all_rows(tmp_path, monkeypatch
     texts = [" ".join(rng.choice(words[3 * k : 3 * k + 5], 12)) for k in kinds]
     table = {"text": texts, "kind": kinds.tolist()}
     pyarrow.csv.write_csv(pa.table(table), "mails.csv")
-    found = asked(capsys, "fit", "mails.csv", "-t", "kind", "--naive", "-o", "m")["left_out_rows"]
-    assert_alike(found, NaiveBayes().left_out(table, "kind"))
+    found = asked(capsys, "fit", "mails.csv", "-t", "kind", "--naive", "-o", "m")
+    assert_alike(found["cross_validation"], NaiveBayes().left_out(table, "kind"))
 
 
 @pytest.mark.skipif(DATA is None, reason="NAIVELY_DATA names the folder of data sets")

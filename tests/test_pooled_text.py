@@ -306,7 +306,7 @@ def test_the_command_line_takes_it_as_a_family(folder, capsys):  # noqa: F811
     Path("f.txt").write_text("\n".join(NAMES[:10]) + "\n")
     Path("m.txt").write_text("\n".join(NAMES[10:]) + "\n")
     out, _ = naive(capsys, "fit", "f.txt", "m.txt", "--columns", "text=pooled_text", "-o", "model")
-    assert "runs of characters" in out
+    assert "PooledText()" in out
     Path("new.txt").write_text("susanna\n")
     out, _ = naive(capsys, "explain", "model", "new.txt", "--json")
     (told,) = (json.loads(line) for line in out.splitlines())

@@ -64,6 +64,16 @@ def table(pair, data):
     return (X // 1 if pair.startswith("Cat") and data != "breast cancer" else X), y
 
 
+def test_zeros_are_above_a_threshold_below_0():
+    """In a batch of zeros alone, too: scikit-learn has no such thresholds, but takes 0 and 1."""
+    zeros, y = np.zeros((4, 2)), [0, 0, 1, 1]
+    X = np.array([[-2.0, 0.0], [1.0, -3.0], [0.0, 0.0], [-2.0, -2.0]])
+    parts = naively.BernoulliNB(binarize=-1.5).partial_fit(zeros, y).partial_fit(X, y)
+    whole = peers.BernoulliNB(binarize=None).fit(np.vstack([zeros, X]) > -1.5, y * 2)
+    assert_array_equal(parts.feature_count_, whole.feature_count_)
+    assert_allclose(parts.predict_proba(X), whole.predict_proba(X > -1.5), rtol=1e-10)
+
+
 def assert_alike(ours, theirs, X, pair, rtol=1e-10):
     assert_array_equal(ours.classes_, theirs.classes_)
     assert_array_equal(ours.class_count_, theirs.class_count_)

@@ -222,8 +222,8 @@ def _by_deposits(X: Data, batch: Batch, workers: Workers, bounds: Bounds) -> Sta
         del counts
 
     smallest, largest, any_missing = _measure(X, workers, bounds)
-    if not math.isnan(threshold) and largest > 0.0:
-        smallest = largest = 1.0
+    if largest > 0.0 or threshold < 0.0:  # then even a 0 counts as 1
+        smallest, largest = (smallest, largest) if math.isnan(threshold) else (1.0, 1.0)
     each = window(weights.min(), weights.max()) if len(weights) else (0, 1)
     of_x = window(smallest, largest)
     sums = Limbs(classes * d, product(of_x, each))
